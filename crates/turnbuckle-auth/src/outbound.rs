@@ -2,7 +2,7 @@
 //!
 //! A server chooses these URLs, so it could try to reach hosts that only this machine can reach.
 //! Each URL, each redirect and each address is checked against the address of the MCP server that
-//! the user chose; bodies and times are bounded. Every request of this crate goes through
+//! the user chose, which is that of the connection that the server was reached over; bodies and times are bounded. Every request of this crate goes through
 //! [`Outbound`].
 //!
 //! With a proxy from the environment, the proxy looks up the names: only addresses in URLs are
@@ -18,6 +18,7 @@ mod policy;
 mod tests;
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -109,6 +110,13 @@ impl Outbound {
             settings,
             clients,
         })))
+    }
+
+    /// Takes in the address to which another HTTP client sent a request to the MCP server, or `None`
+    /// if it is unknown. A server that was reached at a public address cannot name private ones,
+    /// whatever its name has for addresses by now.
+    pub(crate) fn note_connection(&self, address: Option<IpAddr>) {
+        self.0.policy.note_connection(address);
     }
 
     /// Checks the scheme and the form of a URL, but no address. For URLs that a browser opens.

@@ -1,6 +1,7 @@
 //! Builds a client: its identity, handlers, timeouts and limits.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use turnbuckle_schema::SchemaLimits;
@@ -224,6 +225,7 @@ impl ClientBuilder {
         self.input.rates = Arc::new(QuestionRates::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let address = connector.description();
+        let user_waits = connector.user_waits().cloned();
         let options = ConnectOptions {
             info: self.info,
             capabilities: self.input.capabilities(),
@@ -250,6 +252,8 @@ impl ClientBuilder {
             cache,
             subscriptions,
             timeouts: self.timeouts,
+            user_waits,
+            seen_user_waits: AtomicU64::new(0),
             log_level: self.log_level,
             max_input_rounds: self.max_input_rounds,
             limits: self.limits,

@@ -174,14 +174,16 @@ impl Client {
         params: Option<RawObject>,
         timeout: Option<Duration>,
     ) -> Result<Json, Error> {
-        let deadline =
-            RequestDeadline::start(timeout.map_or(self.inner.timeouts, Timeouts::uniform));
+        let deadline = RequestDeadline::start(
+            timeout.map_or(self.inner.timeouts, Timeouts::uniform),
+            self.inner.user_waits.as_ref(),
+        );
         let connection = self.inner.connection(&deadline).await?;
         let params = params.map(RawParams);
         let mut request =
             OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);
         request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.started.into_std());
+        request.started_at = Some(deadline.start_time().into_std());
         let raw = self.inner.send_request(&connection, request).await?;
         serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
             method: method.to_owned(),
@@ -216,7 +218,8 @@ impl Client {
     /// Removes all cached results that the server did not call public.
     ///
     /// Call this whenever requests are made on behalf of somebody else, for instance after the
-    /// credentials that a connector sends were changed.
+    /// credentials that a connector sends were changed. After a login in which a request waited for
+    /// the user, it happens by itself.
     pub fn clear_private_cache(&self) {
         self.inner.cache.clear_private();
     }

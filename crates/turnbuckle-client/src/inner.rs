@@ -1,8 +1,9 @@
 //! The state that all clones of one client share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnbuckle_session::{ClientLimits, Timeouts};
+use turnbuckle_session::{ClientLimits, Timeouts, UserWaits};
 use turnbuckle_types::LoggingLevel;
 
 use crate::cache::results::ResultCache;
@@ -29,6 +30,10 @@ pub(crate) struct ClientInner {
     pub(crate) subscriptions: Arc<SubscriptionRegistry>,
     /// The default timeouts of requests.
     pub(crate) timeouts: Timeouts,
+    /// The times in which requests wait for their user, which timeouts do not count.
+    pub(crate) user_waits: Option<UserWaits>,
+    /// The number of waits for the user after which private results were removed.
+    pub(crate) seen_user_waits: AtomicU64,
     /// The least level of log messages that the server is asked to send.
     pub(crate) log_level: Option<LoggingLevel>,
     /// The most times that one request is sent again with answers to the server's questions.
@@ -37,6 +42,19 @@ pub(crate) struct ClientInner {
     pub(crate) limits: ClientLimits,
     /// True if `readOnlyHint` and `idempotentHint` decide whether a lost call is sent again.
     pub(crate) trust_tool_hints: bool,
+}
+
+impl ClientInner {
+    /// Removes private results if a request has waited for the user, who may have logged in as
+    /// somebody else.
+    pub(crate) fn forget_results_of_former_user(&self) {
+        if let Some(waits) = &self.user_waits {
+            let count = waits.ended_count();
+            if self.seen_user_waits.swap(count, Ordering::Relaxed) != count {
+                self.cache.clear_private();
+            }
+        }
+    }
 }
 
 impl Drop for ClientInner {

@@ -44,6 +44,7 @@ pub use client::session::limits::ClientLimits;
 pub use client::timeouts::{TimeoutKind, Timeouts};
 pub use client::transport_connector::TransportConnector;
 pub use client::transport_link::TransportLink;
+pub use client::user_waits::{UserWaits, timeout_without_waits};
 pub use server::dispatch::Dispatch;
 pub use server::duplex::{CloseReason, serve};
 pub use shared::memory::{MemoryTransport, memory_pair};

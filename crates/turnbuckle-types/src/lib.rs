@@ -51,6 +51,7 @@ mod meta_key;
 mod number;
 mod object;
 mod pagination;
+mod peer_address;
 mod principal;
 mod progress;
 mod prompt;
@@ -62,6 +63,7 @@ mod schema;
 mod subscription;
 mod tagged;
 mod tool;
+mod user_wait;
 mod without;
 mod words;
 
@@ -110,6 +112,7 @@ pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};
 pub use number::{NotFinite, Number};
 pub use pagination::{EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams};
+pub use peer_address::PeerAddress;
 pub use principal::{Principal, RequiredScopes};
 pub use progress::ProgressNotificationParams;
 pub use prompt::{
@@ -138,3 +141,4 @@ pub use tool::{
     CallToolRequestParams, CallToolResult, ListToolsResult, StructuredContentError, Tool,
     ToolAnnotations,
 };
+pub use user_wait::{UserWait, UserWaitGuard};

@@ -6,7 +6,6 @@
 mod browser;
 mod error;
 mod print_url;
-mod race;
 
 pub use browser::Browser;
 pub use error::{LoginUiError, LoginUiErrorKind};

@@ -128,7 +128,11 @@ where
         if *count > MAX_REPLACEMENTS {
             return Ok(response);
         }
-        match session.replace(token.clone(), demand).await {
+        let extensions = response.extensions();
+        session.note_connection(extensions.get().copied());
+        let user_wait = extensions.get().cloned();
+        let replacing = session.replace(token.clone(), demand);
+        match session.report_user_wait(user_wait, replacing).await {
             Ok(replacement) => token = Some(replacement),
             Err(error) => {
                 let failure = AuthorizationFailure::new(error);

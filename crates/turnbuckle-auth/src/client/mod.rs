@@ -16,6 +16,7 @@ mod layer;
 mod login;
 mod oauth;
 mod pending_tokens;
+mod race;
 mod registration;
 mod scope_selection;
 mod session;

@@ -230,10 +230,8 @@ impl OAuth {
     /// Logs in if the server asks for it and there is no valid token. Returns `None` if the server
     /// asks for no login.
     ///
-    /// A login in a browser may take minutes, which is longer than a client waits for a connection
-    /// ([`connect_timeout`]) or an answer. Call this before connecting.
-    ///
-    /// [`connect_timeout`]: https://docs.rs/turnbuckle-client/latest/turnbuckle_client/struct.ClientBuilder.html
+    /// A login in a browser may take minutes. A program that calls this before it connects can say so
+    /// to its user.
     ///
     /// # Errors
     /// Fails as a request would that needs a login.

@@ -8,6 +8,7 @@
 mod active_token;
 mod attempt;
 mod login_guard;
+mod user_wait;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,11 +16,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 pub(crate) use active_token::ActiveToken;
 use active_token::TokenOrigin;
 pub(crate) use attempt::Demand;
+use tokio::sync::watch;
 
 use self::login_guard::LoginGuard;
 use super::credentials::Credentials;
 use super::error::{AuthError, AuthErrorKind};
 use super::login::Login;
+use super::race::race;
 use super::settings::Settings;
 use super::transcript::{Recorder, StepKind, Transcript};
 use crate::clock::Clock;
@@ -63,6 +66,8 @@ pub(crate) struct AuthSession {
     /// True if the store lacks the current token because it could not be saved.
     is_unsaved: AtomicBool,
     transcript: Mutex<Transcript>,
+    /// True while an attempt waits for the user.
+    waits_for_user: watch::Sender<bool>,
 }
 
 impl AuthSession {
@@ -83,6 +88,7 @@ impl AuthSession {
             finished_attempts: AtomicU64::new(0),
             is_unsaved: AtomicBool::new(false),
             transcript: Mutex::default(),
+            waits_for_user: watch::Sender::new(false),
         }
     }
 
@@ -132,7 +138,14 @@ impl AuthSession {
         }
         let session = self.clone();
         let loading = tokio::spawn(async move { session.load_or_refresh().await });
-        loading.await.ok().flatten()
+        let loading = async { loading.await.ok().flatten() };
+        // A request without a token is refused, and then waits for the user's login as others do.
+        race(loading, async {
+            self.user_wait_begun().await;
+            let token = self.current().token.clone()?;
+            token.credentials.is_valid(now).then_some(token)
+        })
+        .await
     }
 
     /// Returns the token even if it has ended, after a refresh that is due.

@@ -286,6 +286,23 @@ async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
     assert!(requests_to(&auth.requests(), "/token").is_empty());
 }
 
+#[tokio::test]
+async fn a_redirect_uri_in_clear_text_to_another_machine_is_refused() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let url = mcp.url("/mcp");
+    let user = User {
+        redirect_uri: Some("http://app.example/callback"),
+        ..User::default()
+    };
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
+    assert!(failure(&response).contains("neither https nor loopback"));
+    assert!(user.opened_pages().is_empty());
+    assert!(requests_to(&auth.requests(), "/register").is_empty());
+}
+
 // requirement: 9262cafb096c
 #[tokio::test]
 async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {

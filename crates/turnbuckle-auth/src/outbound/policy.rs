@@ -5,13 +5,16 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::OnceCell;
 use url::{Host, Origin, Url};
 
 use super::address::{AddressClass, classify};
+
+/// The most addresses of the MCP server that are remembered.
+const MAX_OWN_ADDRESSES: usize = 32;
 
 /// The future of a [`Lookup`].
 pub(crate) type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
@@ -26,13 +29,29 @@ pub(super) struct UrlPolicy {
     is_server_loopback: bool,
     plain_http_origins: Vec<Origin>,
     lookup: Lookup,
-    reach: OnceCell<ServerReach>,
+    /// Set once the server's name was looked up.
+    is_looked_up: OnceCell<()>,
+    reach: Mutex<ServerReach>,
 }
 
-/// The addresses of the MCP server, as they were when they were first looked up.
+/// The addresses of the MCP server.
+#[derive(Default)]
 struct ServerReach {
-    addresses: Vec<IpAddr>,
-    class: AddressClass,
+    /// The most public class of all addresses that the server's name ever had, and of those that a
+    /// request to the server went to. A server that changes the answers for its name can only lose
+    /// by it.
+    class: Option<AddressClass>,
+    /// The addresses of the first lookup, and of requests to the server.
+    own: Vec<IpAddr>,
+}
+
+impl ServerReach {
+    /// Takes in addresses of the server. Addresses without a class count as public.
+    fn raise(&mut self, addresses: &[IpAddr]) {
+        let classes = addresses.iter().filter_map(|address| classify(*address));
+        let class = classes.max().unwrap_or(AddressClass::Public);
+        self.class = self.class.max(Some(class));
+    }
 }
 
 /// The refusal of all addresses of a host.
@@ -57,7 +76,8 @@ impl UrlPolicy {
                 .is_some_and(|host| is_loopback(&normalize(host))),
             plain_http_origins: plain_http_origins.iter().map(Url::origin).collect(),
             lookup: lookup.unwrap_or_else(|| Arc::new(system_lookup)),
-            reach: OnceCell::new(),
+            is_looked_up: OnceCell::new(),
+            reach: Mutex::default(),
         }
     }
 
@@ -96,7 +116,7 @@ impl UrlPolicy {
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
         let host = normalize(Host::Domain(name));
         // The server's own lookup comes first: it is the closest to the user's own connection.
-        self.server_reach().await;
+        self.look_up_server().await;
         let addresses = self.addresses(&host).await?;
         Ok(self.filter(&host, addresses).await?)
     }
@@ -123,12 +143,23 @@ impl UrlPolicy {
             return Ok(addresses);
         }
         let refused = addresses.clone();
-        let reach = self.server_reach().await;
-        // A server without a known address is treated as a public one.
-        let limit = reach.map_or(AddressClass::Public, |reach| reach.class);
-        let own = reach.filter(|_| is_server);
+        self.look_up_server().await;
+        let (limit, own) = {
+            let mut reach = self.reach();
+            if is_server {
+                reach.raise(&addresses);
+            }
+            // A server without a known address is treated as a public one.
+            let class = reach.class.filter(|_| self.is_looked_up.initialized());
+            let own = if is_server {
+                reach.own.clone()
+            } else {
+                Vec::new()
+            };
+            (class.unwrap_or(AddressClass::Public), own)
+        };
         addresses.retain(|address| match classify(*address) {
-            Some(class) => class >= limit || own.is_some_and(|own| own.addresses.contains(address)),
+            Some(class) => class >= limit || own.contains(address),
             None => false,
         });
         match (addresses.is_empty(), refused.first()) {
@@ -137,19 +168,50 @@ impl UrlPolicy {
         }
     }
 
-    async fn server_reach(&self) -> Option<&ServerReach> {
-        let host = self.server_host.as_ref()?;
-        let reach = self.reach.get_or_try_init(|| async {
+    /// Takes in the address to which a request to the MCP server went. Without an address, a server
+    /// with a name counts as public.
+    pub(super) fn note_connection(&self, address: Option<IpAddr>) {
+        // The class of these is known without a lookup.
+        let is_fixed = match &self.server_host {
+            Some(Host::Domain(name)) => is_localhost(name),
+            Some(_) | None => true,
+        };
+        if is_fixed {
+            return;
+        }
+        let mut reach = self.reach();
+        match address {
+            Some(address) => {
+                reach.raise(&[address]);
+                if !reach.own.contains(&address) && reach.own.len() < MAX_OWN_ADDRESSES {
+                    reach.own.push(address);
+                }
+            }
+            None => reach.class = Some(AddressClass::Public),
+        }
+    }
+
+    /// Looks up the server's name, if that was not done before.
+    async fn look_up_server(&self) {
+        let Some(host) = &self.server_host else {
+            return;
+        };
+        let looked_up = self.is_looked_up.get_or_try_init(|| async {
             let addresses = self.addresses(host).await?;
-            // A name with addresses of several classes counts as the most public of them.
-            let class = addresses
-                .iter()
-                .filter_map(|address| classify(*address))
-                .max();
-            let class = class.unwrap_or(AddressClass::Public);
-            io::Result::Ok(ServerReach { addresses, class })
+            let mut reach = self.reach();
+            reach.raise(&addresses);
+            if reach.own.is_empty() {
+                reach.own = addresses;
+                reach.own.truncate(MAX_OWN_ADDRESSES);
+            }
+            io::Result::Ok(())
         });
-        reach.await.ok()
+        // A failure is treated as a lookup that was not done.
+        let _ = looked_up.await;
+    }
+
+    fn reach(&self) -> MutexGuard<'_, ServerReach> {
+        self.reach.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,3 +1,5 @@
+mod rebinding;
+
 use std::io;
 use std::net::IpAddr;
 use std::sync::Mutex;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use turnbuckle::Features;
 use turnbuckle::session::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture,
+    SendFuture, UserWaits,
 };
 use turnbuckle::types::RequestId;
 
@@ -100,6 +100,10 @@ impl Connector for ObservedConnector {
 
     fn description(&self) -> String {
         self.inner.description()
+    }
+
+    fn user_waits(&self) -> Option<&UserWaits> {
+        self.inner.user_waits()
     }
 }
 

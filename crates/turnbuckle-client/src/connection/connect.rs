@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use turnbuckle_session::{
     ClientHandler, ClientLimits, ClientSession, Connector, LinkError, LinkKind, NegotiatedRevision,
-    OutboundRequest, RawResult, RequestError, Timeouts,
+    OutboundRequest, RawResult, RequestError, Timeouts, timeout_without_waits,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
@@ -60,12 +60,12 @@ pub(crate) async fn connect(
         connector,
         host,
     };
-    match tokio::time::timeout(options.connect_timeout, attempt.run(known)).await {
+    let limit = options.connect_timeout;
+    let connecting = attempt.run(known);
+    match timeout_without_waits(connector.user_waits(), limit, connecting).await {
         // The requests of the handshake have the same timeout.
-        Err(_) | Ok(Err(Error::TimedOut(_))) => Err(Error::ConnectTimedOut {
-            timeout: options.connect_timeout,
-        }),
-        Ok(outcome) => outcome,
+        None | Some(Err(Error::TimedOut(_))) => Err(Error::ConnectTimedOut { timeout: limit }),
+        Some(outcome) => outcome,
     }
 }
 

@@ -1,23 +1,51 @@
 //! The total time of one request over all its rounds and repetitions.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
-use turnbuckle_session::{TimeoutKind, Timeouts};
+use turnbuckle_session::{TimeoutKind, Timeouts, UserWaits, timeout_without_waits};
 
 use crate::error::Error;
 
-/// The start of a request and its timeouts.
-pub(crate) struct RequestDeadline {
-    pub(crate) started: Instant,
+/// The start of a request and its timeouts. Times in which a request of the connection waits for its
+/// user do not count.
+pub(crate) struct RequestDeadline<'a> {
+    started: Instant,
     pub(crate) timeouts: Timeouts,
+    user_waits: Option<&'a UserWaits>,
+    waited_before: Duration,
 }
 
-impl RequestDeadline {
+impl<'a> RequestDeadline<'a> {
     /// Starts the time of a request.
-    pub(crate) fn start(timeouts: Timeouts) -> Self {
+    pub(crate) fn start(timeouts: Timeouts, user_waits: Option<&'a UserWaits>) -> Self {
         Self {
             started: Instant::now(),
             timeouts,
+            user_waits,
+            waited_before: user_waits.map_or(Duration::ZERO, UserWaits::total),
         }
+    }
+
+    /// Returns the start of the total time: the later, the longer a request waited for its user.
+    pub(crate) fn start_time(&self) -> Instant {
+        match self.user_waits {
+            Some(waits) => self.started + waits.total().saturating_sub(self.waited_before),
+            None => self.started,
+        }
+    }
+
+    /// Runs `work` within the idle timeout and the rest of the total timeout.
+    pub(crate) async fn run_idle<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let Some(idle) = self.timeouts.idle_timeout else {
+            return self.run(work).await?;
+        };
+        let timed = timeout_without_waits(self.user_waits, idle, work);
+        let late = Err(Error::TimedOut(TimeoutKind::Idle(idle)));
+        self.run(timed).await?.unwrap_or(late)
     }
 
     /// Runs `work` within the rest of the total timeout.
@@ -25,12 +53,8 @@ impl RequestDeadline {
         let Some(total) = self.timeouts.total_timeout else {
             return Ok(work.await);
         };
-        match self.started.checked_add(total) {
-            Some(over) => tokio::time::timeout_at(over, work)
-                .await
-                .map_err(|_| Error::TimedOut(TimeoutKind::Total(total))),
-            // A deadline beyond the range of the clock never comes.
-            None => Ok(work.await),
-        }
+        let rest = total.saturating_sub(self.start_time().elapsed());
+        let done = timeout_without_waits(self.user_waits, rest, work).await;
+        done.ok_or(Error::TimedOut(TimeoutKind::Total(total)))
     }
 }

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnbuckle_session::{
-    LinkError, MirroredFields, OutboundRequest, RawResult, RequestError, TimeoutKind,
-};
+use turnbuckle_session::{LinkError, MirroredFields, OutboundRequest, RawResult, RequestError};
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
     InputRequiredResult, InputResponses, PaginatedRequestParams, describe_decode_error,
@@ -48,7 +46,10 @@ impl ClientInner {
         params: &M::Params,
         options: &RequestOptions,
     ) -> Result<(M::Result, usize), Error> {
-        let deadline = RequestDeadline::start(options.timeouts.unwrap_or(self.timeouts));
+        let deadline = RequestDeadline::start(
+            options.timeouts.unwrap_or(self.timeouts),
+            self.user_waits.as_ref(),
+        );
         self.request_with_retries::<M>(params, options, &deadline)
             .await
     }
@@ -56,20 +57,14 @@ impl ClientInner {
     /// Returns an open connection, or opens one within the idle timeout.
     pub(crate) async fn connection(
         &self,
-        deadline: &RequestDeadline,
+        deadline: &RequestDeadline<'_>,
     ) -> Result<Arc<Connection>, Error> {
         if let Some(connection) = self.reconnector.open_connection() {
             return Ok(connection);
         }
         // Boxed, so that the rare case does not enlarge the future of every request.
         let opened = Box::pin(self.reconnector.connection());
-        match deadline.timeouts.idle_timeout {
-            Some(silence) => match deadline.run(timeout(silence, opened)).await? {
-                Ok(connection) => connection,
-                Err(_) => Err(Error::TimedOut(TimeoutKind::Idle(silence))),
-            },
-            None => deadline.run(opened).await?,
-        }
+        deadline.run_idle(opened).await
     }
 
     /// Returns a cached result, or sends the request, and sends it again where that is safe and
@@ -83,8 +78,9 @@ impl ClientInner {
         self: &Arc<Self>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: &RequestDeadline,
+        deadline: &RequestDeadline<'_>,
     ) -> Result<(M::Result, usize), Error> {
+        self.forget_results_of_former_user();
         let mut slot = self.cache.slot::<M>(params);
         if !options.bypass_cache
             && let Some(slot) = &slot
@@ -181,7 +177,7 @@ impl ClientInner {
         params: &M::Params,
         result: &mut M::Result,
         options: &RequestOptions,
-        deadline: &RequestDeadline,
+        deadline: &RequestDeadline<'_>,
         error: Error,
     ) -> Result<(), Error> {
         let tool = M::mirrored_fields(params).name;
@@ -224,7 +220,7 @@ impl ClientInner {
         connection: &Arc<Connection>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: &RequestDeadline,
+        deadline: &RequestDeadline<'_>,
     ) -> Result<(M::Result, Option<usize>), Error> {
         let unsupported = |reason| Error::Unsupported {
             method: M::METHOD.to_owned(),
@@ -339,7 +335,7 @@ impl ClientInner {
         connection: &Arc<Connection>,
         params: &M::Params,
         options: &RequestOptions,
-        deadline: &RequestDeadline,
+        deadline: &RequestDeadline<'_>,
     ) -> Result<RawResult, Error> {
         let mirrored = match M::FACTS.mirrors_arguments() {
             true => M::mirrored_fields(params)
@@ -354,7 +350,7 @@ impl ClientInner {
             ..M::mirrored_fields(params)
         };
         request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.started.into_std());
+        request.started_at = Some(deadline.start_time().into_std());
         // A call may take long: progress starts its idle timeout anew, with or without a listener.
         request.wants_progress = M::FACTS.reports_progress();
         request.progress_handler = options.listener.clone();

@@ -4,7 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{OutboundRequest, RawResult, RequestError, TimeoutKind, Timeouts};
+use turnbuckle_session::{
+    OutboundRequest, RawResult, RequestError, TimeoutKind, Timeouts, timeout_without_waits,
+};
 use turnbuckle_types::method::{Subscribe, SubscriptionsListen};
 use turnbuckle_types::{Request, RequestId, SubscriptionsListenRequestParams};
 use turnbuckle_wire::revision::EraKind;
@@ -139,18 +141,22 @@ impl ListenStream {
             (_, Some(total)) => (total, TimeoutKind::Total(total)),
             (_, None) => (Duration::MAX, TimeoutKind::Total(Duration::MAX)),
         };
-        tokio::select! {
-            biased;
-            () = self.signals.acknowledged.cancelled() => {}
-            answer = &mut self.answer => return Err(match answer {
-                Ok(_) => Error::InvalidResult {
-                    method: SubscriptionsListen::METHOD.to_owned(),
-                    reason: "the stream ended before it was acknowledged".into(),
-                },
-                Err(error) => inner.to_error(error),
-            }),
-            () = tokio::time::sleep(timeout) => return Err(Error::TimedOut(late)),
-        }
+        let acknowledgement = async {
+            tokio::select! {
+                biased;
+                () = self.signals.acknowledged.cancelled() => Ok(()),
+                answer = &mut self.answer => Err(match answer {
+                    Ok(_) => Error::InvalidResult {
+                        method: SubscriptionsListen::METHOD.to_owned(),
+                        reason: "the stream ended before it was acknowledged".into(),
+                    },
+                    Err(error) => inner.to_error(error),
+                }),
+            }
+        };
+        timeout_without_waits(inner.user_waits.as_ref(), timeout, acknowledgement)
+            .await
+            .ok_or(Error::TimedOut(late))??;
         match self.entry.acknowledged_filter().is_empty() {
             true => Err(unsupported_error(
                 SubscriptionsListen::METHOD,

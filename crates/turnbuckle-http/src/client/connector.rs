@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Connector, Inbox, LinkError, LinkKind, OpenFuture};
+use turnbuckle_session::{Connector, Inbox, LinkError, LinkKind, OpenFuture, UserWaits};
 
 use super::default_client;
 use super::error::HttpClientError;
@@ -42,6 +42,8 @@ pub struct HttpConnector {
     tls: TlsSettings,
     base_client: Option<HttpClient>,
     layers: Vec<ClientLayer>,
+    /// The times in which requests wait for their user, as the layers report them.
+    user_waits: UserWaits,
     /// The client with its layers, built when the first link is opened.
     client: Arc<OnceLock<Result<HttpClient, HttpClientError>>>,
 }
@@ -61,6 +63,7 @@ impl HttpConnector {
             tls: TlsSettings::default(),
             base_client: None,
             layers: Vec::new(),
+            user_waits: UserWaits::new(),
             client: Arc::default(),
         })
     }
@@ -188,6 +191,7 @@ impl HttpConnector {
     /// connector that it was made from.
     fn with_new_client(mut self) -> Self {
         self.client = Arc::default();
+        self.user_waits = UserWaits::new();
         self
     }
 
@@ -199,10 +203,12 @@ impl HttpConnector {
                 Some(client) => client.clone(),
                 None => default_client::default_client(&self.target, &self.tls, &self.options)?,
             };
-            Ok(self
-                .layers
-                .iter()
-                .fold(base_client, |inner, layer| layer(inner)))
+            if self.layers.is_empty() {
+                return Ok(base_client);
+            }
+            let base_client = base_client.with_user_wait(self.user_waits.reporter());
+            let layers = self.layers.iter();
+            Ok(layers.fold(base_client, |inner, layer| layer(inner)))
         });
         let mut headers = self.headers.clone();
         headers.entry(HOST).or_insert_with(|| self.target.host());
@@ -241,6 +247,10 @@ impl Connector for HttpConnector {
 
     fn description(&self) -> String {
         self.target.to_string()
+    }
+
+    fn user_waits(&self) -> Option<&UserWaits> {
+        (!self.layers.is_empty()).then_some(&self.user_waits)
     }
 }
 

@@ -7,12 +7,14 @@ use std::task::{Context, Poll};
 use http::{Request, Response};
 use reqwest::redirect::Policy;
 use tower_service::Service;
+use turnbuckle_types::PeerAddress;
 
 use super::error::{HttpClientError, error_chain};
 use super::http_client::HttpClient;
 use super::options::HttpClientOptions;
 use super::plain_client::{PlainClient, TCP_KEEPALIVE_INTERVAL};
 use super::request_body::ClientRequestBody;
+use super::response::is_challenge;
 use super::target::Target;
 use super::tls::TlsSettings;
 #[cfg(unix)]
@@ -73,7 +75,15 @@ impl Service<Request<ClientRequestBody>> for ReqwestService {
             let request = request.map(|body| body.bytes().clone());
             let request = request.try_into().map_err(from_reqwest)?;
             let response = client.execute(request).await.map_err(from_reqwest)?;
-            Ok(response.into())
+            // With a proxy, this is the address of the proxy.
+            let address = response.remote_addr().map(|it| PeerAddress::new(it.ip()));
+            let mut response: Response<reqwest::Body> = response.into();
+            if is_challenge(response.status())
+                && let Some(address) = address
+            {
+                response.extensions_mut().insert(address);
+            }
+            Ok(response)
         })
     }
 }

@@ -10,10 +10,12 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
+use turnbuckle_types::UserWait;
 
 use super::error::{BoxError, HttpClientError};
 use super::plain_client::PlainClient;
 use super::request_body::ClientRequestBody;
+use super::response::is_challenge;
 use super::response_body::ClientResponseBody;
 
 /// The future of one request.
@@ -64,6 +66,21 @@ impl HttpClient {
             Box::pin(async move {
                 let response = client.send(request).await?;
                 Ok(response.map(ClientResponseBody::plain))
+            })
+        }))
+    }
+
+    /// Adds `reporter` to the responses that may make a layer ask the user, so that it can report how
+    /// long that takes.
+    pub(crate) fn with_user_wait(self, reporter: UserWait) -> Self {
+        Self(Arc::new(move |request| {
+            let (response, reporter) = (self.send(request), reporter.clone());
+            Box::pin(async move {
+                let mut response = response.await?;
+                if is_challenge(response.status()) {
+                    response.extensions_mut().insert(reporter);
+                }
+                Ok(response)
             })
         }))
     }

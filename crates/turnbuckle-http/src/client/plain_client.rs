@@ -37,6 +37,7 @@ use super::error::{HttpClientError, error_chain};
 use super::options::HttpClientOptions;
 use super::plain_connection::PlainConnection;
 use super::request_body::ClientRequestBody;
+use super::response::is_challenge;
 
 /// The time after which the system probes a quiet connection.
 pub(crate) const TCP_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(30);
@@ -140,10 +141,15 @@ fn connection_lost(error: &hyper::Error) -> HttpClientError {
 
 /// Joins a response with the connection over which its body comes.
 fn with_body(
-    response: Response<Incoming>,
+    mut response: Response<Incoming>,
     connection: Box<PlainConnection>,
     pool: Arc<ConnectionPool>,
 ) -> Response<PlainBody> {
+    if is_challenge(response.status())
+        && let Some(address) = connection.address()
+    {
+        response.extensions_mut().insert(address);
+    }
     response.map(|incoming| {
         let mut body = PlainBody {
             incoming,

@@ -11,12 +11,14 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use turnbuckle_types::PeerAddress;
 
 use super::request_body::ClientRequestBody;
 
 /// A connection that makes progress only while it is driven.
 pub(crate) struct PlainConnection {
     authority: Authority,
+    address: Option<PeerAddress>,
     sender: SendRequest<ClientRequestBody>,
     /// The connection, until it has ended. Dropping it hands back a request that it did not take.
     connection: Option<Connection<TokioIo<TcpStream>, ClientRequestBody>>,
@@ -27,9 +29,12 @@ impl PlainConnection {
         authority: Authority,
         socket: TokioIo<TcpStream>,
     ) -> Result<Self, hyper::Error> {
+        let address = socket.inner().peer_addr().ok();
+        let address = address.map(|address| PeerAddress::new(address.ip()));
         let (sender, connection) = Builder::new().handshake(socket).await?;
         Ok(Self {
             authority,
+            address,
             sender,
             connection: Some(connection),
         })
@@ -38,6 +43,11 @@ impl PlainConnection {
     /// Returns whether the connection leads to this authority.
     pub(crate) fn leads_to(&self, authority: &Authority) -> bool {
         self.authority == *authority
+    }
+
+    /// Returns the address at the other end.
+    pub(crate) fn address(&self) -> Option<PeerAddress> {
+        self.address
     }
 
     /// Sends a request and returns the head of the response.

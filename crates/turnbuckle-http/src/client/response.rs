@@ -88,6 +88,11 @@ impl ErrorResponse {
     }
 }
 
+/// Returns whether a response may ask for an authorization, which a layer then obtains.
+pub(crate) fn is_challenge(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
 /// Reads a response whose status is no success. With a session, 404 means that the server does not
 /// know the session.
 ///

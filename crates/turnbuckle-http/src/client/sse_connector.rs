@@ -12,7 +12,7 @@ use http::{HeaderMap, Method};
 use tokio::task::JoinHandle;
 use turnbuckle_session::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture, Signal,
+    SendFuture, Signal, UserWaits, timeout_without_waits,
 };
 
 use super::connector::HttpConnector;
@@ -39,8 +39,9 @@ impl SseConnector {
     async fn connect(&self, inbox: Arc<dyn Inbox>) -> Result<Arc<dyn Link>, LinkError> {
         let remote = self.0.remote()?;
         let limit = remote.options.endpoint_timeout;
-        let opening = tokio::time::timeout(limit, open_stream(&remote, self.0.target()));
-        let (stream, endpoint) = opening.await.unwrap_or_else(|_| {
+        let opening = open_stream(&remote, self.0.target());
+        let opening = timeout_without_waits(self.user_waits(), limit, opening);
+        let (stream, endpoint) = opening.await.unwrap_or_else(|| {
             let reason = format!(
                 "no endpoint was named within {limit:?} (HttpClientOptions::endpoint_timeout)"
             );
@@ -61,6 +62,10 @@ impl Connector for SseConnector {
 
     fn description(&self) -> String {
         self.0.description()
+    }
+
+    fn user_waits(&self) -> Option<&UserWaits> {
+        self.0.user_waits()
     }
 }
 

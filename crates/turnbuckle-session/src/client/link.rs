@@ -10,6 +10,7 @@ use turnbuckle_wire::revision::Features;
 use crate::Frame;
 use crate::client::link_error::LinkError;
 use crate::client::outbound_message::OutboundMessage;
+use crate::client::user_waits::UserWaits;
 
 /// The future of [`Connector::open`].
 pub type OpenFuture<'a> =
@@ -48,6 +49,12 @@ pub trait Connector: Send + Sync + 'static {
 
     /// Returns the server's address for messages to people: a command or a URL, without secrets.
     fn description(&self) -> String;
+
+    /// Returns the times in which requests wait for their user, which timeouts do not count. `None`
+    /// by default: no request of this connector ever waits.
+    fn user_waits(&self) -> Option<&UserWaits> {
+        None
+    }
 }
 
 impl Connector for Arc<dyn Connector> {
@@ -69,6 +76,10 @@ impl Connector for Arc<dyn Connector> {
 
     fn description(&self) -> String {
         (**self).description()
+    }
+
+    fn user_waits(&self) -> Option<&UserWaits> {
+        (**self).user_waits()
     }
 }
 

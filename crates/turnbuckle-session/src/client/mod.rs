@@ -10,3 +10,4 @@ pub(crate) mod tasks;
 pub(crate) mod timeouts;
 pub(crate) mod transport_connector;
 pub(crate) mod transport_link;
+pub(crate) mod user_waits;

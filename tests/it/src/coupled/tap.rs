@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_session::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture,
+    SendFuture, UserWaits,
 };
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Features;
@@ -51,6 +51,10 @@ impl<C: Connector> Connector for Tapped<C> {
 
     fn description(&self) -> String {
         self.connector.description()
+    }
+
+    fn user_waits(&self) -> Option<&UserWaits> {
+        self.connector.user_waits()
     }
 }
 

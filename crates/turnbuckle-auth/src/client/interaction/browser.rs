@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::race::race;
 use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
 use crate::client::callback::{CallbackListener, CallbackSettings};
+use crate::client::race::race;
 use crate::client::store::BoxFuture;
 
 /// The longest authorization URL that is opened. Systems limit the length of an argument.

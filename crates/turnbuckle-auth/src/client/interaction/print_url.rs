@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::browser::{check_authorization_url, state_of, with_timeout};
-use super::race::race;
 use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
 use crate::client::callback::{CallbackListener, CallbackSettings, has_state};
+use crate::client::race::race;
 use crate::client::store::BoxFuture;
 
 /// The number of times that the user is asked for the redirect URL.

@@ -176,6 +176,7 @@ impl AuthSession {
         };
         drop(lock);
 
+        let _user_wait = self.begin_user_wait();
         let _login_lock = self.lock_logins(recorder).await?;
         // Another process may have logged in meanwhile.
         let stored = self.load(recorder).await?;

@@ -1,11 +1,15 @@
 //! Tests of logins that meet: of two processes with one store, and of one process again and again.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::Semaphore;
+use tower_layer::Layer as _;
+use tower_service::Service;
+use turnbuckle_types::UserWait;
 
 use super::super::interaction::{LoginUi, LoginUiError, PendingLogin};
 use super::super::store::{BoxFuture, FileStore, MemoryStore};
@@ -280,4 +284,72 @@ async fn a_server_that_answers_some_requests_anonymously_still_logs_in() {
     let status = oauth.log_in_with(challenge).await.unwrap();
     assert_eq!(status.scopes, ["read"]);
     assert_eq!(requests_to(&mcp.requests(), "/mcp").len(), before);
+}
+
+#[tokio::test]
+async fn each_request_that_waits_for_a_login_reports_that() {
+    let issuer = authorization_server(None).await;
+    let resource = resource_metadata(&Arc::new(Mutex::new(issuer.origin()))).await;
+    let url = resource.url("/mcp");
+    let user = SlowUser::new();
+    let oauth = OAuth::new(&url, MemoryStore::new())
+        .unwrap()
+        .login_ui(user.clone());
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let endpoint = ReportingEndpoint {
+        inner: McpEndpoint::accepting("token-1"),
+        waiting: waiting.clone(),
+        begun: Arc::new(Semaphore::new(0)),
+    };
+    let send = || {
+        let request = http::Request::post(&url).body(()).unwrap();
+        let mut service = oauth.layer(endpoint.clone());
+        tokio::spawn(async move { service.call(request).await.unwrap().status() })
+    };
+    let (first, second) = (send(), send());
+    endpoint.begun.acquire_many(2).await.unwrap().forget();
+    assert_eq!(waiting.load(Ordering::Relaxed), 2);
+    // A request that comes during the login waits with the others.
+    let third = send();
+    endpoint.begun.acquire().await.unwrap().forget();
+    user.permits.add_permits(1);
+    for request in [first, second, third] {
+        assert_eq!(request.await.unwrap(), http::StatusCode::OK);
+    }
+    assert_eq!(waiting.load(Ordering::Relaxed), 0);
+    assert_eq!(user.user.opened_pages().len(), 1);
+}
+
+/// An endpoint that counts the requests that report that they wait for the user.
+#[derive(Clone)]
+struct ReportingEndpoint {
+    inner: McpEndpoint,
+    waiting: Arc<AtomicUsize>,
+    /// A permit for each wait that has begun.
+    begun: Arc<Semaphore>,
+}
+
+impl Service<http::Request<()>> for ReportingEndpoint {
+    type Response = http::Response<()>;
+    type Error = std::convert::Infallible;
+    type Future = std::future::Ready<Result<http::Response<()>, Self::Error>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<()>) -> Self::Future {
+        let (waiting, begun) = (self.waiting.clone(), self.begun.clone());
+        let reporter = UserWait::new(move |begins| {
+            if begins {
+                waiting.fetch_add(1, Ordering::Relaxed);
+                begun.add_permits(1);
+            } else {
+                waiting.fetch_sub(1, Ordering::Relaxed);
+            }
+        });
+        let Ok(mut response) = self.inner.call(request).into_inner();
+        response.extensions_mut().insert(reporter);
+        std::future::ready(Ok(response))
+    }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -22,6 +23,7 @@ use crate::client::link::{Link, LinkKind};
 use crate::client::link_error::LinkError;
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
 use crate::client::outbound_message::{OutboundKind, OutboundMessage};
+use crate::client::user_waits::UserWaits;
 use crate::shared::kernel::{Kernel, OutgoingRequestError};
 
 /// The client's end of one connection to a server.
@@ -43,11 +45,17 @@ pub struct ClientSession {
     pub(super) timer: Arc<TimeoutTimer>,
     /// Permits for responses that wait to be sent.
     pub(super) reply_permits: Arc<Semaphore>,
+    /// The times in which requests wait for their user.
+    user_waits: Option<UserWaits>,
 }
 
 impl ClientSession {
     /// Creates a session without a link.
-    pub(super) fn new(handler: Arc<dyn ClientHandler>, limits: ClientLimits) -> Arc<Self> {
+    pub(super) fn new(
+        handler: Arc<dyn ClientHandler>,
+        limits: ClientLimits,
+        user_waits: Option<UserWaits>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|weak_self: &Weak<Self>| Self {
             weak_self: weak_self.clone(),
             handler,
@@ -66,6 +74,7 @@ impl ClientSession {
             invalid_messages: AtomicU64::new(0),
             last_reply_at: Mutex::new(Instant::now()),
             timer: Arc::default(),
+            user_waits,
         })
     }
 
@@ -143,13 +152,21 @@ impl ClientSession {
         (kernel.waiting_ids().count(), kernel.in_flight())
     }
 
-    /// Returns the time until which the server waited for a response of this side: now, while a
-    /// request of the server is being answered.
+    /// Returns the time until which the server waited for this side: for a response to its request,
+    /// or for the user of a request.
     fn server_waited_until(&self) -> Instant {
-        match self.kernel().in_flight() {
+        let replied = match self.kernel().in_flight() {
             0 => *self.last_reply_at(),
             _ => Instant::now(),
-        }
+        };
+        let waited = self.user_waits.as_ref().and_then(UserWaits::waited_until);
+        waited.map_or(replied, |waited| waited.max(replied))
+    }
+
+    /// Returns the sum of the times in which requests waited for their user.
+    pub(super) fn waited_for_user(&self) -> Duration {
+        let waits = self.user_waits.as_ref();
+        waits.map_or(Duration::ZERO, UserWaits::total)
     }
 
     pub(super) fn last_reply_at(&self) -> MutexGuard<'_, Instant> {
@@ -285,9 +302,13 @@ impl ClientSession {
 impl TimedRequests for ClientSession {
     fn collect_timed_out(&self) -> (Vec<Waker>, Option<Instant>) {
         let (now, server_waited_until) = (Instant::now(), self.server_waited_until());
+        let waited = self.waited_for_user();
         let (mut timed_out, mut next) = (Vec::new(), None);
         for pending in self.kernel().waiting_values() {
-            match pending.response.check_timeout(now, server_waited_until) {
+            match pending
+                .response
+                .check_timeout(now, server_waited_until, waited)
+            {
                 Ok(deadline) => next = next.into_iter().chain(deadline).min(),
                 Err(waker) => timed_out.extend(waker),
             }

@@ -113,7 +113,8 @@ impl ClientSession {
         };
         let now = Instant::now();
         let started_at = request.started_at.map_or(now, Instant::from_std);
-        let response = PendingResponse::new(request.timeouts, started_at, now);
+        let response =
+            PendingResponse::new(request.timeouts, started_at, now, self.waited_for_user());
         let deadline = response.initial_deadline(now);
         let response = Arc::new(response);
         let wants_progress = request.wants_progress || request.progress_handler.is_some();

@@ -19,7 +19,7 @@ impl ClientSession {
         handler: Arc<dyn ClientHandler>,
         limits: ClientLimits,
     ) -> Result<Arc<Self>, LinkError> {
-        let session = Self::new(handler, limits);
+        let session = Self::new(handler, limits, connector.user_waits().cloned());
         let inbox = SessionInbox(Weak::clone(&session.weak_self));
         let link = connector.open(Arc::new(inbox)).await?;
         let _ = session.link.set(link);

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -21,8 +22,10 @@ pub(crate) struct PendingRequest {
 /// The response to one request, for which one task waits.
 pub(super) struct PendingResponse {
     timeouts: Timeouts,
-    /// The end of [`Timeouts::total_timeout`].
+    /// The end of [`Timeouts::total_timeout`], if no request waits for its user from now on.
     total_deadline: Option<Instant>,
+    /// The time in which requests had waited for their user before this one began.
+    waited_before: Duration,
     state: Mutex<State>,
 }
 
@@ -38,14 +41,20 @@ struct State {
 
 impl PendingResponse {
     /// Creates the place for the response to a request that is sent `now` and whose total time began
-    /// at `started_at`.
-    pub(super) fn new(timeouts: Timeouts, started_at: Instant, now: Instant) -> Self {
+    /// at `started_at`. Until `now`, requests had waited for their user for `waited_before`.
+    pub(super) fn new(
+        timeouts: Timeouts,
+        started_at: Instant,
+        now: Instant,
+        waited_before: Duration,
+    ) -> Self {
         Self {
             timeouts,
             // A deadline beyond the range of the clock is none.
             total_deadline: timeouts
                 .total_timeout
                 .and_then(|total| started_at.checked_add(total)),
+            waited_before,
             state: Mutex::new(State {
                 outcome: None,
                 timeout: None,
@@ -126,14 +135,17 @@ impl PendingResponse {
 
     /// Returns the next deadline and its timeout. The idle timeout runs from the last sign of life,
     /// and not before `server_waited_until`: the time in which the server waited for this side does
-    /// not count.
+    /// not count. The total timeout does not count the time `waited` for the user.
     fn next_deadline(
         &self,
         last_activity: Instant,
         server_waited_until: Instant,
+        waited: Duration,
     ) -> Option<(Instant, TimeoutKind)> {
+        let waited = waited.saturating_sub(self.waited_before);
         let total = self
             .total_deadline
+            .and_then(|deadline| deadline.checked_add(waited))
             .zip(self.timeouts.total_timeout.map(TimeoutKind::Total));
         let idle = self.timeouts.idle_timeout.and_then(|timeout| {
             let deadline = last_activity
@@ -149,7 +161,8 @@ impl PendingResponse {
 
     /// Returns the first deadline of a request that is sent `now`.
     pub(super) fn initial_deadline(&self, now: Instant) -> Option<Instant> {
-        self.next_deadline(now, now).map(|(deadline, _)| deadline)
+        let next = self.next_deadline(now, now, self.waited_before);
+        next.map(|(deadline, _)| deadline)
     }
 
     /// Returns the next deadline if none has passed.
@@ -160,9 +173,10 @@ impl PendingResponse {
         &self,
         now: Instant,
         server_waited_until: Instant,
+        waited: Duration,
     ) -> Result<Option<Instant>, Option<Waker>> {
         let mut state = self.state();
-        match self.next_deadline(state.last_activity, server_waited_until) {
+        match self.next_deadline(state.last_activity, server_waited_until, waited) {
             Some((deadline, timeout)) if deadline <= now => {
                 state.timeout = Some(timeout);
                 Err(state.waker.take())
