@@ -23,7 +23,7 @@ pub(super) struct Identity {
     /// The time until which the token can be used, in seconds since 1970: its end and the leeway.
     pub(super) usable_until: Option<u64>,
     /// The key that the token is bound to.
-    key_thumbprint: Option<String>,
+    pub(super) key_thumbprint: Option<String>,
     has_required_scopes: bool,
 }
 

@@ -3,12 +3,15 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::layer::MAX_STREAM_TIME;
+use super::stream_lease::StreamLease;
 
 pin_project! {
     /// The body of a response of a [`ResourceServer`](super::ResourceServer): its own short text, or
@@ -24,10 +27,11 @@ pin_project! {
     enum BodyKind<B> {
         Own { text: Bytes },
         Inner { #[pin] body: B },
-        // A stream that ends with the token of its request.
+        // A stream that ends with the token of its request, or a later one of the same caller.
         Bounded {
             #[pin] body: B,
             end: Instant,
+            lease: StreamLease,
             // Made when the stream has to wait for the first time.
             timer: Option<Pin<Box<Sleep>>>,
         },
@@ -47,12 +51,14 @@ impl<B> ResourceServerBody<B> {
         }
     }
 
-    /// Creates a body that ends at `end`, if the inner one has not ended before.
-    pub(super) fn inner_until(body: B, end: Instant) -> Self {
+    /// Creates a body that ends at `end`, if the inner one has not ended before and `lease` does not
+    /// extend it.
+    pub(super) fn inner_until(body: B, end: Instant, lease: StreamLease) -> Self {
         Self {
             kind: BodyKind::Bounded {
                 body,
                 end,
+                lease,
                 timer: None,
             },
         }
@@ -73,18 +79,27 @@ impl<B: Body<Data = Bytes>> Body for ResourceServerBody<B> {
                 Poll::Ready((!text.is_empty()).then(|| Ok(Frame::data(text))))
             }
             BodyKindProjection::Inner { body } => body.poll_frame(cx),
-            BodyKindProjection::Bounded { body, end, timer } => {
+            BodyKindProjection::Bounded {
+                mut body,
+                end,
+                lease,
+                timer,
+            } => loop {
                 // Also a stream that is never silent ends.
-                if Instant::now() >= *end {
-                    return Poll::Ready(None);
+                while Instant::now() >= *end {
+                    let Some(extension) = lease.take_extension() else {
+                        return Poll::Ready(None);
+                    };
+                    *end += extension.min(MAX_STREAM_TIME);
+                    *timer = None;
                 }
-                let frame = body.poll_frame(cx);
+                let frame = body.as_mut().poll_frame(cx);
                 if frame.is_ready() {
                     return frame;
                 }
                 let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(*end)));
-                timer.as_mut().poll(cx).map(|()| None)
-            }
+                ready!(timer.as_mut().poll(cx));
+            },
         }
     }
 

@@ -19,19 +19,21 @@ use super::authorization_header::Scheme;
 use super::body::ResourceServerBody;
 use super::denial::{ChallengeTemplate, DPOP_NONCE, Denial};
 use super::resource_metadata::MetadataDocument;
+use super::stream_lease::{StreamLease, StreamLeases};
 use crate::secret::Secret;
 
 /// The header that names the method of a request of 2026-07-28. The endpoint compares it with the body.
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
-/// The longest time that a stream is open: a timer knows no end of time.
-const MAX_STREAM_SECONDS: u64 = 30 * 24 * 60 * 60;
+/// The longest time for which one token keeps a stream open: a timer knows no end of time.
+pub(super) const MAX_STREAM_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The parts of a resource server that all its services share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) authenticator: Authenticator,
     pub(super) challenge: ChallengeTemplate,
+    pub(super) leases: Arc<StreamLeases>,
 }
 
 /// The service of a [`ResourceServer`](super::ResourceServer): it admits requests with a valid token to
@@ -162,6 +164,7 @@ where
     });
     match admitted {
         Ok((identity, scheme)) => {
+            shared.leases.renew(&identity);
             let admitted = Admitted::new(&shared, &identity, scheme, &request);
             admit(authenticator, &mut request, &identity);
             let response = inner.call(request).await?;
@@ -175,8 +178,9 @@ where
 struct Admitted {
     shared: Arc<Shared>,
     scheme: Scheme,
-    /// The end of the token in seconds since 1970, if the response may be a stream that lasts.
-    stream_until: Option<u64>,
+    /// The end of the token in seconds since 1970 and the right to last longer, if the response may be
+    /// a stream that lasts.
+    stream: Option<(u64, StreamLease)>,
 }
 
 impl Admitted {
@@ -189,19 +193,21 @@ impl Admitted {
         Self {
             shared: Arc::clone(shared),
             scheme,
-            stream_until: identity.usable_until.filter(|_| listens(request)),
+            stream: identity
+                .usable_until
+                .filter(|_| listens(request))
+                .map(|until| (until, shared.leases.begin(identity, until))),
         }
     }
 
-    fn finish<R>(&self, response: Response<R>) -> Response<ResourceServerBody<R>> {
+    fn finish<R>(self, response: Response<R>) -> Response<ResourceServerBody<R>> {
         let response = self.shared.finish(response, self.scheme);
-        let Some(until) = self.stream_until else {
+        let Some((until, lease)) = self.stream else {
             return response.map(ResourceServerBody::inner);
         };
         let rest = until.saturating_sub(self.shared.authenticator.clock.now());
-        let rest = Duration::from_secs(rest.min(MAX_STREAM_SECONDS));
-        let end = Instant::now() + rest;
-        response.map(|body| ResourceServerBody::inner_until(body, end))
+        let end = Instant::now() + Duration::from_secs(rest).min(MAX_STREAM_TIME);
+        response.map(|body| ResourceServerBody::inner_until(body, end, lease))
     }
 }
 
@@ -322,7 +328,7 @@ where
             }
             StateProjection::Inner { future, admitted } => {
                 let response = ready!(future.poll(cx))?;
-                Poll::Ready(Ok(match admitted {
+                Poll::Ready(Ok(match admitted.take() {
                     Some(admitted) => admitted.finish(response),
                     None => response.map(ResourceServerBody::inner),
                 }))

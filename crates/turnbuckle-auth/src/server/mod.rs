@@ -18,6 +18,7 @@ mod replay_cache;
 mod resource_metadata;
 mod resource_uri;
 mod scopes;
+mod stream_lease;
 #[cfg(test)]
 mod tests;
 mod token;

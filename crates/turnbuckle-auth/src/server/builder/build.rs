@@ -104,6 +104,7 @@ impl ResourceServerBuilder {
             .collect();
         Ok(ResourceServer {
             shared: Arc::new(Shared {
+                leases: Arc::default(),
                 authenticator,
                 challenge,
             }),

@@ -116,3 +116,54 @@ async fn the_response_of_a_call_outlives_its_token() {
     let endless = ("authorization", "Bearer endless");
     assert_eq!(seconds("GET", &[endless], interval).await, 3600);
 }
+
+/// Returns the seconds after which the stream of ann's first token ends, when another request comes
+/// with the token `other` half a minute later.
+async fn seconds_with(other: &'static str) -> u64 {
+    let start = Instant::now();
+    let now = move || NOW + start.elapsed().as_secs();
+    let server = ResourceServer::builder(RESOURCE)
+        .clock(Clock::from_fn(now))
+        .verifier(Refreshing)
+        .leeway(Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let mut service = server.layer(Streaming(Duration::from_secs(1)));
+    let opened = service.call(request("GET", "/mcp", &[("authorization", "Bearer ann")]));
+    let mut stream = opened.await.unwrap().into_body();
+    while start.elapsed() < Duration::from_secs(30) {
+        stream.frame().await.unwrap().unwrap();
+    }
+    let header = format!("Bearer {other}");
+    let posted = service.call(request("POST", "/mcp", &[("authorization", &header)]));
+    assert_eq!(posted.await.unwrap().status(), 200);
+    stream.collect().await.unwrap();
+    start.elapsed().as_secs()
+}
+
+/// Accepts every token: for a minute `ann`, for two any other, whose name says what differs.
+struct Refreshing;
+
+impl TokenVerifier for Refreshing {
+    fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a> {
+        let principal = match token {
+            "subject" => Principal::new("https://as", "bob"),
+            "issuer" => Principal::new("https://other", "ann"),
+            "client" => Principal::new("https://as", "ann").client("another"),
+            "scopes" => Principal::new("https://as", "ann").scopes(["less"]),
+            _ => Principal::new("https://as", "ann"),
+        };
+        let minutes = if token == "ann" { 1 } else { 2 };
+        let verified = VerifiedToken::new(principal, [RESOURCE]).expires_at(NOW + minutes * 60);
+        Box::pin(ready(Ok(verified.cache_for(Duration::from_secs(60)))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_lasts_as_long_as_a_later_token_of_the_same_caller() {
+    assert_eq!(seconds_with("ann").await, 70);
+    assert_eq!(seconds_with("refreshed").await, 130);
+    for other in ["subject", "issuer", "client", "scopes"] {
+        assert_eq!(seconds_with(other).await, 70, "{other}");
+    }
+}
