@@ -184,6 +184,18 @@ impl Server {
         self.0.subscriptions.open_count()
     }
 
+    /// Returns the URIs of the resources that clients are subscribed to, in order.
+    #[must_use]
+    pub fn subscribed_resources(&self) -> Vec<String> {
+        self.0.subscriptions.resources()
+    }
+
+    /// Waits until a client has subscribed to a resource or no longer is, since the last call. For one
+    /// task, which gets the updates of exactly those resources from elsewhere.
+    pub async fn subscribed_resources_changed(&self) {
+        self.0.subscriptions.resources_changed().notified().await;
+    }
+
     /// Notifies all subscribers of a resource that its contents have changed.
     pub fn notify_resource_updated(&self, uri: &str) {
         self.0.subscriptions.publish(&Change::Resource(uri.into()));

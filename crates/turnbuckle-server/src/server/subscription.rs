@@ -6,12 +6,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use tokio::sync::Notify;
 use turnbuckle_session::{Change, ChangeFeed};
 use turnbuckle_types::ProtocolError;
 
 /// The subscribers of one server.
 #[derive(Debug, Default)]
-pub(crate) struct SubscriptionHub(Mutex<Subscribers>);
+pub(crate) struct SubscriptionHub {
+    subscribers: Mutex<Subscribers>,
+    /// Notified when a subscription to a resource begins or ends.
+    resources_changed: Notify,
+}
 
 /// The subscribed feeds, by what they are subscribed to.
 #[derive(Debug, Default)]
@@ -88,7 +93,26 @@ fn drop_if_empty<K, V>(tree: &mut BTreeMap<K, V>) {
 
 impl SubscriptionHub {
     fn subscribers(&self) -> MutexGuard<'_, Subscribers> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let subscribers = self.subscribers.lock();
+        subscribers.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the resources that open feeds are subscribed to, in order.
+    pub(crate) fn resources(&self) -> Vec<String> {
+        let mut subscribers = self.subscribers();
+        subscribers.remove_closed();
+        let mut uris: Vec<String> = subscribers
+            .by_uri
+            .keys()
+            .map(|uri| (**uri).into())
+            .collect();
+        uris.sort_unstable();
+        uris
+    }
+
+    /// Returns the notification of one task for each change of [`resources`](Self::resources).
+    pub(crate) fn resources_changed(&self) -> &Notify {
+        &self.resources_changed
     }
 
     /// Sends a change to every feed that is subscribed to it.
@@ -107,7 +131,11 @@ impl SubscriptionHub {
 
     /// Subscribes a feed to a change.
     pub(crate) fn subscribe(&self, feed: &Arc<ChangeFeed>, change: Change) {
+        let is_resource = matches!(change, Change::Resource(_));
         self.subscribers().add(feed, change);
+        if is_resource {
+            self.resources_changed.notify_one();
+        }
     }
 
     /// Subscribes a feed to a resource.
@@ -127,6 +155,8 @@ impl SubscriptionHub {
         }
         check_subscription_count(subscribers.resource_count(feed) + 1, most)?;
         subscribers.add(feed, Change::Resource(uri.into()));
+        drop(subscribers);
+        self.resources_changed.notify_one();
         Ok(())
     }
 
@@ -140,6 +170,7 @@ impl SubscriptionHub {
         if let Some((_, count)) = subscribers.resource_counts.remove(&address(feed)) {
             drop_if_empty(&mut subscribers.resource_counts);
             subscribers.count(count);
+            self.resources_changed.notify_one();
         }
     }
 
@@ -159,6 +190,8 @@ impl SubscriptionHub {
         if let Some((_, count)) = subscribers.resource_counts.get_mut(&address(feed)) {
             *count = count.saturating_sub(usize::from(removed));
         }
+        drop(subscribers);
+        self.resources_changed.notify_one();
     }
 
     /// Returns the number of open subscriptions.

@@ -5,34 +5,42 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
-use turnbuckle_client::{Form, FormAnswer, SamplingRejected, UrlAnswer, UrlRequest};
+use turnbuckle_client::{FormAnswer, SamplingRejected, UrlAnswer};
 use turnbuckle_session::ChangeFeed;
-use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError};
+use turnbuckle_types::{LoggingLevel, LoggingMessageNotificationParams};
 
 use crate::builder::ServersBuilder;
+use crate::proxy::parked::ParkedCalls;
+use crate::proxy::question::{Answer, Question};
 use crate::question::ServerQuestion;
 
-/// The most questions that wait for the client of one request.
-const MAX_WAITING_QUESTIONS: usize = 8;
+/// The most questions and log messages that wait for the client of one request.
+const MAX_WAITING_QUESTIONS: usize = 64;
 
 tokio::task_local! {
     /// The request that is being forwarded: a modern server asks inside of its result.
-    pub(super) static CURRENT: mpsc::Sender<Asked>;
+    pub(super) static CURRENT: mpsc::Sender<FromServer>;
+}
+
+/// A message of a server for the client whose request is under way.
+pub(super) enum FromServer {
+    Log(LoggingMessageNotificationParams),
+    Question(OpenQuestion),
 }
 
 /// A question of a server, and the way of its answer.
-pub(super) enum Asked {
-    Form(Form, oneshot::Sender<FormAnswer>),
-    Url(UrlRequest, oneshot::Sender<UrlAnswer>),
-    Sampling(
-        Box<CreateMessageRequestParams>,
-        oneshot::Sender<Result<CreateMessageResult, ProtocolError>>,
-    ),
+pub(super) struct OpenQuestion {
+    pub(super) question: Question,
+    pub(super) answer: oneshot::Sender<Answer>,
 }
 
 /// The forwarded requests that are under way, by the name of the server.
 #[derive(Default)]
-pub(super) struct ActiveCalls(Mutex<CallTable>);
+pub(super) struct ActiveCalls {
+    table: Mutex<CallTable>,
+    /// The requests that wait for an answer which comes in another request.
+    pub(super) parked: Arc<ParkedCalls>,
+}
 
 #[derive(Default)]
 struct CallTable {
@@ -45,17 +53,17 @@ struct ActiveCall {
     id: u64,
     /// The feed of the legacy session that sent the request: it identifies the client.
     session: Option<Arc<ChangeFeed>>,
-    questions: mpsc::Sender<Asked>,
+    questions: mpsc::Sender<FromServer>,
 }
 
 /// Removes a request when it has ended.
-pub(super) struct ActiveGuard<'a> {
-    calls: &'a ActiveCalls,
+pub(super) struct ActiveGuard {
+    calls: Arc<ActiveCalls>,
     server: Arc<str>,
     id: u64,
 }
 
-impl Drop for ActiveGuard<'_> {
+impl Drop for ActiveGuard {
     fn drop(&mut self) {
         let mut table = self.calls.table();
         if let Some(calls) = table.by_server.get_mut(&self.server) {
@@ -69,15 +77,19 @@ impl Drop for ActiveGuard<'_> {
 
 impl ActiveCalls {
     fn table(&self) -> MutexGuard<'_, CallTable> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a request to `server`, and returns the receiver of the server's questions about it.
     pub(super) fn add(
-        &self,
+        self: &Arc<Self>,
         server: Arc<str>,
         session: Option<Arc<ChangeFeed>>,
-    ) -> (ActiveGuard<'_>, mpsc::Sender<Asked>, mpsc::Receiver<Asked>) {
+    ) -> (
+        ActiveGuard,
+        mpsc::Sender<FromServer>,
+        mpsc::Receiver<FromServer>,
+    ) {
         let (questions, asked) = mpsc::channel(MAX_WAITING_QUESTIONS);
         let mut table = self.table();
         table.last_id += 1;
@@ -94,7 +106,7 @@ impl ActiveCalls {
             .push(call);
         drop(table);
         let guard = ActiveGuard {
-            calls: self,
+            calls: Arc::clone(self),
             server,
             id,
         };
@@ -104,7 +116,7 @@ impl ActiveCalls {
     /// Returns the way to the client that a question of `server` is for: the sender of the request
     /// in which the server asks, or of the only requests that are under way. With requests of
     /// several clients under way, a question that belongs to none of them reaches nobody.
-    fn receiver(&self, server: &str) -> Option<mpsc::Sender<Asked>> {
+    fn receiver(&self, server: &str) -> Option<mpsc::Sender<FromServer>> {
         if let Ok(current) = CURRENT.try_with(Clone::clone) {
             return Some(current);
         }
@@ -116,24 +128,29 @@ impl ActiveCalls {
             _ => call.id == last.id,
         };
         if !calls.iter().all(same_client) {
-            tracing::warn!(
+            tracing::debug!(
                 server,
-                "a question is refused: requests of several clients are under way"
+                "a question or a log message is left out: requests of several clients are under way"
             );
             return None;
         }
         Some(last.questions.clone())
     }
 
+    /// Passes a log message on to the client whose request is under way. A message that belongs to no
+    /// request, or to a client that is too far behind, is left out.
+    fn log(&self, server: &str, message: LoggingMessageNotificationParams) {
+        if let Some(receiver) = self.receiver(server) {
+            let _ = receiver.try_send(FromServer::Log(message));
+        }
+    }
+
     /// Passes a question on and waits for the answer; `None` if nobody can be asked.
-    async fn ask<A>(
-        &self,
-        server: &str,
-        question: impl FnOnce(oneshot::Sender<A>) -> Asked,
-    ) -> Option<A> {
+    async fn ask(&self, server: &str, question: Question) -> Option<Answer> {
         let (answer, answered) = oneshot::channel();
         let receiver = self.receiver(server)?;
-        receiver.send(question(answer)).await.ok()?;
+        let question = FromServer::Question(OpenQuestion { question, answer });
+        receiver.send(question).await.ok()?;
         // The client's request keeps no sender of questions: it ends with the request.
         drop(receiver);
         answered.await.ok()
@@ -143,29 +160,38 @@ impl ActiveCalls {
 /// Installs handlers that pass questions on to the clients of the proxy.
 pub(super) fn install(builder: ServersBuilder, calls: &Arc<ActiveCalls>) -> ServersBuilder {
     let (forms, urls, samples) = (calls.clone(), calls.clone(), calls.clone());
+    let logs = calls.clone();
     builder
+        // The proxy's server leaves out what its client did not ask for.
+        .on_log(LoggingLevel::Debug, move |server, message| {
+            logs.log(server, message);
+        })
         .on_form(move |form, question: ServerQuestion| {
             let calls = forms.clone();
             async move {
-                let asked = |answer| Asked::Form(form, answer);
-                let answer = calls.ask(&question.server, asked).await;
-                answer.unwrap_or(FormAnswer::Cancel)
+                match calls.ask(&question.server, Question::Form(form)).await {
+                    Some(Answer::Form(answer)) => answer,
+                    _ => FormAnswer::Cancel,
+                }
             }
         })
         .on_url(move |request, question: ServerQuestion| {
             let calls = urls.clone();
             async move {
-                let asked = |answer| Asked::Url(request, answer);
-                let answer = calls.ask(&question.server, asked).await;
-                answer.unwrap_or(UrlAnswer::Cancel)
+                match calls.ask(&question.server, Question::Url(request)).await {
+                    Some(Answer::Url(answer)) => answer,
+                    _ => UrlAnswer::Cancel,
+                }
             }
         })
         .on_sampling(move |params, question: ServerQuestion| {
             let calls = samples.clone();
             async move {
-                let asked = |answer| Asked::Sampling(Box::new(params), answer);
-                let answer = calls.ask(&question.server, asked).await;
-                answer.unwrap_or_else(|| Err(SamplingRejected.into()))
+                let question_params = Question::Sampling(Box::new(params));
+                match calls.ask(&question.server, question_params).await {
+                    Some(Answer::Sampling(answer)) => *answer,
+                    _ => Err(SamplingRejected.into()),
+                }
             }
         })
 }

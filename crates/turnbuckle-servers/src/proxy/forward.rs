@@ -1,16 +1,19 @@
 //! Forwards one request: its progress, its cancellation, and the questions inside of it.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use tokio::sync::mpsc;
-use turnbuckle_client::{FormAnswer, RequestBuilder, SamplingRejected, ServerMethod, UrlAnswer};
-use turnbuckle_server::{Ask, AskError, Failure, HandlerContext, Result};
-use turnbuckle_types::{
-    ElicitAction, ElicitRequestFormParams, ErrorKind, ProgressNotificationParams, ProtocolError,
-};
+use tokio::task::{JoinError, JoinHandle};
+use turnbuckle_client::{RequestBuilder, ServerMethod};
+use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
+use turnbuckle_session::ChangeFeed;
+use turnbuckle_types::{ErrorKind, ProgressNotificationParams, ProtocolError};
 
 use crate::error::Error;
-use crate::proxy::active_calls::{ActiveCalls, Asked, CURRENT};
+use crate::proxy::active_calls::{ActiveCalls, ActiveGuard, CURRENT, FromServer, OpenQuestion};
+use crate::proxy::question::Question;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::MergedUris;
 
@@ -18,8 +21,11 @@ use crate::view::merged_uris::MergedUris;
 const MAX_WAITING_REPORTS: usize = 64;
 
 /// Sends a request to the server that has the item, and returns its result.
+///
+/// A client of the modern era answers a question in another request, for which the handler begins
+/// again. The request to the server waits meanwhile, and is taken up where it was.
 pub(super) async fn forward<M>(
-    calls: &ActiveCalls,
+    calls: &Arc<ActiveCalls>,
     request: ServerRequest<M>,
     context: &HandlerContext,
     ask: &Ask,
@@ -28,95 +34,155 @@ where
     M: ServerMethod,
     M::Result: MergedUris,
 {
-    let server = request.server().unwrap_or_default().into();
-    let session = context.session_change_feed().cloned();
-    let (_guard, questions, mut asked) = calls.add(server, session);
-    let (reports, mut reported) = mpsc::channel::<ProgressNotificationParams>(MAX_WAITING_REPORTS);
-    let request = request.configure(|request: RequestBuilder<M>| {
-        request.on_progress(move |report| {
-            let _ = reports.try_send(report);
-        })
+    // Another request for the same call finds the request to the server by its id.
+    let id: String = ask
+        .once("proxied call", async { Ok(calls.parked.next_id()) })
+        .await?;
+    let parked = calls.parked.take(&id).and_then(|call| call.downcast().ok());
+    let is_resumed = parked.is_some();
+    let mut call = Forwarding {
+        calls,
+        // A client of the legacy era answers while the handler waits.
+        id: (!context.is_legacy()).then_some(id),
+        upstream: parked.map(|upstream: Box<Upstream<M>>| *upstream),
+    };
+    let upstream = call.upstream.get_or_insert_with(|| {
+        let session = context.session_change_feed().cloned();
+        Upstream::start(calls, request, session)
     });
-    let mut sending = pin!(CURRENT.scope(questions, async move { request.send().await }));
-    let mut asking: Option<Pin<Box<dyn Future<Output = Result<()>> + Send + '_>>> = None;
+    if is_resumed {
+        upstream.ask_again(ask, context).await?;
+    }
     loop {
         tokio::select! {
-            // Reports that came before the result are sent before it.
+            // Reports, log messages and questions that came before the result are sent before it.
             biased;
-            Some(report) = reported.recv() => {
+            Some(report) = upstream.reported.recv() => {
                 let ProgressNotificationParams { progress, total, message, .. } = report;
                 context.progress_message(progress, total, message.unwrap_or_default()).await;
             }
-            outcome = &mut sending => return outcome.map_err(to_failure),
-            () = context.cancelled() => return Err(Failure::new("the request was cancelled")),
-            outcome = next_answer(&mut asking) => {
-                outcome?;
-                asking = None;
-            }
-            Some(question) = asked.recv(), if asking.is_none() => {
-                asking = Some(Box::pin(answer(ask, question)));
-            }
-        }
-    }
-}
-
-async fn next_answer<F: Future + Unpin>(asking: &mut Option<F>) -> F::Output {
-    match asking {
-        Some(asking) => asking.await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Asks the client and passes its answer on. Fails if the request has to end for the question.
-async fn answer(ask: &Ask, question: Asked) -> Result<()> {
-    // A server that no longer waits for an answer needs none.
-    match question {
-        Asked::Form(form, answer) => {
-            let params = ElicitRequestFormParams::new(form.message, form.schema);
-            let given = match ask.raw_form(params).await {
-                Ok(result) => match result.action {
-                    ElicitAction::Accept => FormAnswer::Accept(result.content.unwrap_or_default()),
-                    ElicitAction::Decline => FormAnswer::Decline,
-                    _ => FormAnswer::Cancel,
-                },
-                Err(error) => match refusal(error)? {
-                    true => FormAnswer::Decline,
-                    false => FormAnswer::Cancel,
-                },
-            };
-            let _ = answer.send(given);
-        }
-        Asked::Url(request, answer) => {
-            let given = match ask.url(request.message, request.url).await {
-                Ok(()) => UrlAnswer::Accept,
-                Err(error) => match refusal(error)? {
-                    true => UrlAnswer::Decline,
-                    false => UrlAnswer::Cancel,
-                },
-            };
-            let _ = answer.send(given);
-        }
-        Asked::Sampling(params, answer) => {
-            let given = match ask.sample(*params).await {
-                Ok(result) => Ok(result),
-                Err(error) => {
-                    refusal(error)?;
-                    Err(SamplingRejected.into())
+            Some(message) = upstream.asked.recv() => match message {
+                FromServer::Log(message) => {
+                    let logger = message.logger.as_deref();
+                    context.log(message.level, logger, &message.data).await;
                 }
-            };
-            let _ = answer.send(given);
+                FromServer::Question(question) => {
+                    upstream.open = Some(question);
+                    upstream.answer(ask, context).await?;
+                }
+            },
+            outcome = &mut upstream.task => {
+                call.upstream = None;
+                let ended = |_| Failure::new("the request to the server has ended");
+                return outcome.map_err(ended)?.map_err(to_failure);
+            }
+            () = context.cancelled() => return Err(Failure::new("the request was cancelled")),
         }
     }
-    Ok(())
 }
 
-/// Returns whether the user declined (`true`) or gave no answer (`false`); fails for an error that
-/// ends the request.
-fn refusal(error: AskError) -> Result<bool> {
-    match error {
-        AskError::Declined => Ok(true),
-        AskError::Cancelled | AskError::Unsupported(_) | AskError::Malformed(_) => Ok(false),
-        error => Err(error.into()),
+/// A call of the proxy. When it ends at a question for a client of the modern era, the request to the
+/// server is kept.
+struct Forwarding<'a, M: ServerMethod> {
+    calls: &'a Arc<ActiveCalls>,
+    id: Option<String>,
+    upstream: Option<Upstream<M>>,
+}
+
+impl<M: ServerMethod> Drop for Forwarding<'_, M> {
+    fn drop(&mut self) {
+        if let (Some(id), Some(upstream)) = (self.id.take(), self.upstream.take())
+            && upstream.open.is_some()
+        {
+            self.calls.parked.park(id, Box::new(upstream));
+        }
+    }
+}
+
+/// A request to a server, in a task of its own. Dropping the value cancels the request.
+struct Upstream<M: ServerMethod> {
+    task: UpstreamTask<M>,
+    reported: mpsc::Receiver<ProgressNotificationParams>,
+    asked: mpsc::Receiver<FromServer>,
+    /// The question that the client has not answered.
+    open: Option<OpenQuestion>,
+    /// The questions that the client has answered.
+    answered: Vec<Question>,
+    _active: ActiveGuard,
+}
+
+struct UpstreamTask<M: ServerMethod>(JoinHandle<std::result::Result<M::Result, Error>>);
+
+impl<M: ServerMethod> Future for UpstreamTask<M> {
+    type Output = std::result::Result<std::result::Result<M::Result, Error>, JoinError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<M: ServerMethod> Drop for UpstreamTask<M> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<M> Upstream<M>
+where
+    M: ServerMethod,
+    M::Result: MergedUris,
+{
+    fn start(
+        calls: &Arc<ActiveCalls>,
+        request: ServerRequest<M>,
+        session: Option<Arc<ChangeFeed>>,
+    ) -> Self {
+        let server = request.server().unwrap_or_default().into();
+        let (active, questions, asked) = calls.add(server, session);
+        let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
+        let request = request.configure(|request: RequestBuilder<M>| {
+            request.on_progress(move |report| {
+                let _ = reports.try_send(report);
+            })
+        });
+        let sending = CURRENT.scope(questions, async move { request.send().await });
+        Self {
+            task: UpstreamTask(tokio::spawn(sending)),
+            reported,
+            asked,
+            open: None,
+            answered: Vec::new(),
+            _active: active,
+        }
+    }
+
+    /// Asks the open question, and passes the answer on. The question stays open if the future is
+    /// dropped.
+    async fn answer(&mut self, ask: &Ask, context: &HandlerContext) -> Result<()> {
+        let Some(open) = &self.open else {
+            return Ok(());
+        };
+        let answer = tokio::select! {
+            answer = open.question.ask(ask) => answer,
+            () = context.cancelled() => Err(Failure::new("the request was cancelled")),
+        };
+        // Nobody comes back to a question that has failed.
+        let open = self.open.take();
+        let answer = answer?;
+        if let Some(open) = open {
+            // A server that no longer waits for an answer needs none.
+            let _ = open.answer.send(answer);
+            self.answered.push(open.question);
+        }
+        Ok(())
+    }
+
+    /// Asks all questions again, of which the client has answered the open one too.
+    async fn ask_again(&mut self, ask: &Ask, context: &HandlerContext) -> Result<()> {
+        for question in &self.answered {
+            question.ask(ask).await?;
+        }
+        self.answer(ask, context).await
     }
 }
 

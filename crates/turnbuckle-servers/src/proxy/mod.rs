@@ -3,7 +3,10 @@
 mod active_calls;
 mod forward;
 mod items;
+mod parked;
+mod question;
 mod sync;
+mod updates;
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,9 +23,10 @@ use crate::servers::Servers;
 ///
 /// Calls, reads, prompts and completions go to the server that has the item. Progress comes back, and
 /// a cancelled request is cancelled there. A server's forms, URLs and sampling requests go to the
-/// client whose request is under way; each side may speak any revision. A client of the modern era
-/// answers a question with another request: there the request to the server is made again, from its
-/// beginning, once the answer is known.
+/// client whose request is under way, and so do its log messages of at least the client's level. Each
+/// side may speak any revision. A client of the modern era answers a question with another request: the
+/// request to the server waits for it, for ten minutes at most. A client that is subscribed to a
+/// resource gets the updates of its server.
 ///
 /// The servers are closed when the proxy is dropped; keep it while the server runs.
 #[derive(Clone)]
@@ -62,6 +66,7 @@ impl ServersBuilder {
             .dynamic_resources()
             .dynamic_prompts()
             .dynamic_completions()
+            .logging()
             .build()
             .map_err(|error| BuildError::new(error.to_string()))?;
         let calls = Arc::new(ActiveCalls::default());

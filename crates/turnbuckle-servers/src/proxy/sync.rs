@@ -8,6 +8,7 @@ use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::items::{Proxied, Route};
+use crate::proxy::updates::ResourceUpdates;
 use crate::servers::Servers;
 use crate::view::items::ServerItem;
 use crate::view::merged_view::MergedView;
@@ -40,9 +41,16 @@ impl ItemSync {
         let mut changes = servers.changes();
         let shared = servers.state().clone();
         sync.apply(&shared.view());
+        let updates = ResourceUpdates::new(sync.server.clone(), servers.downgrade());
         tokio::spawn(async move {
-            while changes.next().await.is_some() {
-                sync.apply(&shared.view());
+            let items = async {
+                while changes.next().await.is_some() {
+                    sync.apply(&shared.view());
+                }
+            };
+            tokio::select! {
+                () = items => {}
+                () = updates.follow() => {}
             }
         });
     }

@@ -1,5 +1,6 @@
 //! A proxy between clients and servers of either era.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,11 +10,12 @@ use turnbuckle_client::{
     ChangeFilter, Client, ClientBuilder, EraPreference, Form, FormAnswer, QuestionContext,
 };
 use turnbuckle_server::{
-    Args, Ask, Cancellation, CompletionRequest, Progress, Prompt, ReadRequest, Resource, Result,
-    Server, Tool,
+    Args, Ask, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt, ReadRequest,
+    Resource, Result, Server, Tool,
 };
+use turnbuckle_session::Change;
 use turnbuckle_types::{
-    ContentBlock, CreateMessageResult, FieldValue, Map, PromptReference, Role,
+    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Role,
     SamplingMessageContentBlock,
 };
 
@@ -25,18 +27,21 @@ struct Name {
     name: String,
 }
 
+async fn greet(ask: Ask, name: String) -> Result<String> {
+    let other: Name = ask.form("Who else?").await?;
+    let said = ask.sample("Say hello").await?;
+    let said = said.content.iter().find_map(|block| block.as_text());
+    let said = said.unwrap_or_default();
+    Ok(format!("{said} {name} and {}", other.name))
+}
+
 /// Returns a server that asks, reports progress and waits. `ended` is notified when its tool `wait`
-/// is cancelled.
-fn origin(ended: Arc<Notify>) -> Server {
-    let greet = Tool::builder("greet").handler(
-        async |ask: Ask, Args(Name { name }): Args<Name>| -> Result<String> {
-            let other: Name = ask.form("Who else?").await?;
-            let said = ask.sample("Say hello").await?;
-            let said = said.content.iter().find_map(|block| block.as_text());
-            let said = said.unwrap_or_default();
-            Ok(format!("{said} {name} and {}", other.name))
-        },
-    );
+/// is cancelled, and `runs` counts those of its tool `greet`.
+fn origin(ended: Arc<Notify>, runs: Arc<AtomicUsize>) -> Server {
+    let greet = Tool::builder("greet").handler(move |ask: Ask, Args(Name { name }): Args<Name>| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        greet(ask, name)
+    });
     let work = Tool::builder("work").handler(async |progress: Progress| {
         progress.report_with_message(1, 2, "half").await;
         "done"
@@ -48,13 +53,18 @@ fn origin(ended: Arc<Notify>) -> Server {
             ended.notify_one();
         }
     });
+    let log = Tool::builder("log").handler(async |context: HandlerContext| {
+        context.log(LoggingLevel::Info, Some("part"), "hello").await;
+        "logged"
+    });
     let ask = Prompt::builder("ask")
         .complete("name", |typing: CompletionRequest| {
             vec![format!("{}da", typing.value)]
         })
         .handler(|Args(Name { name }): Args<Name>| format!("Ask {name}"));
     let note = Resource::builder("notes://{id}", "note").handler(|read: ReadRequest| read.uri);
-    let builder = Server::new("origin", "1").tool(greet).tool(work).tool(wait);
+    let builder = Server::new("origin", "1").logging();
+    let builder = builder.tool(greet).tool(work).tool(wait).tool(log);
     builder
         .dynamic_tools()
         .prompt(ask)
@@ -75,11 +85,12 @@ struct Connected {
     client: Client,
     origin: Server,
     ended: Arc<Notify>,
+    runs: Arc<AtomicUsize>,
 }
 
 async fn connect(behind: EraPreference, builder: ClientBuilder) -> Connected {
-    let ended = Arc::new(Notify::new());
-    let origin = origin(ended.clone());
+    let (ended, runs) = (Arc::new(Notify::new()), Arc::new(AtomicUsize::new(0)));
+    let origin = origin(ended.clone(), runs.clone());
     let proxy = Servers::builder("host", "1")
         .server("one", InProcess::new(origin.clone()))
         .clients(speak(behind))
@@ -93,6 +104,7 @@ async fn connect(behind: EraPreference, builder: ClientBuilder) -> Connected {
         client,
         origin,
         ended,
+        runs,
     }
 }
 
@@ -118,6 +130,16 @@ async fn questions_reach_the_client_in_front_in_every_pair_of_eras() {
         let result = call.await.unwrap();
         let expected = [ContentBlock::text("Hello Ada and Bob")];
         assert_eq!(result.content, expected, "{front:?} {behind:?}");
+        // A server of the modern era runs again for each answer, whoever asks. The call is made once.
+        let runs = match behind {
+            EraPreference::Legacy => 1,
+            _ => 3,
+        };
+        assert_eq!(
+            connected.runs.load(Ordering::Relaxed),
+            runs,
+            "{front:?} {behind:?}"
+        );
     }
 }
 
@@ -188,6 +210,56 @@ async fn prompts_resources_and_changes_pass_in_every_pair_of_eras() {
         changes.next().await.unwrap();
         let result = client.call_tool("one__work", &()).await.unwrap();
         assert_eq!(result.content, [ContentBlock::text("new")]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_messages_pass_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let log = heard.clone();
+        let builder = Client::builder("c", "1")
+            .era(front)
+            .log_level(LoggingLevel::Info)
+            .on_log(move |message| {
+                let text = message.data.as_str().to_owned();
+                log.lock()
+                    .unwrap()
+                    .push((message.level, message.logger, text));
+            });
+        let connected = connect(behind, builder).await;
+        let result = connected.client.call_tool("one__log", &()).await.unwrap();
+        assert_eq!(result.content, [ContentBlock::text("logged")]);
+        let message = (
+            LoggingLevel::Info,
+            Some("part".to_owned()),
+            "\"hello\"".to_owned(),
+        );
+        assert_eq!(*heard.lock().unwrap(), [message], "{front:?} {behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_of_subscribed_resources_pass_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let Connected { client, origin, .. } = &connected;
+        let until_subscribed = async |expected: &[&str]| {
+            while origin.subscribed_resources() != expected {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let one = client.subscribe(ChangeFilter::new().resource("one+notes://1"));
+        let mut one = one.await.unwrap();
+        let two = client.subscribe(ChangeFilter::new().resource("one+notes://2"));
+        let two = two.await.unwrap();
+        until_subscribed(&["notes://1", "notes://2"]).await;
+        origin.notify_resource_updated("notes://1");
+        let changed = Change::Resource("one+notes://1".into());
+        assert_eq!(one.next().await, Some(changed), "{front:?} {behind:?}");
+        // The proxy is subscribed to no more than its clients.
+        drop(two);
+        until_subscribed(&["notes://1"]).await;
     }
 }
 
