@@ -78,8 +78,8 @@ pub struct HttpServerOptions {
     /// 4 MiB.
     pub max_session_replay_bytes: usize,
     /// The largest number of bytes that the streams of all sessions together keep for replay. Over
-    /// this bound a stream removes messages that were read, or all but the newest if nobody reads
-    /// it. Default 256 MiB.
+    /// this bound a stream removes messages that were read, or all if nobody reads it. Kept bytes
+    /// count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too. Default 32 MiB.
     pub max_total_replay_bytes: usize,
     /// The time for which an ended stream is kept for replay. Default 1 minute.
     pub replay_ttl: Duration,
@@ -163,7 +163,7 @@ impl Default for HttpServerOptions {
             max_replay_events: 256,
             max_replay_bytes: 1 << 20,
             max_session_replay_bytes: 4 << 20,
-            max_total_replay_bytes: 256 << 20,
+            max_total_replay_bytes: 32 << 20,
             replay_ttl: Duration::from_secs(60),
             reconnect_delay: Duration::from_secs(1),
             max_connections: 10_000,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use turnbuckle_session::Frame;
 
 use crate::search::find_newline;
@@ -116,7 +116,12 @@ impl LineDecoder {
                 });
             }
             if !line.is_empty() {
-                return Some(Frame::Message(line.freeze()));
+                // A short line would otherwise keep the memory of the long one that was read before it.
+                let is_small = self.allocated > CHUNK_BYTES && line.len() < self.allocated / 4;
+                return Some(Frame::Message(match is_small {
+                    true => Bytes::copy_from_slice(&line),
+                    false => line.freeze(),
+                }));
             }
         }
     }

@@ -239,7 +239,9 @@ impl StreamableEndpoint {
             event::append_priming_event(&mut events, own.id, self.options.reconnect_delay);
         }
         if reader.read_available(&mut events) {
-            return stream_reply(ResponseBody::full(events));
+            // The log has a copy of its own.
+            let memory = own.account().reserve_beyond_limits(events.len());
+            return stream_reply(ResponseBody::full(memory.attach(events)));
         }
         let head = (!events.is_empty()).then(|| events.into());
         let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
@@ -265,10 +267,11 @@ impl StreamableEndpoint {
             }
             body => body,
         };
-        let own = SessionStream::new(1, self.sessions.stream_limits().clone());
-        own.expect_reader();
         let principal = frame.transport.principal.as_deref();
         let account = self.server.account(principal, frame.rate_account);
+        let limits = self.sessions.stream_limits().clone();
+        let own = SessionStream::new(1, limits, account.memory().clone());
+        own.expect_reader();
         let session =
             self.server
                 .new_stateless_session((!opens).then_some(revision), own.clone(), account);

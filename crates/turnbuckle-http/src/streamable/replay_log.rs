@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::time::Instant;
+use turnbuckle_session::MemoryPermit;
 
 use crate::event;
 use crate::options::HttpServerOptions;
@@ -88,9 +89,12 @@ impl ReplayLog {
         }
     }
 
-    /// Appends a message as an event whose id names the stream and the event's sequence number.
-    pub(crate) fn append(&mut self, message: &[u8]) {
+    /// Appends a message as an event whose id names the stream and the event's sequence number. The
+    /// memory of the event is held by `memory` for as long as the event is kept or being sent.
+    pub(crate) fn append(&mut self, message: &[u8], mut memory: MemoryPermit) {
         let bytes = event::message_with_id(self.stream_id, self.next_sequence(), message);
+        memory.resize_beyond_limits(bytes.len());
+        let bytes = memory.attach(bytes);
         self.bytes += bytes.len();
         self.budget.add(bytes.len());
         self.events.push_back(LoggedEvent { bytes, line: 0 });
@@ -147,22 +151,25 @@ impl ReplayLog {
     }
 
     /// Removes the oldest events while the log, or all logs of the endpoint together, are over a
-    /// bound. Events from `keep_from` on stay, and so does the newest event.
+    /// bound. Events from `keep_from` on stay. The newest event stays unless all logs together are
+    /// over their bound: an event that is too large for it is sent once and not kept.
     pub(crate) fn trim(&mut self, keep_from: u64) {
-        while self.is_over_bounds() && self.events.len() > 1 && self.first_sequence < keep_from {
+        while self.first_sequence < keep_from
+            && (self.budget.is_exceeded() || (self.is_over_bounds() && self.events.len() > 1))
+        {
             if let Some(event) = self.events.pop_front() {
                 self.bytes -= event.bytes.len();
                 self.budget.subtract(event.bytes.len());
                 self.first_sequence += 1;
                 self.removed_line = event.line;
+            } else {
+                return;
             }
         }
     }
 
     fn is_over_bounds(&self) -> bool {
-        self.events.len() > self.budget.max_events
-            || self.bytes > self.budget.max_bytes
-            || self.budget.is_exceeded()
+        self.events.len() > self.budget.max_events || self.bytes > self.budget.max_bytes
     }
 
     /// Closes the log: its stream has ended, and no event follows. The age of a closed log counts
@@ -207,7 +214,7 @@ mod tests {
 
     fn append(log: &mut ReplayLog, events: usize) {
         for _ in 0..events {
-            log.append(MESSAGE);
+            log.append(MESSAGE, MemoryPermit::default());
             log.trim(NO_READER);
         }
     }
@@ -239,7 +246,7 @@ mod tests {
                 HttpServerOptions::new().max_replay_bytes(4 * EVENT_BYTES - 1),
                 3,
             ),
-            // The newest event is always kept.
+            // The newest event of a stream is kept.
             (HttpServerOptions::new().max_replay_bytes(0), 1),
         ] {
             let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
@@ -272,13 +279,24 @@ mod tests {
         let budget = ReplayBudget::new(&options);
         let mut log = ReplayLog::new(1, budget.clone());
         for _ in 0..3 {
-            log.append(MESSAGE);
+            log.append(MESSAGE, MemoryPermit::default());
             log.trim(2);
         }
         assert_eq!(log.first_sequence(), 2);
         assert_eq!(total(&budget), 2 * EVENT_BYTES);
         log.trim(NO_READER);
-        assert_eq!(total(&budget), EVENT_BYTES, "the newest is always kept");
+        assert_eq!(total(&budget), 0, "read, and not kept");
+        assert_eq!((log.first_sequence(), log.next_sequence()), (4, 4));
+    }
+
+    #[test]
+    fn the_total_holds_to_the_last_byte_whatever_the_number_of_logs() {
+        let options = HttpServerOptions::new().max_total_replay_bytes(3 * EVENT_BYTES);
+        let budget = ReplayBudget::new(&options);
+        let mut logs: Vec<_> = (0..9).map(|_| ReplayLog::new(1, budget.clone())).collect();
+        logs.iter_mut().for_each(|log| append(log, 1));
+        assert_eq!(total(&budget), 3 * EVENT_BYTES);
+        assert!(logs[8].is_empty() && logs[8].next_sequence() == 2);
     }
 
     #[test]

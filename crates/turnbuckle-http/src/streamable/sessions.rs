@@ -60,7 +60,8 @@ impl HttpSession {
     /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
     pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
         let id = self.streams().next_id();
-        SessionStream::new(id, self.standalone.limits().clone())
+        let (limits, account) = (self.standalone.limits(), self.standalone.account());
+        SessionStream::new(id, limits.clone(), account.clone())
     }
 
     /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
@@ -234,9 +235,11 @@ impl SessionTable {
         principal: Option<&Principal>,
         client: Client,
     ) -> Arc<HttpSession> {
-        let standalone = SessionStream::new(STANDALONE_STREAM, self.stream_limits.clone());
+        let account = endpoint.session_account(principal);
+        let limits = self.stream_limits.clone();
+        let standalone = SessionStream::new(STANDALONE_STREAM, limits, account.memory().clone());
         Arc::new(HttpSession {
-            session: endpoint.new_session(standalone.clone(), principal),
+            session: endpoint.new_session(account, standalone.clone()),
             standalone,
             streams: Mutex::default(),
             owner: Owner::new(principal),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-use turnbuckle_session::{EncodedResponse, MemoryPermit, QueueFull, ReplySink};
+use turnbuckle_session::{EncodedResponse, MemoryAccount, MemoryPermit, QueueFull, ReplySink};
 
 use super::replay_log::{ReplayBudget, ReplayLog};
 use crate::event::StreamPosition;
@@ -49,6 +49,8 @@ impl StreamLimits {
 pub(crate) struct SessionStream {
     pub(crate) id: u64,
     limits: Arc<StreamLimits>,
+    /// The account of the session, on which the events count.
+    account: Arc<MemoryAccount>,
     state: Mutex<State>,
     /// Notified when a sender that had to wait may try again.
     space: Notify,
@@ -73,7 +75,7 @@ struct PostState {
     /// The response, while no message was sent before it: it may still go out as plain JSON.
     response: Option<EncodedResponse>,
     /// The responses to the messages of a batch, likewise.
-    batch: Vec<Vec<u8>>,
+    batch: Vec<EncodedResponse>,
     /// Wakes the POST that waits for its [`FirstOutput`].
     waker: Option<Waker>,
 }
@@ -89,7 +91,11 @@ pub(crate) enum FirstOutput {
 }
 
 impl SessionStream {
-    pub(crate) fn new(id: u64, limits: Arc<StreamLimits>) -> Arc<Self> {
+    pub(crate) fn new(
+        id: u64,
+        limits: Arc<StreamLimits>,
+        account: Arc<MemoryAccount>,
+    ) -> Arc<Self> {
         let state = State {
             log: ReplayLog::new(id, limits.replay.clone()),
             readers: Readers::new(),
@@ -98,9 +104,22 @@ impl SessionStream {
         Arc::new(Self {
             id,
             limits,
+            account,
             state: Mutex::new(state),
             space: Notify::new(),
         })
+    }
+
+    /// Returns the account on which the events count.
+    pub(crate) fn account(&self) -> &Arc<MemoryAccount> {
+        &self.account
+    }
+
+    /// Appends a response, whose permit goes along with it.
+    fn append_response(&self, state: &mut State, mut response: EncodedResponse) {
+        let mut memory = std::mem::take(&mut response.memory);
+        memory.absorb(self.account.reserve_beyond_limits(0));
+        state.append(&response.into_bytes(), memory);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -145,10 +164,9 @@ impl SessionStream {
         state.post.is_streaming = true;
         state.post.is_resumable = resumable;
         let response = state.post.response.take();
-        let response = response.map(EncodedResponse::into_bytes);
         let batch = std::mem::take(&mut state.post.batch);
-        for message in batch.into_iter().chain(response) {
-            state.append(&message);
+        for response in batch.into_iter().chain(response) {
+            self.append_response(&mut state, response);
         }
         if std::mem::take(&mut state.post.close_requested) && resumable {
             state.readers.close_all();
@@ -209,8 +227,8 @@ impl SessionStream {
 }
 
 impl State {
-    fn append(&mut self, message: &[u8]) {
-        self.log.append(message);
+    fn append(&mut self, message: &[u8], memory: MemoryPermit) {
+        self.log.append(message, memory);
         self.trim();
     }
 
@@ -236,15 +254,20 @@ impl PostState {
         if self.response.is_some() || self.batch.is_empty() {
             return self.response.take();
         }
-        let mut frame = vec![b'['];
-        frame.extend_from_slice(&self.batch.join(&b','));
+        let mut frame = Vec::new();
+        let mut memory = MemoryPermit::default();
+        for response in std::mem::take(&mut self.batch) {
+            frame.push(if frame.is_empty() { b'[' } else { b',' });
+            frame.extend_from_slice(&response.frame);
+            frame.extend_from_slice(&response.tail);
+            memory.absorb(response.memory);
+        }
         frame.push(b']');
-        self.batch.clear();
         Some(EncodedResponse {
             frame,
             tail: Bytes::new(),
             failure: None,
-            memory: MemoryPermit::default(),
+            memory,
         })
     }
 }
@@ -255,14 +278,19 @@ impl ReplySink for SessionStream {
         if state.log.is_closed() {
             return Ok(());
         }
-        if state.readers.is_read()
-            && !state
-                .log
-                .has_room(state.readers.first_unread(), frame.len())
-        {
+        let unread = state.readers.first_unread();
+        if state.readers.is_read() && !state.log.has_room(unread, frame.len()) {
             return Err(QueueFull(frame));
         }
-        state.append(&frame);
+        let memory = match self.account.reserve(frame.len()) {
+            Ok(memory) => memory,
+            // The reader makes room when it reads what it has not read yet.
+            Err(_) if state.readers.is_read() && unread < state.log.next_sequence() => {
+                return Err(QueueFull(frame));
+            }
+            Err(_) => self.account.reserve_beyond_limits(frame.len()),
+        };
+        state.append(&frame, memory);
         wake(state);
         Ok(())
     }
@@ -277,10 +305,10 @@ impl ReplySink for SessionStream {
             return Ok(());
         }
         if state.sends_events() {
-            state.append(&answer.into_bytes());
+            self.append_response(&mut state, answer);
             wake(state);
         } else {
-            state.post.batch.push(answer.into_bytes());
+            state.post.batch.push(answer);
         }
         Ok(())
     }
@@ -291,7 +319,7 @@ impl ReplySink for SessionStream {
             return;
         }
         match answer {
-            Some(answer) if state.sends_events() => state.append(&answer.into_bytes()),
+            Some(answer) if state.sends_events() => self.append_response(&mut state, answer),
             answer => state.post.response = answer,
         }
         state.log.close();

@@ -170,26 +170,19 @@ impl ServerEndpoint {
         handler_task::param_headers(&*self.dispatch.dispatch, tool, principal)
     }
 
-    /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
-    /// to no request. The session counts on the account of its principal, or on one of its own.
+    /// Returns the account of another session: that of its principal, or one of its own.
     #[must_use]
-    pub fn new_session(
-        &self,
-        sink: Arc<dyn ReplySink>,
-        principal: Option<&Principal>,
-    ) -> Arc<Session> {
-        let account = match principal {
+    pub fn session_account(&self, principal: Option<&Principal>) -> Arc<RateAccount> {
+        match principal {
             Some(_) => self.account(principal, None),
             None => self.new_account(),
-        };
-        self.session_with_account(account, sink)
+        }
     }
 
-    fn session_with_account(
-        &self,
-        account: Arc<RateAccount>,
-        sink: Arc<dyn ReplySink>,
-    ) -> Arc<Session> {
+    /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
+    /// to no request. The session counts on `account`.
+    #[must_use]
+    pub fn new_session(&self, account: Arc<RateAccount>, sink: Arc<dyn ReplySink>) -> Arc<Session> {
         let limits = self.limits.clone();
         Session::new(
             self.dispatch.clone(),
@@ -209,7 +202,7 @@ impl ServerEndpoint {
         sink: Arc<dyn ReplySink>,
         account: Arc<RateAccount>,
     ) -> Arc<Session> {
-        let session = self.session_with_account(account, sink);
+        let session = self.new_session(account, sink);
         if let Some(revision) = revision {
             session.skip_handshake(revision.features());
         }

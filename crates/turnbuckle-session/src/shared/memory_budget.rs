@@ -202,7 +202,7 @@ impl MemoryPermit {
     }
 
     /// Sets the number of reserved bytes, even beyond the limits.
-    pub(crate) fn resize_beyond_limits(&mut self, bytes: usize) {
+    pub fn resize_beyond_limits(&mut self, bytes: usize) {
         if self.resize(bytes).is_err()
             && let Some(held) = &mut self.0
         {
@@ -212,7 +212,7 @@ impl MemoryPermit {
     }
 
     /// Adds the bytes of another permit.
-    pub(crate) fn absorb(&mut self, mut other: Self) {
+    pub fn absorb(&mut self, mut other: Self) {
         match (&mut self.0, &mut other.0) {
             (Some(own), Some(more)) if Arc::ptr_eq(&own.account, &more.account) => {
                 own.bytes += std::mem::take(&mut more.bytes);

@@ -168,3 +168,15 @@ proptest! {
         prop_assert_eq!(frames(&input, max_bytes), expected);
     }
 }
+
+#[test]
+fn a_short_line_keeps_no_memory_of_a_long_one() {
+    let mut lines = LineDecoder::new(1 << 20);
+    lines.push(&vec![b'x'; 1 << 20]);
+    lines.push(b"\n{}\n");
+    assert!(matches!(lines.next_frame(), Some(Frame::Message(line)) if line.len() == 1 << 20));
+    let Some(Frame::Message(short)) = lines.next_frame() else {
+        panic!("there are two lines");
+    };
+    assert!(short == "{}" && short.is_unique());
+}

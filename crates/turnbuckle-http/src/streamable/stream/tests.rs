@@ -1,3 +1,5 @@
+use turnbuckle_session::{Limits, RateAccount};
+
 use super::*;
 
 const READERS: usize = 8;
@@ -9,7 +11,12 @@ fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<SessionStream> {
     SessionStream::new(
         id,
         StreamLimits::new(&options.max_stream_connections(READERS)),
+        memory(),
     )
+}
+
+fn memory() -> Arc<MemoryAccount> {
+    RateAccount::new(&Limits::new()).memory().clone()
 }
 
 fn cx() -> Context<'static> {
@@ -323,11 +330,32 @@ fn an_ended_stream_takes_nothing_more() {
 fn unread_events_are_kept_beyond_the_total() {
     const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
     let options = HttpServerOptions::new().max_total_replay_bytes(0);
-    let stream = SessionStream::new(1, StreamLimits::new(&options));
+    let stream = SessionStream::new(1, StreamLimits::new(&options), memory());
     let reader = stream.attach(None);
     assert!((0..3).all(|_| send_one(&stream)));
     assert_eq!(stream.replay_bytes(), 3 * EVENT);
     drop(reader);
     assert!(send_one(&stream));
-    assert_eq!(stream.replay_bytes(), EVENT, "the newest is always kept");
+    assert_eq!(stream.replay_bytes(), 0, "nobody is there to read it");
+}
+
+#[test]
+fn what_a_stream_keeps_counts_for_its_owner() {
+    let account = memory();
+    let limits = StreamLimits::new(&HttpServerOptions::new());
+    let stream = SessionStream::new(1, limits, account.clone());
+    let reader = stream.attach(None).unwrap();
+    stream.start_streaming(true);
+    assert!(send_one(&stream));
+    let mut counted = answer();
+    counted.memory = account.reserve(counted.byte_count()).unwrap();
+    stream.finish(Some(counted));
+    assert_eq!(account.used(), stream.replay_bytes());
+    let Poll::Ready(Some(event)) = reader.poll_next(&mut cx()) else {
+        panic!("there are two events");
+    };
+    drop((reader, stream));
+    assert_eq!(account.used(), event.len(), "it is still being sent");
+    drop(event);
+    assert_eq!(account.used(), 0);
 }
