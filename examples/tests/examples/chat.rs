@@ -1,44 +1,89 @@
-//! Tests of the `chat` client with several servers and a script of commands.
+//! Tests of the `chat` program: a scripted model or an endpoint in the test, several servers, and a
+//! user whose lines are written beforehand.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
 
 use crate::harness::{Example, with_timeout};
 
-/// Runs a chat with these servers and commands, and returns its output and whether it succeeded.
-async fn chat(servers: &Value, lines: &str, model: Option<&str>) -> (String, bool) {
-    let directory = TempDir::new().unwrap();
-    let (config, script) = (
-        directory.path().join("mcp.json"),
-        directory.path().join("script"),
-    );
+/// A run of the program that has ended.
+struct Chat {
+    output: String,
+    errors: String,
+    succeeded: bool,
+}
+
+/// Returns the program with these servers.
+fn program(directory: &Path, servers: &Value) -> Command {
+    let config = directory.join("mcp.json");
     fs::write(&config, json!({"mcpServers": servers}).to_string()).unwrap();
-    fs::write(&script, lines).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_chat"));
-    command.arg(&config).arg("--script").arg(&script);
-    if let Some(model) = model {
-        command.args(["--model", model]);
-    }
-    let running = command
-        .env("CHAT_DB", "notes.db")
-        .kill_on_drop(true)
-        .output();
-    let output = with_timeout(running).await.unwrap();
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        output.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    (stdout, output.status.success())
+    command.arg(config).env("CHAT_DB", "notes.db");
+    command
+}
+
+/// Runs the program with these lines of the user.
+async fn run(mut command: Command, lines: &str) -> Chat {
+    with_timeout(async {
+        let mut chat = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut input = chat.stdin.take().unwrap();
+        // A program that fails at once reads nothing.
+        let _ = input.write_all(lines.as_bytes()).await;
+        drop(input);
+        let output = chat.wait_with_output().await.unwrap();
+        Chat {
+            output: String::from_utf8(output.stdout).unwrap(),
+            errors: String::from_utf8(output.stderr).unwrap(),
+            succeeded: output.status.success(),
+        }
+    })
+    .await
+}
+
+/// Runs the program with these servers, answers of the model, and lines of the user.
+async fn chat(servers: &Value, answers: &[Value], lines: &str) -> String {
+    let directory = TempDir::new().unwrap();
+    let script = directory.path().join("answers.jsonl");
+    let answers: Vec<String> = answers.iter().map(Value::to_string).collect();
+    fs::write(&script, answers.join("\n")).unwrap();
+    let mut command = program(directory.path(), servers);
+    command
+        .args(["--max-rounds", "3"])
+        .arg("--scripted")
+        .arg(script);
+    let chat = run(command, lines).await;
+    assert!(chat.succeeded && chat.errors.is_empty(), "{}", chat.errors);
+    chat.output
+}
+
+/// Returns an answer that calls tools.
+fn calls(calls: &[(&str, Value)]) -> Value {
+    let calls = calls.iter();
+    let calls: Vec<Value> = calls
+        .map(|(name, arguments)| json!({"name": name, "arguments": arguments}))
+        .collect();
+    json!({"calls": calls})
+}
+
+fn text(text: &str) -> Value {
+    json!({"text": text})
 }
 
 /// Asserts that the output contains these lines in this order.
@@ -54,7 +99,7 @@ fn assert_lines(output: &str, expected: &[&str]) {
 }
 
 #[tokio::test]
-async fn several_servers_are_driven_over_pipes_and_http() {
+async fn the_model_uses_several_servers_over_pipes_and_http() {
     let directory = TempDir::new().unwrap();
     let (source, target) = (
         directory.path().join("source"),
@@ -74,136 +119,114 @@ async fn several_servers_are_driven_over_pipes_and_http() {
         "deploy": {"command": env!("CARGO_BIN_EXE_deploy"), "args": [script]},
         "backup": {"type": "http", "url": process.url, "headers": {"X-Test": "${NONE:-1}"}},
     });
-    let lines = "
-# Notes
-notes.add title='Two words' body=text tags=[\"home\"]
-wait
-notes.add {\"title\": \"Other\", \"body\": \"more\"}
-wait
-notes.search text=two
-read notes notes://1
-prompt notes.summarize tag=home
-watch notes notes://2
-notes.edit id=2 body=new
-wait
-# A form with a choice, one that has to be typed, and one that is declined
-deploy.deploy service=shop version=1.0
-moon
-production
-shop
-:decline
-backup.run
-tools
-resources
-prompts
-servers
-quit
-not reached
-";
-    let (output, succeeded) = chat(&servers, lines, None).await;
-    assert!(succeeded, "{output}");
-    assert_lines(&output, &["Two words", "-- notes: its resources changed"]);
+    let answers = [
+        calls(&[
+            ("notes__add", json!({"title": "Two words", "body": "text"})),
+            ("backup__run", json!({})),
+        ]),
+        text("Both are done."),
+        calls(&[(
+            "deploy__deploy",
+            json!({"service": "shop", "version": "1.0"}),
+        )]),
+        text("It is released."),
+    ];
+    let lines =
+        "/tools\nwrite and back up\nyes\nyes\nrelease\nyes\nmoon\nproduction\nshop\n:decline\n";
+    let output = chat(&servers, &answers, lines).await;
     assert_lines(
         &output,
-        &[
-            "# Two words",
-            "text",
-            "Summarize them",
-            "-- notes: notes://2 changed",
-        ],
+        &["backup__run  Copy new and changed files", "Both are done."],
     );
+    assert_lines(&output, &["deploy__deploy", "Both are done."]);
     assert_lines(
         &output,
         &[
+            "-- the model calls add of notes: {\"body\":\"text\",\"title\":\"Two words\"}",
+            "-- the model calls run of backup: {}",
+            "-- backup: 1/1 a.txt",
+            "Both are done.",
+            "-- the model calls deploy of deploy",
             "-- deploy asks: Deploy shop 1.0",
-            "environment",
             "[staging, production]",
             "-- deploy asks: Deploy shop 1.0 to production? Type",
             "-- deploy asks: shop 1.0 to production is deployed",
-            "released shop",
+            "It is released.",
         ],
     );
-    assert_lines(
-        &output,
-        &[
-            "-- backup: ",
-            "   0/1 a.txt",
-            "   1/1 a.txt",
-            "\"copied\":1",
-        ],
-    );
-    assert_lines(
-        &output,
-        &[
-            "backup.run  Copy new and changed files",
-            "deploy.deploy",
-            "notes.add  Write a new note.",
-        ],
-    );
-    assert_lines(
-        &output,
-        &[
-            "notes notes://1  Two words",
-            "notes notes://{id}",
-            "notes.summarize",
-        ],
-    );
-    assert_lines(
-        &output,
-        &["backup: backup", "deploy: deploy", "notes: notes"],
-    );
-    assert!(!output.contains("error"), "{output}");
 }
 
 #[tokio::test]
-async fn errors_are_printed_and_later_commands_run() {
+async fn a_call_needs_consent_each_time_or_once_for_all() {
+    let count = Arc::new(Mutex::new(0));
+    let counted = count.clone();
+    let tool = Tool::builder("count").handler(move || {
+        *counted.lock().unwrap() += 1;
+        "counted"
+    });
+    let server = Server::new("counter", "1.0.0").tool(tool).build().unwrap();
+    let (servers, serving) = serve("counter", server).await;
+    let call = calls(&[("counter__count", json!({}))]);
+    for (lines, expected_calls, expected_questions) in [
+        ("go\nno\n", 0, 1),
+        ("go\nperhaps\n", 0, 1),
+        ("go\nyes\ngo\nyes\n", 2, 2),
+        ("go\nalways\ngo\n", 2, 1),
+    ] {
+        *count.lock().unwrap() = 0;
+        let answers = [call.clone(), text("so"), call.clone(), text("so")];
+        let output = chat(&servers, &answers, lines).await;
+        assert_eq!(*count.lock().unwrap(), expected_calls, "{lines}");
+        let questions = output.matches("-- the model calls").count();
+        assert_eq!(questions, expected_questions, "{output}");
+    }
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_model_that_never_ends_is_stopped() {
+    let call = calls(&[("none__such", json!({}))]);
+    let answers = [call.clone(), call.clone(), call, text("later")];
+    let output = chat(&json!({}), &answers, "go\nagain\nonce more\n").await;
+    assert_lines(
+        &output,
+        &[
+            "error: no end after 3 answers (--max-rounds)",
+            "later",
+            "error: the script has no more answers",
+        ],
+    );
+}
+
+#[tokio::test]
+async fn servers_that_cannot_be_reached_are_named_and_the_others_work() {
     let servers = json!({
         "missing": {"command": "/none/such-program"},
         "odd": {},
         "unset": {"command": "x", "args": ["${SURELY_NOT_SET}"]},
         "notes": {"command": env!("CARGO_BIN_EXE_notes"), "args": [":memory:"]},
     });
-    let lines = "
-nonsense
-other.tool
-notes.fly
-notes.add title
-notes.add {\"title\": }
-notes.add body=x
-notes.delete id=7
-read other notes://1
-read notes
-read notes notes://1
-tools now
-notes.add title=a body=b
-";
-    let (output, succeeded) = chat(&servers, lines, None).await;
-    assert!(!succeeded);
-    assert_lines(
-        &output,
-        &[
-            "\"nonsense\" is not a command; type help",
-            "there is no server \"other\"; there are: notes",
-            "notes has no tool \"fly\"; it has: add, edit, delete, search",
-            "\"title\" is not key=value",
-            "the arguments are not valid JSON: expected value",
-            "title",
-            "there is no note 7",
-            "notes.delete failed",
-            "there is no server \"other\"",
-            "read SERVER URI",
-            "error: ",
-            "tools takes no arguments",
-            "\"id\":1",
-        ],
-    );
-    for unreachable in [
-        "error: missing: ",
-        "error: odd: the server has neither a command nor a url",
-        "error: unset: the environment variable SURELY_NOT_SET is not set",
-    ] {
-        assert!(output.contains(unreachable), "{unreachable}: {output}");
+    let answers = [
+        calls(&[("notes__delete", json!({"id": 7}))]),
+        text("There is none."),
+    ];
+    let output = chat(&servers, &answers, "delete it\nyes\n/servers\n").await;
+    for named in ["-- missing: ", "-- odd: ", "-- unset: "] {
+        assert!(output.contains(named), "{named}: {output}");
     }
+    assert_lines(&output, &["There is none.", "notes: ready"]);
+}
+
+/// Serves a server over HTTP, and returns the configuration with it.
+async fn serve(name: &str, server: Server) -> (Value, tokio::task::JoinHandle<()>) {
+    let server = HttpServer::bind(server, "127.0.0.1:0", HttpServerOptions::new());
+    let server = server.await.unwrap();
+    let mut servers = json!({});
+    servers[name] = json!({"url": server.url().to_string()});
+    let serving = tokio::spawn(async move {
+        let _ = server.serve().await;
+    });
+    (servers, serving)
 }
 
 /// A form with a field of each kind.
@@ -226,15 +249,11 @@ enum Colour {
 }
 
 #[tokio::test]
-async fn models_answer_and_new_tools_are_used() {
+async fn questions_of_servers_name_the_server_and_wait_for_the_user() {
     let think = Tool::builder("think").handler(async |ask: Ask| -> Result<String> {
         let result = ask.sample("What is two and two?").await?;
         let texts = result.content.iter().filter_map(|part| part.as_text());
-        Ok(format!(
-            "{} said: {}",
-            result.model,
-            texts.collect::<String>()
-        ))
+        Ok(texts.collect())
     });
     let visit = Tool::builder("visit").handler(async |ask: Ask| -> Result<&'static str> {
         ask.url("Log in there", "https://login.example/x?y=1")
@@ -250,120 +269,168 @@ async fn models_answer_and_new_tools_are_used() {
         } = ask.form("Tell us").await?;
         Ok(format!("{count} {sure} {colours:?} {remark:?}"))
     });
-    let grow = Tool::builder("grow").handler(|context: HandlerContext| -> Result<&'static str> {
-        let new = Tool::builder("new").handler(|| "something new");
-        context.server().add_tool(new)?;
-        Ok("there is more now")
-    });
-    let server = Server::new("thinker", "1.0.0")
-        .tool(think)
-        .tool(visit)
-        .tool(survey)
-        .tool(grow)
-        .build()
-        .unwrap();
-    let server = HttpServer::bind(server, "127.0.0.1:0", HttpServerOptions::new())
-        .await
-        .unwrap();
-    let url = server.url();
-    let serving = tokio::spawn(server.serve());
-    let servers = json!({"my.thinker": {"url": url.to_string()}});
-    let lines = "my.thinker.think\nmy.thinker.grow\nwait\nmy.thinker.new\n";
-    let (output, succeeded) = chat(&servers, lines, None).await;
-    assert!(succeeded, "{output}");
+    let server = Server::new("thinker", "1.0.0");
+    let server = server.tool(think).tool(visit).tool(survey).build().unwrap();
+    let (servers, serving) = serve("thinker", server).await;
+
+    let answers = [
+        calls(&[("thinker__think", json!({}))]),
+        text("four"),
+        text("It is four."),
+    ];
+    let output = chat(&servers, &answers, "think\nyes\nyes\n").await;
     assert_lines(
         &output,
         &[
-            "-- my.thinker asks the model",
-            "echo said: What is two and two?",
-            "there is more now",
-            "something new",
+            "-- thinker asks the model:",
+            "What is two and two?",
+            "It is four.",
         ],
     );
-    assert!(
-        output.contains("-- my.thinker: its tools changed"),
-        "{output}"
-    );
 
-    let lines = "my.thinker.visit\nyes\nmy.thinker.survey\nmany\nyes\nred, blue\n\n10\n3\n";
-    let (output, succeeded) = chat(&servers, lines, None).await;
-    assert!(succeeded, "{output}");
+    let answers = [
+        calls(&[
+            ("thinker__visit", json!({})),
+            ("thinker__survey", json!({})),
+        ]),
+        text("Done."),
+    ];
+    let lines = "go\nyes\nyes\nyes\nmany\nyes\nred, blue\n\n10\n3\n";
+    let output = chat(&servers, &answers, lines).await;
     assert_lines(
         &output,
         &[
-            "-- my.thinker sends you to login.example",
+            "-- thinker sends you to login.example",
             "https://login.example/x?y=1",
-            "you went there",
+            "-- thinker asks: Tell us",
             "count: The number",
             "sure [yes, no]",
             "colours [red, green, blue]",
             "remark (optional)",
             "must be an integer",
-            "count: The number",
             "is too large",
-            "3 true [Red, Blue] None",
+            "Done.",
         ],
     );
-    let lines = "my.thinker.visit\nno\nmy.thinker.survey\n:cancel\nmy.thinker.survey";
-    let (output, succeeded) = chat(&servers, lines, None).await;
-    assert!(!succeeded, "{output}");
-    assert_lines(
-        &output,
-        &["declined", "closed the question", "closed the question"],
-    );
-
-    let (output, _) = chat(&servers, "my.thinker.think\n", Some("tr a-z A-Z")).await;
-    assert_lines(&output, &["tr a-z A-Z said: WHAT IS TWO AND TWO?"]);
-    let (output, succeeded) = chat(&servers, "my.thinker.think\n", Some("false")).await;
-    assert!(!succeeded && output.contains("error"), "{output}");
     serving.abort();
 }
 
+/// A request to the endpoint: its head in lower case, and its body.
+type SeenRequest = (String, Value);
+
+/// Answers requests to a model's endpoint with these statuses and bodies, one after another. Returns
+/// the URL and the requests.
+async fn endpoint(answers: Vec<(u16, Value)>) -> (String, Arc<Mutex<Vec<SeenRequest>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let seen: Arc<Mutex<Vec<SeenRequest>>> = Arc::default();
+    let requests = seen.clone();
+    tokio::spawn(async move {
+        for (status, answer) in answers {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let request = read_request(&mut socket).await;
+            requests.lock().unwrap().push(request);
+            let body = answer.to_string();
+            let head = format!(
+                "HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
+            socket.write_all((head + &body).as_bytes()).await.unwrap();
+        }
+    });
+    (url, seen)
+}
+
+async fn read_request(socket: &mut TcpStream) -> SeenRequest {
+    let mut bytes = Vec::new();
+    loop {
+        assert_ne!(socket.read_buf(&mut bytes).await.unwrap(), 0);
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && let Ok(body) = serde_json::from_str(body)
+        {
+            return (head.to_lowercase(), body);
+        }
+    }
+}
+
 #[tokio::test]
-async fn commands_are_read_from_standard_input_until_its_end() {
-    let directory = TempDir::new().unwrap();
-    let config = directory.path().join("mcp.json");
-    fs::write(&config, "{\"mcpServers\": {}}").unwrap();
-    with_timeout(async {
-        let mut chat = Command::new(env!("CARGO_BIN_EXE_chat"))
-            .arg(&config)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let mut typed = chat.stdin.take().unwrap();
-        typed.write_all(b"help\n\xff\xfe\nhelp\n").await.unwrap();
-        drop(typed);
-        let output = chat.wait_with_output().await.unwrap();
-        let stdout = String::from_utf8(output.stdout).unwrap();
-        assert!(stdout.starts_with("servers "), "{stdout}");
-    })
+async fn an_openai_compatible_endpoint_is_the_model() {
+    let tool = Tool::builder("add")
+        .description("Adds")
+        .handler(|| "the sum is 4");
+    let server = Server::new("sums", "1.0.0").tool(tool).build().unwrap();
+    let (servers, serving) = serve("sums", server).await;
+    let call = json!({"id": "c1", "type": "function",
+        "function": {"name": "sums__add", "arguments": "{}"}});
+    let message = |message: Value| (200, json!({"choices": [{"message": message}]}));
+    let (url, seen) = endpoint(vec![
+        message(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
+        message(json!({"role": "assistant", "content": "four"})),
+        (429, json!({"error": "slow down"})),
+    ])
     .await;
+    let directory = TempDir::new().unwrap();
+    let mut command = program(directory.path(), &servers);
+    command
+        .args(["--model", "small", "--url", &url])
+        .env("OPENAI_API_KEY", "the-key");
+    let chat = run(command, "add\nyes\nonce more\n").await;
+    assert!(chat.succeeded, "{}", chat.errors);
+    assert_lines(
+        &chat.output,
+        &[
+            "four",
+            "answered 429 Too Many Requests: {\"error\":\"slow down\"}",
+        ],
+    );
+    assert!(!(chat.output + &chat.errors).contains("the-key"));
+
+    let seen = seen.lock().unwrap();
+    let (head, body) = &seen[0];
+    assert!(head.starts_with("post /v1/chat/completions "), "{head}");
+    assert!(head.contains("authorization: bearer the-key"), "{head}");
+    assert_eq!(body["model"], "small");
+    assert_eq!(
+        body["messages"],
+        json!([{"role": "user", "content": "add"}])
+    );
+    let function = &body["tools"][0]["function"];
+    assert_eq!(function["name"], "sums__add");
+    assert_eq!(function["description"], "Adds");
+    assert_eq!(function["parameters"]["type"], "object");
+    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "the sum is 4"});
+    assert_eq!(seen[1].1["messages"][2], result);
+    serving.abort();
 }
 
 #[tokio::test]
 async fn an_invalid_configuration_is_an_error() {
     let directory = TempDir::new().unwrap();
     for (text, why) in [
-        (None, "No such file"),
-        (Some("{"), "EOF"),
-        (Some("{}"), "mcpServers"),
-        (
-            Some("{\"mcpServers\": {\"a b\": {}}}"),
-            "\"a b\" is not a valid name",
-        ),
+        (None, "mcp.json"),
+        (Some("{"), "mcp.json"),
+        (Some("[]"), "mcp.json"),
     ] {
         let config = directory.path().join("mcp.json");
         if let Some(text) = text {
             fs::write(&config, text).unwrap();
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_chat"))
-            .arg(&config)
-            .output();
-        let output = with_timeout(output).await.unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(stderr.contains(why), "{stderr}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chat"));
+        command.arg(&config).args(["--model", "m"]);
+        let chat = run(command, "").await;
+        assert!(
+            !chat.succeeded && chat.errors.contains(why),
+            "{}",
+            chat.errors
+        );
     }
+    let mut command = program(directory.path(), &json!({}));
+    command.arg("--scripted").arg("/none/such");
+    let chat = run(command, "").await;
+    assert!(
+        !chat.succeeded && chat.errors.contains("/none/such"),
+        "{}",
+        chat.errors
+    );
 }

@@ -1,49 +1,38 @@
 //! Answers to the questions of servers: forms, URLs and sampling requests.
 
-use std::process::Stdio;
 use std::sync::Arc;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
-use turnbuckle::ClientBuilder;
-use turnbuckle::client::{Form, FormAnswer, UrlAnswer, UrlRequest};
+use serde_json::{Value, json};
+use turnbuckle::client::{Form, FormAnswer, SamplingRejected, UrlAnswer, UrlRequest};
+use turnbuckle::servers::{ServerQuestion, ServersBuilder};
 use turnbuckle::types::{
     CreateMessageRequestParams, CreateMessageResult, FieldValue, Map, PrimitiveSchemaDefinition,
     ProtocolError, Role, SamplingMessage, SamplingMessageContentBlock,
 };
 
 use crate::console::Console;
+use crate::model::Model;
 
-/// The maximum size of an answer of the model, in bytes.
-const MAX_ANSWER: u64 = 64 << 10;
-
-/// The model that answers sampling requests: a command, or an echo without one.
-pub(crate) struct Model(pub(crate) Option<String>);
-
-/// Registers handlers that answer the questions of the server `name` on the console.
-pub(crate) fn install_handlers(
-    builder: ClientBuilder,
-    name: &str,
+/// Installs handlers that answer the questions of all servers on the console.
+pub(crate) fn install(
+    builder: ServersBuilder,
     console: &Arc<Console>,
     model: &Arc<Model>,
-) -> ClientBuilder {
-    let server: Arc<str> = name.into();
-    let (form_console, form_server) = (console.clone(), server.clone());
-    let (url_console, url_server) = (console.clone(), server.clone());
-    let (sampling_console, model) = (console.clone(), model.clone());
+) -> ServersBuilder {
+    let (forms, urls, samples) = (console.clone(), console.clone(), console.clone());
+    let model = model.clone();
     builder
-        .on_form(move |form, _| {
-            let (console, server) = (form_console.clone(), form_server.clone());
-            async move { fill_in(&console, &server, &form).await }
+        .on_form(move |form, question: ServerQuestion| {
+            let console = forms.clone();
+            async move { fill_in(&console, &question.server, &form).await }
         })
-        .on_url(move |request, _| {
-            let (console, server) = (url_console.clone(), url_server.clone());
-            async move { visit(&console, &server, &request).await }
+        .on_url(move |request, question: ServerQuestion| {
+            let console = urls.clone();
+            async move { visit(&console, &question.server, &request).await }
         })
-        .on_sampling(move |params, _| {
-            sampling_console.print(format!("-- {server} asks the model"));
-            let model = model.clone();
-            async move { model.answer(&params).await }
+        .on_sampling(move |params, question: ServerQuestion| {
+            let (console, model) = (samples.clone(), model.clone());
+            async move { sample(&console, &question.server, &model, &params).await }
         })
 }
 
@@ -166,31 +155,44 @@ async fn visit(console: &Console, server: &str, request: &UrlRequest) -> UrlAnsw
     }
 }
 
-impl Model {
-    /// Answers a sampling request.
-    async fn answer(
-        &self,
-        params: &CreateMessageRequestParams,
-    ) -> Result<CreateMessageResult, ProtocolError> {
-        let mut texts = params.messages.iter().map(text_of);
-        let (name, answer) = match &self.0 {
-            None => ("echo", texts.next_back().unwrap_or_default()),
-            Some(command) => {
-                let conversation: Vec<String> = params
-                    .system_prompt
-                    .clone()
-                    .into_iter()
-                    .chain(texts)
-                    .collect();
-                let answer = run(command, &conversation.join("\n\n")).await;
-                let answer = answer
-                    .map_err(|error| ProtocolError::internal(format!("{command}: {error}")))?;
-                (command.as_str(), answer)
-            }
-        };
-        let answer = SamplingMessageContentBlock::text(answer);
-        Ok(CreateMessageResult::new(Role::Assistant, answer, name))
+/// Lets the model answer a server, if the user allows it. The model gets no tools.
+async fn sample(
+    console: &Console,
+    server: &str,
+    model: &Model,
+    params: &CreateMessageRequestParams,
+) -> Result<CreateMessageResult, ProtocolError> {
+    console.print(format!("-- {server} asks the model:"));
+    let system = params.system_prompt.iter();
+    let system = system.map(|text| json!({"role": "system", "content": text}));
+    let messages: Vec<Value> = system.chain(params.messages.iter().map(message)).collect();
+    for message in &messages {
+        console.print(format!(
+            "   {}",
+            message["content"].as_str().unwrap_or_default()
+        ));
     }
+    let allowed = console.read("   allow? [yes/no] ").await;
+    if !matches!(allowed.as_deref().map(str::trim), Some("y" | "yes")) {
+        return Err(SamplingRejected.into());
+    }
+    let answer = model.complete(&messages, &[]).await;
+    let answer = answer.map_err(ProtocolError::internal)?;
+    let text = SamplingMessageContentBlock::text(answer.text.unwrap_or_default());
+    Ok(CreateMessageResult::new(
+        Role::Assistant,
+        text,
+        model.name(),
+    ))
+}
+
+/// Returns a message of a server as the model reads it.
+fn message(message: &SamplingMessage) -> Value {
+    let role = match message.role {
+        Role::Assistant => "assistant",
+        _ => "user",
+    };
+    json!({"role": role, "content": text_of(message)})
 }
 
 /// Returns the text of a message.
@@ -200,39 +202,4 @@ fn text_of(message: &SamplingMessage) -> String {
         .iter()
         .filter_map(SamplingMessageContentBlock::as_text);
     texts.collect::<Vec<_>>().join("\n")
-}
-
-/// Runs a command, writes `input` to its standard input and returns its standard output.
-async fn run(command: &str, input: &str) -> std::io::Result<String> {
-    let mut words = command.split_whitespace();
-    let mut child = Command::new(words.next().unwrap_or_default())
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    let (write, read) = (child.stdin.take(), child.stdout.take());
-    let mut answer = String::new();
-    let write_input = async {
-        if let Some(mut write) = write {
-            // The command may answer without reading all of its input.
-            let _ = write.write_all(input.as_bytes()).await;
-        }
-    };
-    let read_answer = async {
-        match read {
-            Some(read) => read
-                .take(MAX_ANSWER)
-                .read_to_string(&mut answer)
-                .await
-                .map(drop),
-            None => Ok(()),
-        }
-    };
-    let ((), outcome) = tokio::join!(write_input, read_answer);
-    outcome?;
-    match child.wait().await? {
-        status if status.success() => Ok(answer),
-        status => Err(std::io::Error::other(status.to_string())),
-    }
 }

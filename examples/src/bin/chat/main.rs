@@ -1,12 +1,10 @@
-//! A terminal client that connects to all servers of an `mcp.json`. It shows the client side: calls
-//! with progress, answers to questions of servers, and subscriptions.
-//!
-//! Run it with `cargo run -p turnbuckle-examples --bin chat -- mcp.json`.
+//! A chat with a language model that uses the tools of all servers of an `mcp.json`.
 //!
 //! ```text
-//! chat mcp.json                        reads commands; `help` lists them
-//! chat mcp.json --script steps.txt     reads commands from a file; fails if one fails
-//! chat mcp.json --model 'llm -m tiny'  answers sampling requests with this command
+//! export OPENAI_API_KEY=…
+//! chat mcp.json --model gpt-5-mini
+//! chat mcp.json --model qwen3 --url http://localhost:11434/v1     any OpenAI-compatible endpoint
+//! chat mcp.json --scripted answers.jsonl                          no model: answers from a file
 //! ```
 //!
 //! The file has the format that other clients use. A server is a command or a URL, and `${NAME}` is
@@ -14,69 +12,90 @@
 //!
 //! ```json
 //! {"mcpServers": {
-//!     "notes": {"command": "notes", "args": ["notes.db"], "env": {"TZ": "UTC"}, "cwd": "/srv"},
+//!     "notes": {"command": "notes", "args": ["notes.db"]},
 //!     "wiki": {"url": "https://wiki.example/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}
 //! }}
 //! ```
 //!
-//! An error is printed for each server that cannot be reached, and the others are used.
+//! Each call of a tool needs the user's consent, once or for the rest of the chat. A server that cannot
+//! be reached is named, and the others are used; it is connected later by itself.
 
 mod answers;
-mod command;
-mod config;
+mod chat_loop;
+mod consent;
 mod console;
-mod repl;
-mod servers;
+mod model;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use turnbuckle::servers::{Servers, ServersBuilder};
+use turnbuckle::types::LoggingLevel;
 
-use answers::Model;
+use chat_loop::ChatLoop;
 use console::Console;
-use repl::Repl;
-use servers::Servers;
+use model::Model;
 
-/// A terminal client for the servers of an mcp.json.
+/// A chat with a model that uses the servers of an mcp.json.
 #[derive(Parser)]
 struct Options {
     /// The file that names the servers.
     config: PathBuf,
-    /// Reads commands and answers from this file instead of the terminal.
+    /// The name of the model.
+    #[arg(long, required_unless_present = "scripted", default_value = "")]
+    model: String,
+    /// The URL of an OpenAI-compatible endpoint; its key is in the environment variable
+    /// OPENAI_API_KEY.
+    #[arg(long, default_value = "https://api.openai.com/v1")]
+    url: String,
+    /// Takes the answers of the model from this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
-    script: Option<PathBuf>,
-    /// The command that acts as the model: it reads the conversation from standard input and writes
-    /// the answer to standard output. By default the last message is sent back.
-    #[arg(long, value_name = "COMMAND")]
-    model: Option<String>,
+    scripted: Option<PathBuf>,
+    /// The most answers of the model to one message of the user.
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    max_rounds: usize,
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Options::parse()).await {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("chat: {error}");
-            ExitCode::from(2)
+            ExitCode::FAILURE
         }
     }
 }
 
-/// Runs the program and returns whether every command succeeded.
-async fn run(options: Options) -> Result<bool, String> {
-    let entries = config::read(&options.config)?;
-    let console = match &options.script {
-        Some(path) => Console::from_file(path).await?,
-        None => Console::from_terminal(),
-    };
-    let console = Arc::new(console);
-    let model = Arc::new(Model(options.model));
-    let servers = Servers::connect(entries, &console, &model).await;
-    let repl = Repl::new(servers, console);
-    let succeeded = repl.run().await;
-    repl.close().await;
-    Ok(succeeded)
+async fn run(options: Options) -> Result<(), String> {
+    let model = Arc::new(match &options.scripted {
+        Some(file) => Model::from_script(file)?,
+        None => Model::openai(&options.url, &options.model)?,
+    });
+    let console = Arc::new(Console::new());
+    let builder = Servers::builder("chat", env!("CARGO_PKG_VERSION"))
+        .config_file(&options.config)
+        .map_err(|error| error.to_string())?;
+    let builder = with_logs(builder, &console);
+    let builder = answers::install(builder, &console, &model);
+    let servers = builder.connect().await.map_err(|error| error.to_string())?;
+    for status in servers.status() {
+        if !status.is_ready() || !status.problems.is_empty() {
+            console.print(format!("-- {status}"));
+        }
+    }
+    let mut chat = ChatLoop::new(servers.clone(), model, console, options.max_rounds);
+    chat.run().await;
+    servers.close().await;
+    Ok(())
+}
+
+/// Prints the log messages of the servers.
+fn with_logs(builder: ServersBuilder, console: &Arc<Console>) -> ServersBuilder {
+    let console = console.clone();
+    builder.on_log(LoggingLevel::Info, move |server, message| {
+        console.print(format!("-- {server}: {}", message.data));
+    })
 }
