@@ -61,7 +61,8 @@ pub(crate) async fn connect(
         host,
     };
     let limit = options.connect_timeout;
-    let connecting = attempt.run(known);
+    // Boxed, because the timeout would hold a large future twice.
+    let connecting = Box::pin(attempt.run(known));
     match timeout_without_waits(connector.user_waits(), limit, connecting).await {
         // The requests of the handshake have the same timeout.
         None | Some(Err(Error::TimedOut(_))) => Err(Error::ConnectTimedOut { timeout: limit }),
