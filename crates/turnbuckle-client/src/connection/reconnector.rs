@@ -101,7 +101,7 @@ impl Reconnector {
         }
         let reopened = async {
             self.wait_before_reconnect(&mut state).await?;
-            self.connect(&mut state).await
+            Box::pin(self.connect(&mut state)).await
         };
         let opened = tokio::select! {
             opened = reopened => opened,
