@@ -48,7 +48,9 @@ pub use client::user_waits::{UserWaits, timeout_without_waits};
 pub use server::dispatch::Dispatch;
 pub use server::duplex::{CloseReason, serve};
 pub use shared::memory::{MemoryTransport, memory_pair};
-pub use shared::transport::{Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext};
+pub use shared::transport::{
+    Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext, client_network,
+};
 
 // For turnbuckle's own crates: both ends.
 pub use shared::blocking::{block_on, run_blocking};

@@ -169,7 +169,7 @@ where
     let context = TransportContext {
         principal: None,
         shutdown: Some(options.stop.clone()),
-        http: None,
+        ..TransportContext::default()
     };
     serve(dispatch, transport, options.limits, context, options.stop).await
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
 use http::Extensions;
-use turnbuckle_session::{KeyedRates, RateAccount};
+use turnbuckle_session::{KeyedRates, RateAccount, client_network};
 use turnbuckle_types::{Principal, ProtocolError};
 
 use crate::options::HttpServerOptions;
@@ -35,13 +35,9 @@ const MAX_ADDRESSES: usize = 10_000;
 pub struct ClientAddress(pub IpAddr);
 
 impl ClientAddress {
-    /// Returns the address as shares count it: an IPv6 address without its last 64 bits, which one
-    /// client may choose as it likes.
+    /// Returns the address as shares count it.
     pub(crate) fn network(self) -> IpAddr {
-        match self.0.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-            address @ IpAddr::V4(_) => address,
-        }
+        client_network(self.0)
     }
 }
 
@@ -63,6 +59,15 @@ impl ConnectionInfo {
             address: address.map(ClientAddress),
         })
     }
+}
+
+/// Returns the address of the client that sent a request with these extensions on that connection.
+pub(crate) fn find_address(
+    extensions: &Extensions,
+    connection: Option<&ConnectionInfo>,
+) -> Option<ClientAddress> {
+    let named = extensions.get::<ClientAddress>().copied();
+    named.or_else(|| connection?.address)
 }
 
 /// A client as shares count it: keyed hashes of its owner and its address, as far as they are known.
@@ -286,8 +291,7 @@ impl Clients {
             }
             (None, connection) => connection.map(|connection| self.hash(connection.id)),
         };
-        let named = extensions.get::<ClientAddress>().copied();
-        let address = named.or_else(|| connection?.address);
+        let address = find_address(extensions, connection);
         Client {
             owner,
             address: address.map(|address| self.hash(address.network())),

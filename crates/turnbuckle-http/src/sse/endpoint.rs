@@ -23,7 +23,7 @@ use crate::body::{self, ResponseBody};
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
-use crate::principal::shares::{Clients, ConnectionInfo, ShareLimits};
+use crate::principal::shares::{Clients, ConnectionInfo, ShareLimits, find_address};
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, exceeded_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, stream_reply,
@@ -187,6 +187,7 @@ impl SseEndpoints {
         let context = TransportContext {
             principal,
             shutdown: Some(self.shutdown.clone()),
+            address: find_address(&parts.extensions, connection).map(|it| it.0),
             http: crate::request_head::capture(parts, self.server.http_needs()),
         };
         let served = serve_with_account(

@@ -22,7 +22,9 @@ use crate::body::ResponseBody;
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
-use crate::principal::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable};
+use crate::principal::shares::{
+    Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address,
+};
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_large_head,
@@ -217,6 +219,7 @@ impl StreamableEndpoint {
         let transport = TransportContext {
             principal: principal.clone(),
             shutdown: Some(self.shutdown.clone()),
+            address: find_address(&parts.extensions, connection).map(|it| it.0),
             http: crate::request_head::capture(parts, self.server.http_needs()),
         };
         let inbound = |text| InboundFrame {

@@ -55,6 +55,7 @@ struct ServerDraft {
     request_state_ttl_secs: u64,
     max_input_rounds: usize,
     max_subscriptions: usize,
+    max_total_subscriptions: usize,
     max_blocking: usize,
     max_waiting: usize,
     roots_changed: Option<RootsChangedHook>,
@@ -96,6 +97,7 @@ impl ServerBuilder {
             request_state_ttl_secs: crate::input::DEFAULT_STATE_TTL_SECS,
             max_input_rounds: 16,
             max_subscriptions: 1024,
+            max_total_subscriptions: 100_000,
             max_blocking: 64,
             max_waiting: 1024,
             roots_changed: None,
@@ -263,6 +265,13 @@ impl ServerBuilder {
     /// Sets how many resources one subscriber can subscribe to. Default: 1,024.
     pub fn max_subscriptions(mut self, resources: usize) -> Self {
         self.draft.max_subscriptions = resources;
+        self
+    }
+
+    /// Sets how many subscriptions to resources all subscribers can have together. One client has half of
+    /// them at most: one principal, or one network address without a principal. Default: 100,000.
+    pub fn max_total_subscriptions(mut self, subscriptions: usize) -> Self {
+        self.draft.max_total_subscriptions = subscriptions;
         self
     }
 

@@ -43,8 +43,15 @@ pub(crate) async fn listen(
     {
         hub.subscribe(&feed, change);
     }
-    for uri in honoured.resource_subscriptions.iter().flatten() {
-        hub.subscribe(&feed, Change::Resource(uri.as_str().into()));
+    let uris = honoured.resource_subscriptions.iter().flatten();
+    let subscribed = hub.subscribe_resources(
+        &feed,
+        hub.client_of(&context),
+        uris.map(String::as_str),
+        server.0.subscription_limits,
+    );
+    if let Err(error) = subscribed {
+        return error.into();
     }
     let id = context.id().clone();
     let mut acknowledged = SubscriptionsAcknowledgedNotificationParams::new(honoured);

@@ -31,7 +31,7 @@ use crate::resource::{ResourceEntry, TemplateEntry};
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use crate::tool::ToolEntry;
-use subscription::SubscriptionHub;
+use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_session::{
     Change, Dispatch, NotificationFuture, Peer, RequestContext, ServerIdentity,
 };
@@ -61,8 +61,7 @@ pub(crate) struct ServerInner {
     pub(crate) extensions: Extensions,
     pub(crate) page_size: NonZeroUsize,
     pub(crate) list_cache: CacheHint,
-    /// The most resources that one subscriber can subscribe to.
-    pub(crate) max_subscriptions: usize,
+    pub(crate) subscription_limits: SubscriptionLimits,
     /// The most calls that can wait at one concurrency limit.
     pub(crate) max_waiting: usize,
     pub(crate) roots_changed: Option<RootsChangedHook>,

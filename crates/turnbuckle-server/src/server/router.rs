@@ -324,8 +324,9 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
-            self.subscriptions()
-                .subscribe_resource(feed, uri, self.0.max_subscriptions)?;
+            let hub = self.subscriptions();
+            let client = hub.client_of(context);
+            hub.subscribe_resources(feed, client, [uri], self.0.subscription_limits)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
@@ -363,7 +364,7 @@ impl Server {
         if let Some(mut uris) = wanted.resource_subscriptions {
             let mut named = HashSet::new();
             uris.retain(|uri| named.insert(uri.clone()));
-            check_subscription_count(uris.len(), self.0.max_subscriptions)?;
+            check_subscription_count(uris.len(), self.0.subscription_limits.per_subscriber)?;
             if capabilities.resources.is_some() {
                 let readable = |uri: &String| self.is_readable(uri, &context);
                 (uris, unregistered) = uris.into_iter().partition(readable);

@@ -3,12 +3,19 @@
 //! Specification: basic/patterns/subscriptions (2026-07-28); server/resources, "Subscriptions"
 //! (2025-11-25).
 
+use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::Notify;
-use turnbuckle_session::{Change, ChangeFeed};
-use turnbuckle_types::ProtocolError;
+use turnbuckle_session::{Change, ChangeFeed, RequestContext, client_network};
+use turnbuckle_types::{Principal, ProtocolError};
+
+/// The time after which a client that was refused may try again: others of its subscriptions may have
+/// ended by then.
+const RETRY_DELAY: Duration = Duration::from_secs(4);
 
 /// The subscribers of one server.
 #[derive(Debug, Default)]
@@ -16,6 +23,7 @@ pub(crate) struct SubscriptionHub {
     subscribers: Mutex<Subscribers>,
     /// Notified when a subscription to a resource begins or ends.
     resources_changed: Notify,
+    hasher: RandomState,
 }
 
 /// The subscribed feeds, by what they are subscribed to.
@@ -28,11 +36,37 @@ struct Subscribers {
     /// up.
     by_uri: HashMap<Arc<str>, FeedSet>,
     /// The number of resources that each feed is subscribed to, by the feed's address.
-    resource_counts: BTreeMap<usize, (Weak<ChangeFeed>, usize)>,
+    resource_counts: BTreeMap<usize, ResourceCount>,
+    /// The number of resources that the feeds of each client are subscribed to.
+    by_client: BTreeMap<ClientKey, usize>,
+    /// The number of resources that all feeds are subscribed to.
+    resource_total: usize,
     /// Subscriptions added or abandoned since closed feeds were last removed.
     changes_since_cleanup: usize,
     /// The number of open subscriptions after the last cleanup.
     open_at_cleanup: usize,
+}
+
+/// The resources that one feed is subscribed to.
+#[derive(Debug)]
+struct ResourceCount {
+    feed: Weak<ChangeFeed>,
+    client: Option<ClientKey>,
+    count: usize,
+}
+
+/// A client whose subscriptions are counted together: a keyed hash of its principal, or else of its
+/// network address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ClientKey(u64);
+
+/// The bounds of subscriptions to resources.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SubscriptionLimits {
+    /// Resources that one subscriber can subscribe to.
+    pub(crate) per_subscriber: usize,
+    /// Subscriptions of all subscribers; those of one client are half of them at most.
+    pub(crate) total: usize,
 }
 
 /// A set of feeds, by their addresses. The weak reference keeps an address from being reused.
@@ -138,23 +172,45 @@ impl SubscriptionHub {
         }
     }
 
-    /// Subscribes a feed to a resource.
+    /// Returns the client of a request, if anything tells who it is.
+    pub(crate) fn client_of(&self, context: &RequestContext) -> Option<ClientKey> {
+        let hash = match (context.principal(), context.client_address()) {
+            (Some(principal), _) => {
+                let Principal {
+                    issuer,
+                    subject,
+                    client,
+                    ..
+                } = principal;
+                self.hasher.hash_one((issuer, subject, client))
+            }
+            (None, address) => self.hasher.hash_one(client_network(address?)),
+        };
+        Some(ClientKey(hash))
+    }
+
+    /// Subscribes a feed of this client to resources.
     ///
     /// # Errors
-    /// When the feed is already subscribed to `most` other resources.
-    pub(crate) fn subscribe_resource(
+    /// When the subscriber, the client or all together have as many subscriptions as the limits allow.
+    pub(crate) fn subscribe_resources<'a>(
         &self,
         feed: &Arc<ChangeFeed>,
-        uri: &str,
-        most: usize,
+        client: Option<ClientKey>,
+        uris: impl IntoIterator<Item = &'a str>,
+        limits: SubscriptionLimits,
     ) -> Result<(), ProtocolError> {
         let mut subscribers = self.subscribers();
-        let feeds = subscribers.by_uri.get(uri);
-        if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
-            return Ok(());
+        for uri in uris {
+            let feeds = subscribers.by_uri.get(uri);
+            if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
+                continue;
+            }
+            let count = subscribers.resource_count(feed) + 1;
+            check_subscription_count(count, limits.per_subscriber)?;
+            subscribers.check_total(client, limits)?;
+            subscribers.add_resource(feed, client, uri);
         }
-        check_subscription_count(subscribers.resource_count(feed) + 1, most)?;
-        subscribers.add(feed, Change::Resource(uri.into()));
         drop(subscribers);
         self.resources_changed.notify_one();
         Ok(())
@@ -167,9 +223,10 @@ impl SubscriptionHub {
         for feeds in subscribers.lists() {
             feeds.remove(feed);
         }
-        if let Some((_, count)) = subscribers.resource_counts.remove(&address(feed)) {
+        if let Some(removed) = subscribers.resource_counts.remove(&address(feed)) {
             drop_if_empty(&mut subscribers.resource_counts);
-            subscribers.count(count);
+            subscribers.give_back(removed.client, removed.count);
+            subscribers.count(removed.count);
             self.resources_changed.notify_one();
         }
     }
@@ -187,8 +244,12 @@ impl SubscriptionHub {
             subscribers.by_uri.remove(uri);
             shrink_if_sparse(&mut subscribers.by_uri);
         }
-        if let Some((_, count)) = subscribers.resource_counts.get_mut(&address(feed)) {
-            *count = count.saturating_sub(usize::from(removed));
+        if let Some(resources) = subscribers.resource_counts.get_mut(&address(feed))
+            && removed
+        {
+            resources.count -= 1;
+            let client = resources.client;
+            subscribers.give_back(client, 1);
         }
         drop(subscribers);
         self.resources_changed.notify_one();
@@ -218,27 +279,85 @@ impl Subscribers {
         [&mut self.tools, &mut self.prompts, &mut self.resources]
     }
 
+    /// Subscribes a feed to a list.
     fn add(&mut self, feed: &Arc<ChangeFeed>, change: Change) {
         self.count(1);
-        let (feeds, is_resource) = match change {
-            Change::Tools => (&mut self.tools, false),
-            Change::Prompts => (&mut self.prompts, false),
-            Change::Resources => (&mut self.resources, false),
-            Change::Resource(uri) => (self.by_uri.entry(uri).or_default(), true),
+        let feeds = match change {
+            Change::Tools => &mut self.tools,
+            Change::Prompts => &mut self.prompts,
+            Change::Resources => &mut self.resources,
+            Change::Resource(uri) => return self.add_resource(feed, None, &uri),
         };
-        if feeds.add(feed) && is_resource {
-            let count = self
-                .resource_counts
-                .entry(address(feed))
-                .or_insert_with(|| (Arc::downgrade(feed), 0));
-            count.1 += 1;
+        feeds.add(feed);
+    }
+
+    /// Subscribes a feed to a resource.
+    fn add_resource(&mut self, feed: &Arc<ChangeFeed>, client: Option<ClientKey>, uri: &str) {
+        self.count(1);
+        if !self.by_uri.entry(uri.into()).or_default().add(feed) {
+            return;
         }
+        let new = || ResourceCount {
+            feed: Arc::downgrade(feed),
+            client,
+            count: 0,
+        };
+        let resources = self
+            .resource_counts
+            .entry(address(feed))
+            .or_insert_with(new);
+        resources.count += 1;
+        self.resource_total += 1;
+        if let Some(client) = resources.client {
+            *self.by_client.entry(client).or_default() += 1;
+        }
+    }
+
+    /// Counts subscriptions of a client that have ended.
+    fn give_back(&mut self, client: Option<ClientKey>, count: usize) {
+        self.resource_total -= count;
+        if let Some(client) = client
+            && let Some(left) = self.by_client.get_mut(&client)
+        {
+            *left -= count;
+            if *left == 0 {
+                self.by_client.remove(&client);
+                drop_if_empty(&mut self.by_client);
+            }
+        }
+    }
+
+    /// Returns an error if there is no room for another subscription of a client.
+    fn check_total(
+        &mut self,
+        client: Option<ClientKey>,
+        limits: SubscriptionLimits,
+    ) -> Result<(), ProtocolError> {
+        let full = |subscribers: &Self| {
+            let own = client.and_then(|client| subscribers.by_client.get(&client));
+            match subscribers.resource_total >= limits.total {
+                true => Some("of all clients"),
+                false if own.copied().unwrap_or(0) >= limits.total.div_ceil(2) => {
+                    Some("of one client")
+                }
+                false => None,
+            }
+        };
+        if full(self).is_some() {
+            self.remove_closed();
+        }
+        full(self).map_or(Ok(()), |whose| {
+            Err(ProtocolError::rate_limited(
+                format!("too many resource subscriptions {whose} (ServerBuilder::max_total_subscriptions)"),
+                RETRY_DELAY,
+            ))
+        })
     }
 
     /// Returns how many resources a feed is subscribed to.
     fn resource_count(&self, feed: &Arc<ChangeFeed>) -> usize {
         let count = self.resource_counts.get(&address(feed));
-        count.map_or(0, |(_, count)| *count)
+        count.map_or(0, |resources| resources.count)
     }
 
     /// Counts changes, and removes closed feeds once enough have accumulated.
@@ -253,8 +372,14 @@ impl Subscribers {
         self.lists().into_iter().for_each(FeedSet::remove_closed);
         self.by_uri.values_mut().for_each(FeedSet::remove_closed);
         self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
-        self.resource_counts
-            .retain(|_, (feed, _)| upgrade_open(feed).is_some());
+        let closed: Vec<_> = self
+            .resource_counts
+            .extract_if(.., |_, resources| upgrade_open(&resources.feed).is_none())
+            .map(|(_, resources)| (resources.client, resources.count))
+            .collect();
+        for (client, count) in closed {
+            self.give_back(client, count);
+        }
         shrink_if_sparse(&mut self.by_uri);
         drop_if_empty(&mut self.resource_counts);
         let lists = self.lists().map(|feeds| feeds.0.len());
@@ -286,6 +411,55 @@ mod tests {
             Poll::Pending => None,
         };
         std::iter::from_fn(next).collect()
+    }
+
+    const LIMITS: SubscriptionLimits = SubscriptionLimits {
+        per_subscriber: 2,
+        total: 6,
+    };
+
+    fn subscribe(
+        hub: &SubscriptionHub,
+        feed: &Arc<ChangeFeed>,
+        uri: &str,
+    ) -> Result<(), ProtocolError> {
+        hub.subscribe_resources(feed, None, [uri], LIMITS)
+    }
+
+    #[test]
+    fn one_client_has_half_of_all_subscriptions() {
+        let hub = SubscriptionHub::default();
+        let feeds: Vec<_> = (0..5).map(|_| Arc::new(ChangeFeed::new())).collect();
+        let add = |feed: usize, client, uri: &str| {
+            hub.subscribe_resources(&feeds[feed], Some(ClientKey(client)), [uri], LIMITS)
+        };
+        for (feed, uri) in [(0, "a"), (0, "b"), (1, "a")] {
+            add(feed, 1, uri).unwrap();
+        }
+        let refused = add(1, 1, "b").unwrap_err().message().to_owned();
+        let setting = "of one client (ServerBuilder::max_total_subscriptions)";
+        assert!(refused.contains(setting), "{refused}");
+        for (feed, client, uri) in [(2, 2, "a"), (2, 2, "b"), (3, 3, "a")] {
+            add(feed, client, uri).unwrap();
+        }
+        let refused = add(4, 4, "a").unwrap_err().message().to_owned();
+        assert!(refused.contains("of all clients"), "{refused}");
+        // What ends makes room, whether it is unsubscribed, removed or closed.
+        hub.unsubscribe(&feeds[0], "a");
+        add(1, 1, "b").unwrap();
+        hub.remove_feed(&feeds[2]);
+        feeds[3].close();
+        for uri in ["a", "b"] {
+            add(4, 4, uri).unwrap();
+        }
+        for feed in &feeds {
+            hub.remove_feed(feed);
+        }
+        let subscribers = hub.subscribers();
+        assert_eq!(
+            (subscribers.resource_total, subscribers.by_client.len()),
+            (0, 0)
+        );
     }
 
     #[test]
@@ -321,15 +495,14 @@ mod tests {
         let hub = SubscriptionHub::default();
         let feed = Arc::new(ChangeFeed::new());
         for uri in ["a", "b", "a", "b"] {
-            hub.subscribe_resource(&feed, uri, 2).unwrap();
+            subscribe(&hub, &feed, uri).unwrap();
         }
-        assert!(hub.subscribe_resource(&feed, "c", 2).is_err());
+        assert!(subscribe(&hub, &feed, "c").is_err());
         assert_eq!(hub.subscribers().resource_count(&feed), 2);
         hub.unsubscribe(&feed, "a");
-        hub.subscribe_resource(&feed, "c", 2).unwrap();
-        assert!(hub.subscribe_resource(&feed, "a", 2).is_err());
-        hub.subscribe_resource(&Arc::new(ChangeFeed::new()), "a", 2)
-            .unwrap();
+        subscribe(&hub, &feed, "c").unwrap();
+        assert!(subscribe(&hub, &feed, "a").is_err());
+        subscribe(&hub, &Arc::new(ChangeFeed::new()), "a").unwrap();
     }
 
     #[test]

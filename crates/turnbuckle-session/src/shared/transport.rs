@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -108,9 +109,21 @@ pub struct TransportContext {
     pub principal: Option<Arc<Principal>>,
     /// A signal that is raised before the transport shuts down.
     pub shutdown: Option<Signal>,
+    /// The network address of the client, if the transport knows it.
+    pub address: Option<IpAddr>,
     /// The head of the HTTP request, with the parts that the server
     /// [reads](crate::Dispatch::http_needs), if any.
     pub http: Option<Arc<dyn HttpHead>>,
+}
+
+/// Returns the network of a client's address: an IPv4 address, or the /64 network of an IPv6 address, whose
+/// last 64 bits a client may choose as it likes.
+#[must_use]
+pub fn client_network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
+        address @ IpAddr::V4(_) => address,
+    }
 }
 
 impl fmt::Debug for TransportContext {

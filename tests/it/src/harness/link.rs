@@ -50,7 +50,7 @@ impl Link {
         let context = TransportContext {
             principal: options.principal.clone().map(Arc::new),
             shutdown: Some(stop.clone()),
-            http: None,
+            ..TransportContext::default()
         };
         let (end, server) = match case.binding {
             Bind::Pipe => {

@@ -16,7 +16,7 @@ use crate::item::registration::Registration;
 use crate::server::ServerInner;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
-use crate::server::subscription::SubscriptionHub;
+use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
 
 impl ServerBuilder {
     /// Builds the server.
@@ -92,7 +92,10 @@ impl ServerDraft {
             extensions,
             page_size: self.page_size,
             list_cache: self.list_cache,
-            max_subscriptions: self.max_subscriptions,
+            subscription_limits: SubscriptionLimits {
+                per_subscriber: self.max_subscriptions,
+                total: self.max_total_subscriptions,
+            },
             max_waiting: self.max_waiting,
             roots_changed: self.roots_changed,
             subscriptions: SubscriptionHub::default(),

@@ -5,6 +5,7 @@ mod client_details;
 mod notify;
 mod progress;
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -133,6 +134,12 @@ impl RequestContext {
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.state.transport.principal.as_deref()
+    }
+
+    /// Returns the network address of the client, if the transport knows it.
+    #[must_use]
+    pub fn client_address(&self) -> Option<IpAddr> {
+        self.state.transport.address
     }
 
     /// Returns the head of the HTTP request that carried the message. `None` on other transports,

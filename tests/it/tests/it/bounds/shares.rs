@@ -4,18 +4,19 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_it::web::{Ask, Got, Web};
+use turnbuckle_server::{HandlerContext, ReadRequest, Resource};
 use turnbuckle_session::{Limits, Rate, Signal};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::revision::Revision;
 
 use super::refused_by;
-use crate::servers::echo;
+use crate::servers::{echo, echo_builder};
 
 /// Long enough for anything that happens at all.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -279,4 +280,50 @@ async fn a_connection_is_the_owner_of_what_has_no_principal() {
     let other = TcpStream::connect(server).await.expect("a connection");
     assert!(open(other).await.0.starts_with("HTTP/1.1 200"));
     shutdown.close();
+}
+
+#[tokio::test(start_paused = true)]
+async fn resource_subscriptions_of_one_client_leave_room_for_others() {
+    let server = echo_builder()
+        .resource(
+            Resource::builder("r:{x}", "r")
+                .handler(async |_: ReadRequest, _: HandlerContext| "text"),
+        )
+        .max_total_subscriptions(4)
+        .build()
+        .unwrap();
+    let web = Web::new(&server);
+    let listen = |last, uris: &[&str]| {
+        let filter = json!({"notifications": {"resourceSubscriptions": uris}});
+        web.modern("subscriptions/listen", filter)
+            .address(address(last))
+    };
+    let first = listen(1, &["r:1", "r:2"]).events().await;
+    let refused = listen(1, &["r:1"]).send().await;
+    assert_eq!(refused.status, 429);
+    assert!(refused.header("retry-after").is_some());
+    let setting = "of one client (ServerBuilder::max_total_subscriptions)";
+    refused_by(&refused.json().await, setting);
+    // Two sessions of one address count together, too.
+    let other = |ask: Ask| ask.address(address(2));
+    for (uri, refused) in [("r:1", false), ("r:2", false), ("r:3", true)] {
+        let opened = other(initialize(&web)).send().await;
+        let id = opened.header("mcp-session-id").expect("an id").to_owned();
+        let of_session = |message: Value| {
+            let posted = web.post(message.to_string());
+            other(posted.header("mcp-session-id", &id)).send()
+        };
+        of_session(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+        let params = json!({"uri": uri});
+        let subscribe = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe",
+            "params": params});
+        let answer = of_session(subscribe).await.json().await;
+        match refused {
+            true => refused_by(&answer, setting),
+            false => assert!(answer["result"].is_object(), "{answer}"),
+        }
+    }
+    drop(first);
+    let again = listen(3, &["r:1", "r:2"]).send().await;
+    assert!(again.is_stream());
 }
