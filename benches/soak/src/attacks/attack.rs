@@ -12,8 +12,8 @@ pub(super) struct Attack {
     /// The attackers of the long form. The short form has a tenth.
     pub(super) attackers: usize,
     pub(super) act: fn(Attacker) -> Acting,
-    /// True if the memory is held to its bounds, and not only shown.
-    pub(super) holds_memory: bool,
+    /// True if the memory that is left afterwards is held to its bound, and not only shown.
+    pub(super) holds_end: bool,
 }
 
 /// The actions of an attacker. Dropping them ends the attacker.
@@ -50,13 +50,13 @@ impl Attack {
             name,
             attackers,
             act,
-            holds_memory: true,
+            holds_end: true,
         }
     }
 
-    /// Shows the memory without holding it to its bounds.
-    pub(super) const fn shows_memory(mut self) -> Self {
-        self.holds_memory = false;
+    /// Shows the memory that is left afterwards without holding it to its bound.
+    pub(super) const fn shows_end(mut self) -> Self {
+        self.holds_end = false;
         self
     }
 }

@@ -19,9 +19,11 @@ static BLANK: &[u8] = &[b' '; LARGE];
 /// The time after which an attacker that was refused comes again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Returns a call with a large argument.
-fn large_call(tool: &str) -> Value {
-    call(tool, &json!({"ms": 5000, "padding": "x".repeat(LARGE)}))
+/// Returns the parameters of a call that takes long and is large.
+fn large_call() -> Value {
+    let mut params = call("slow", &json!({"ms": 5000}));
+    params["_meta"]["padding"] = "x".repeat(LARGE).into();
+    params
 }
 
 /// Sends all of a large body but its end.
@@ -78,7 +80,7 @@ pub(super) async fn unread_stream(it: Attacker) -> Result<(), Problem> {
 pub(super) async fn left_behind(it: Attacker) -> Result<(), Problem> {
     let mut raw = it.connect().await?;
     let session = raw.open().await?;
-    let call = request(1, "tools/call", &large_call("slow")).to_string();
+    let call = request(1, "tools/call", &large_call()).to_string();
     loop {
         let mut raw = it.connect().await?;
         raw.post("/mcp", &of_session(&session), &call).await;

@@ -30,11 +30,13 @@ pub(super) const ATTACKS: &[Attack] = &[
     }),
     Attack::new("sessions with streams", 800, |it| {
         Box::pin(floods::session_streams(it))
-    }),
+    })
+    .shows_end(),
     // Streams and subscriptions.
     Attack::new("subscription streams", 800, |it| {
         Box::pin(floods::listens(it))
-    }),
+    })
+    .shows_end(),
     Attack::new("resource subscriptions", 100, |it| {
         Box::pin(floods::subscribes(it))
     }),
@@ -45,28 +47,28 @@ pub(super) const ATTACKS: &[Attack] = &[
         Box::pin(calls::unread_sse(it))
     }),
     // Bodies and answers.
-    Attack::new("half-sent bodies", 300, |it| Box::pin(calls::half_body(it))).shows_memory(),
+    Attack::new("half-sent bodies", 300, |it| Box::pin(calls::half_body(it))).shows_end(),
     Attack::new("half-sent bodies of many addresses", 300, |it| {
         Box::pin(calls::half_body_from_own(it))
     })
-    .shows_memory(),
+    .shows_end(),
     Attack::new("unread answers", 150, |it| {
         Box::pin(calls::unread_answer(it))
     })
-    .shows_memory(),
+    .shows_end(),
     Attack::new("unread answers of many addresses", 150, |it| {
         Box::pin(calls::unread_answer_from_own(it))
     })
-    .shows_memory(),
+    .shows_end(),
     Attack::new("unread streams", 150, |it| {
         Box::pin(calls::unread_stream(it))
     })
-    .shows_memory(),
-    Attack::new("calls left behind in one session", 200, |it| {
+    .shows_end(),
+    Attack::new("calls left behind", 200, |it| {
         Box::pin(calls::left_behind(it))
     })
-    .shows_memory(),
-    Attack::new("replay logs", 640, |it| Box::pin(calls::replay_log(it))).shows_memory(),
+    .shows_end(),
+    Attack::new("replay logs", 640, |it| Box::pin(calls::replay_log(it))).shows_end(),
     Attack::new("callers who vanish", 100, |it| {
         Box::pin(calls::vanishes(it))
     }),

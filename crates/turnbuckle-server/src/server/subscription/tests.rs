@@ -1,0 +1,153 @@
+
+use super::*;
+use std::task::{Context, Poll, Waker};
+
+fn news(feed: &ChangeFeed) -> Vec<Change> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let next = || match feed.poll_next(&mut cx) {
+        Poll::Ready(change) => change,
+        Poll::Pending => None,
+    };
+    std::iter::from_fn(next).collect()
+}
+
+const LIMITS: SubscriptionLimits = SubscriptionLimits {
+    per_subscriber: 2,
+    total: 6,
+};
+
+fn subscribe(
+    hub: &SubscriptionHub,
+    feed: &Arc<ChangeFeed>,
+    uri: &str,
+) -> Result<(), ProtocolError> {
+    hub.subscribe_resources(feed, None, [uri], LIMITS)
+}
+
+#[test]
+fn one_client_has_half_of_all_subscriptions() {
+    let hub = SubscriptionHub::default();
+    let feeds: Vec<_> = (0..5).map(|_| Arc::new(ChangeFeed::new())).collect();
+    let add = |feed: usize, client, uri: &str| {
+        hub.subscribe_resources(&feeds[feed], Some(ClientKey(client)), [uri], LIMITS)
+    };
+    for (feed, uri) in [(0, "a"), (0, "b"), (1, "a")] {
+        add(feed, 1, uri).unwrap();
+    }
+    let refused = add(1, 1, "b").unwrap_err().message().to_owned();
+    let setting = "of one client (ServerBuilder::max_total_subscriptions)";
+    assert!(refused.contains(setting), "{refused}");
+    for (feed, client, uri) in [(2, 2, "a"), (2, 2, "b"), (3, 3, "a")] {
+        add(feed, client, uri).unwrap();
+    }
+    let refused = add(4, 4, "a").unwrap_err().message().to_owned();
+    assert!(refused.contains("of all clients"), "{refused}");
+    // What ends makes room, whether it is unsubscribed, removed or closed.
+    hub.unsubscribe(&feeds[0], "a");
+    add(1, 1, "b").unwrap();
+    hub.remove_feed(&feeds[2]);
+    feeds[3].close();
+    for uri in ["a", "b"] {
+        add(4, 4, uri).unwrap();
+    }
+    for feed in &feeds {
+        hub.remove_feed(feed);
+    }
+    let subscribers = hub.subscribers();
+    assert_eq!(
+        (subscribers.resource_total, subscribers.by_client.len()),
+        (0, 0)
+    );
+}
+
+#[test]
+fn only_subscribers_are_notified_and_repeats_coalesce() {
+    let hub = SubscriptionHub::default();
+    let (one, two) = (Arc::new(ChangeFeed::new()), Arc::new(ChangeFeed::new()));
+    let a = || Change::Resource("a".into());
+    hub.subscribe(&one, Change::Tools);
+    hub.subscribe(&two, a());
+    hub.subscribe(&two, a());
+    for change in [
+        Change::Tools,
+        Change::Tools,
+        a(),
+        a(),
+        Change::Resource("b".into()),
+    ] {
+        hub.publish(&change);
+    }
+    assert_eq!(news(&one), [Change::Tools]);
+    assert_eq!(news(&two), [a()]);
+    assert_eq!(hub.subscribers().resource_count(&two), 1);
+    hub.unsubscribe(&two, "a");
+    hub.publish(&a());
+    assert_eq!(
+        (news(&two), hub.subscribers().resource_count(&two)),
+        (vec![], 0)
+    );
+}
+
+#[test]
+fn repeated_subscriptions_count_once() {
+    let hub = SubscriptionHub::default();
+    let feed = Arc::new(ChangeFeed::new());
+    for uri in ["a", "b", "a", "b"] {
+        subscribe(&hub, &feed, uri).unwrap();
+    }
+    assert!(subscribe(&hub, &feed, "c").is_err());
+    assert_eq!(hub.subscribers().resource_count(&feed), 2);
+    hub.unsubscribe(&feed, "a");
+    subscribe(&hub, &feed, "c").unwrap();
+    assert!(subscribe(&hub, &feed, "a").is_err());
+    subscribe(&hub, &Arc::new(ChangeFeed::new()), "a").unwrap();
+}
+
+#[test]
+fn unsubscribing_drops_unread_notifications() {
+    let hub = SubscriptionHub::default();
+    let feed = Arc::new(ChangeFeed::new());
+    let change = |uri: &str| Change::Resource(uri.into());
+    for uri in ["stays", "a", "b"] {
+        hub.subscribe(&feed, change(uri));
+        hub.publish(&change(uri));
+    }
+    for uri in ["a", "b"] {
+        hub.unsubscribe(&feed, uri);
+    }
+    assert_eq!(news(&feed), [change("stays")]);
+}
+
+#[test]
+fn dropped_feeds_are_removed() {
+    let hub = SubscriptionHub::default();
+    for n in 0..5000 {
+        let feed = Arc::new(ChangeFeed::new());
+        hub.subscribe(&feed, Change::Resource(n.to_string().into()));
+        hub.subscribe(&feed, Change::Tools);
+    }
+    let subscribers = hub.subscribers();
+    assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.0.len() <= 1025);
+    assert!(subscribers.resource_counts.len() <= 1025);
+}
+
+#[test]
+fn removed_feeds_leave_no_memory() {
+    let hub = SubscriptionHub::default();
+    let feeds: Vec<_> = (0..5000).map(|_| Arc::new(ChangeFeed::new())).collect();
+    for (n, feed) in feeds.iter().enumerate() {
+        hub.subscribe(feed, Change::Tools);
+        hub.subscribe(feed, Change::Tools);
+        hub.subscribe(feed, Change::Resource((n % 7).to_string().into()));
+    }
+    assert_eq!(hub.open_count(), 10_000);
+    for feed in &feeds {
+        feed.close();
+        hub.remove_feed(feed);
+    }
+    assert_eq!(hub.open_count(), 0);
+    assert!(feeds.iter().all(|feed| Arc::weak_count(feed) == 0));
+    let subscribers = hub.subscribers();
+    assert!(subscribers.tools.0.is_empty() && subscribers.resource_counts.is_empty());
+    assert!(subscribers.by_uri.is_empty());
+}
