@@ -372,11 +372,14 @@ impl Subscribers {
         self.lists().into_iter().for_each(FeedSet::remove_closed);
         self.by_uri.values_mut().for_each(FeedSet::remove_closed);
         self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
-        let closed: Vec<_> = self
-            .resource_counts
-            .extract_if(.., |_, resources| upgrade_open(&resources.feed).is_none())
-            .map(|(_, resources)| (resources.client, resources.count))
-            .collect();
+        let mut closed = Vec::new();
+        self.resource_counts.retain(|_, resources| {
+            let is_open = upgrade_open(&resources.feed).is_some();
+            if !is_open {
+                closed.push((resources.client, resources.count));
+            }
+            is_open
+        });
         for (client, count) in closed {
             self.give_back(client, count);
         }
