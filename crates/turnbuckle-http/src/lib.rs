@@ -20,6 +20,7 @@ mod client;
 mod event;
 mod head;
 mod keep_alive;
+mod mounted;
 mod options;
 mod origin;
 mod principal;
@@ -36,6 +37,7 @@ pub use client::{
     ClientRequestBody, ClientResponseBody, ConnectorError, HttpClient, HttpClientError,
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
+pub use mounted::shutdown_after;
 pub use options::HttpServerOptions;
 pub use principal::shares::ClientAddress;
 #[cfg(feature = "tls")]

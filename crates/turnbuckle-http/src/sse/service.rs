@@ -14,6 +14,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
 
 use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;
+use crate::mounted::{MountedEndpoint, register};
 use crate::options::HttpServerOptions;
 use crate::principal::shares::ConnectionInfo;
 
@@ -42,9 +43,12 @@ pub struct HttpSse {
 
 impl HttpSse {
     /// Creates both endpoints for the server that `dispatch` calls, with `/messages` for messages.
+    /// The shutdown of the process ([`shutdown_after`](crate::shutdown_after)) ends the connections.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
-        Self::with_shutdown(dispatch, config, Signal::new())
+        let this = Self::with_shutdown(dispatch, config, Signal::new());
+        register(&this.endpoint);
+        this
     }
 
     /// Creates both endpoints, which end when `shutdown` is closed: then no message is taken any
@@ -122,6 +126,12 @@ impl HttpSse {
         self.endpoint
             .answer(request, &self.messages, connection)
             .await
+    }
+}
+
+impl MountedEndpoint for SseEndpoints {
+    fn shutdown(&self) -> &Signal {
+        &self.shutdown
     }
 }
 

@@ -15,6 +15,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, RateAccount, ServerEndpoint, Si
 
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;
+use crate::mounted::{MountedEndpoint, register};
 use crate::options::HttpServerOptions;
 use crate::principal::shares::ConnectionInfo;
 
@@ -36,10 +37,13 @@ pub struct StreamableHttp {
 }
 
 impl StreamableHttp {
-    /// Creates an endpoint for the server that `dispatch` calls.
+    /// Creates an endpoint for the server that `dispatch` calls. The shutdown of the process
+    /// ([`shutdown_after`](crate::shutdown_after)) ends the streams of listening clients.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, options: HttpServerOptions) -> Self {
-        Self::with_shutdown(dispatch, options, Signal::new())
+        let this = Self::with_shutdown(dispatch, options, Signal::new());
+        register(&this.endpoint);
+        this
     }
 
     /// Creates an endpoint that ends the streams of listening clients when `shutdown` is closed.
@@ -115,6 +119,12 @@ impl StreamableHttp {
         B: Body<Data: Buf>,
     {
         self.endpoint.answer(parts, body, Some(connection))
+    }
+}
+
+impl MountedEndpoint for StreamableEndpoint {
+    fn shutdown(&self) -> &Signal {
+        &self.shutdown
     }
 }
 

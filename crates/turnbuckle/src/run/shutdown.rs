@@ -18,7 +18,7 @@ use signal_hook::flag;
 use signal_hook::low_level::{pipe, unregister};
 
 use crate::error::Result;
-use crate::http::HttpServer;
+use crate::http::{HttpServer, shutdown_after};
 
 /// Serves until the first signal, then waits for requests in progress until they end, their time is
 /// over, or a second signal arrives.
@@ -37,10 +37,12 @@ pub(super) async fn serve_until_signal(server: HttpServer) -> Result {
     }
 }
 
-/// Waits until the process is asked to end: by SIGTERM or Ctrl-C. On Unix a second signal then ends
-/// the process at once.
+/// Waits until the process is asked to end, by SIGTERM or Ctrl-C, and ends the streams of clients that
+/// listen to endpoints mounted in a server of your own. On Unix a second signal then ends the process
+/// at once.
 ///
-/// This is a trigger for the shutdown of a server of your own, in which an endpoint is mounted:
+/// This is a future for the graceful shutdown of that server, which would otherwise wait for these
+/// clients:
 ///
 /// ```no_run
 /// use turnbuckle::http::{HttpServerOptions, StreamableHttp};
@@ -51,20 +53,26 @@ pub(super) async fn serve_until_signal(server: HttpServer) -> Result {
 /// # let hello = Tool::builder("hello").handler(|| "Hello!");
 /// let server = Server::new("greeter", "1.0.0").tool(hello).build()?;
 /// let mcp = StreamableHttp::new(server, HttpServerOptions::new());
-/// let shutdown = mcp.shutdown().close_after(turnbuckle::termination());
 /// let router = axum::Router::new().nest_service("/mcp", mcp);
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
-/// axum::serve(listener, router).with_graceful_shutdown(shutdown).await?;
+/// axum::serve(listener, router).with_graceful_shutdown(turnbuckle::termination()).await?;
 /// # Ok(())
 /// # }
 /// ```
 ///
+/// For another trigger there is [`http::shutdown_after`](crate::http::shutdown_after).
+///
 /// If the signals cannot be received, this is printed to standard error, and the future never ends.
 pub async fn termination() {
-    if let Err(error) = wait_for_termination().await {
-        eprintln!("SIGTERM and Ctrl-C cannot be received, there is no graceful shutdown: {error}");
-        std::future::pending().await
-    }
+    let signal = async {
+        if let Err(error) = wait_for_termination().await {
+            eprintln!(
+                "SIGTERM and Ctrl-C cannot be received, there is no graceful shutdown: {error}"
+            );
+            std::future::pending().await
+        }
+    };
+    shutdown_after(signal).await;
 }
 
 async fn wait_for_termination() -> io::Result<()> {
@@ -142,14 +150,80 @@ impl ShutdownSignals {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::future::poll_fn;
+    use std::net::SocketAddr;
+    use std::pin::pin;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use axum::Router;
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
+    use tokio::time::timeout;
+    use turnbuckle_it::harness::modern_meta;
+    use turnbuckle_wire::revision::Revision;
+
     use super::*;
+    use crate::Server;
+    use crate::http::{HttpServerOptions, HttpSse, StreamableHttp};
+
+    /// A time after which the test fails.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Connects, sends a request, and reads until `expected` has come.
+    async fn send(address: SocketAddr, request: &str, expected: &str) -> io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(address).await?;
+        stream.write_all(request.as_bytes()).await?;
+        let (mut received, mut piece) = (String::new(), [0; 1024]);
+        while !received.contains(expected) {
+            let size = timeout(PATIENCE, stream.read(&mut piece)).await??;
+            assert!(size > 0, "{received}");
+            received.push_str(&String::from_utf8_lossy(&piece[..size]));
+        }
+        Ok(stream)
+    }
+
+    /// Returns the request of a modern client that listens for changes.
+    fn listen() -> String {
+        let meta = modern_meta(Revision::NEWEST, &json!({}));
+        let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen",
+            "params": params});
+        let body = body.to_string();
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             MCP-Protocol-Version: {}\r\nMcp-Method: subscriptions/listen\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            Revision::NEWEST,
+            body.len()
+        )
+    }
 
     #[tokio::test]
-    async fn sigterm_is_a_termination() {
-        let mut terminated = std::pin::pin!(termination());
-        let begun = std::future::poll_fn(|cx| std::task::Poll::Ready(terminated.as_mut().poll(cx)));
-        assert!(begun.await.is_pending(), "no signal has arrived");
+    async fn a_termination_ends_a_plain_axum_server_whose_clients_listen() {
+        let server = Server::new("s", "1.0.0").build().unwrap();
+        let streamable = StreamableHttp::new(server.clone(), HttpServerOptions::new());
+        let sse = HttpSse::new(server, HttpServerOptions::new());
+        let router = Router::new()
+            .route_service("/mcp", streamable)
+            .route_service("/sse", sse);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = axum::serve(listener, router).with_graceful_shutdown(termination());
+        let mut serving = tokio::spawn(serving.into_future());
+
+        let _modern = send(address, &listen(), "acknowledged").await.unwrap();
+        let oldest = "GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n";
+        let _oldest = send(address, oldest, "sessionId").await.unwrap();
+        let running = poll_fn(|cx| Poll::Ready(pin!(&mut serving).poll(cx).is_pending()));
+        assert!(running.await, "no signal has arrived");
+
         signal_hook::low_level::raise(SIGTERM).unwrap();
-        terminated.await;
+        let ended = timeout(PATIENCE, serving).await;
+        ended
+            .expect("it does not wait for who listens")
+            .unwrap()
+            .unwrap();
     }
 }
