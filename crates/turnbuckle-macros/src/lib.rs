@@ -55,6 +55,7 @@ use parse::item::ItemKind;
 /// | `meta` | a `Meta` | |
 /// | `blocking` | a flag: runs a sync function on the blocking pool | in place |
 /// | `timeout`, `max_concurrent` | a `Duration`, a number: see the setters of `Tool` | none |
+/// | `mask_error_details` | a flag: hides errors that were not made for clients | as the group or server |
 /// | `input_schema`, `output_schema` | a hand-written `Schema` | derived from the types |
 /// | `rename_all` | the case of argument names, as in serde: `"camelCase"` | the parameter names |
 /// | `crate` | the path of the facade | `"::turnbuckle"` |
@@ -120,7 +121,7 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// | key | value | default |
 /// |---|---|---|
 /// | `name` | its name | the function's name |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `mask_error_details`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
 /// Parameters are as in [`tool`](macro@tool#parameters). Clients send the arguments of prompts as text.
 /// The return type implements `PromptOutput`.
@@ -157,7 +158,7 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// | `mime` | its media type | |
 /// | `size` | the size in bytes; not for templates | |
 /// | `cache(ttl = …, public)` | the time in milliseconds for which clients may cache it, for all users (`public`) or each user (`private`) | not cached, `private` |
-/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
+/// | `title`, `description`, `icon`, `scope`, `meta`, `blocking`, `timeout`, `max_concurrent`, `mask_error_details`, `rename_all`, `crate` | as in [`tool`](macro@tool) | |
 ///
 /// Each variable of the template is an argument of the function, unless the function takes a
 /// `ReadRequest` or `Args<T>`. Extractors and `#[schema(…)]` are as in [`tool`](macro@tool#parameters).

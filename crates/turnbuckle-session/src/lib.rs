@@ -57,7 +57,7 @@ pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::keyed_rates::KeyedRates;
 pub use shared::memory_budget::{MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit};
-pub use shared::panic_guard::catch_panic;
+pub use shared::panic_guard::{catch_panic, log_reference};
 pub use shared::rate::{RateAccount, TokenBucket};
 pub use shared::trace::{RequestSpan, TraceContext, TracePropagator, set_trace_propagator};
 pub use shared::write_timeout::WriteTimeout;

@@ -28,6 +28,7 @@ const COMMON_KEYS: &[&str] = &[
     "blocking",
     "timeout",
     "max_concurrent",
+    "mask_error_details",
 ];
 const TOOL_KEYS: &[&str] = &[
     "read_only",
@@ -184,6 +185,10 @@ impl ItemAttribute {
             "mime" => {
                 let mime = key.expression()?;
                 self.setters.extend(quote!(.mime_type(#mime)));
+            }
+            "mask_error_details" => {
+                let mask = key.flag()?;
+                self.setters.extend(quote!(.#setter(#mask)));
             }
             "rename_all" => self.case = Some(Case::parse(&key.text()?)?),
             "blocking" => self.blocking = key.flag()?.then(|| key.name.span()),

@@ -1,9 +1,8 @@
 //! Failures of handlers in the log, and the sentence that clients read instead of a masked one.
 
-use std::collections::hash_map::RandomState;
 use std::error::Error;
-use std::hash::{BuildHasher as _, Hasher as _};
 
+use turnbuckle_session::log_reference;
 use turnbuckle_types::RawJson;
 use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::revision::Method;
@@ -32,15 +31,9 @@ pub(crate) fn report_error(
         tracing::warn!(method, name, error = %chain, "a handler failed");
         return error.to_string();
     }
-    let reference = new_reference();
+    let reference = log_reference();
     tracing::warn!(method, name, reference, error = %chain, "a handler failed");
     format!("The request failed for an internal reason (reference {reference}).")
-}
-
-/// Returns eight random hexadecimal digits.
-fn new_reference() -> String {
-    let random = RandomState::new().build_hasher().finish();
-    format!("{:08x}", random & 0xffff_ffff)
 }
 
 /// Returns the name of the tool or prompt, or the URI, that a request names.

@@ -297,6 +297,11 @@ fn argument_error_reply(
     context: &HandlerContext,
     error: &ArgumentError,
 ) -> Reply {
+    if error.is_too_costly() {
+        tracing::warn!(
+            "arguments are too costly to check against the schema (SchemaLimits::max_work)"
+        );
+    }
     if !mapping.errors_in_result {
         return Reply::Error(ProtocolError::invalid_params(error.to_string()));
     }

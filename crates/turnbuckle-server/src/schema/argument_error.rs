@@ -23,8 +23,21 @@ impl<V: Into<Violations>> From<V> for ArgumentError {
     }
 }
 
+impl ArgumentError {
+    /// Returns whether the arguments were not checked because of the cost.
+    pub(crate) fn is_too_costly(&self) -> bool {
+        self.0.is_too_costly()
+    }
+}
+
+/// The text for the model, which names no setting.
 impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_too_costly() {
+            return f.write_str(
+                "they are too costly to check against the schema: send less, or in smaller parts",
+            );
+        }
         self.0.describe("arguments").fmt(f)
     }
 }

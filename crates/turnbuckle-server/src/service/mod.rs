@@ -149,8 +149,8 @@ where
             Ok(()) => self
                 .call(call)
                 .await
-                .unwrap_or_else(CallResponse::from_failure),
-            Err(error) => CallResponse::from_failure(error),
+                .unwrap_or_else(|error| CallResponse::from_failure(error.into())),
+            Err(error) => CallResponse::from_failure(error.into()),
         }
     }
 }

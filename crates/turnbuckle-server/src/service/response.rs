@@ -15,6 +15,7 @@ use turnbuckle_wire::json::Additions;
 use turnbuckle_wire::revision::Revision;
 
 use crate::error::failure::{Failure, Result};
+use crate::error::into_failure::IntoFailure;
 use crate::handler::context::HandlerContext;
 use crate::handler::{FailureMapping, failure_reply};
 use crate::tool::output::ToolOutput;
@@ -55,9 +56,10 @@ impl CallResponse {
         Self(ResponseContent::Reply(Reply::complete(result)))
     }
 
-    /// Creates a failure: an error result of a tool, an error elsewhere.
-    pub fn from_failure(failure: impl Into<Failure>) -> Self {
-        Self(ResponseContent::Failed(failure.into()))
+    /// Creates a failure of an error: an error result of a tool, an error elsewhere. For an error that
+    /// does not implement [`IntoFailure`], write `Failure::from(error)`.
+    pub fn from_failure(error: impl IntoFailure) -> Self {
+        Self(ResponseContent::Failed(error.into_failure()))
     }
 
     pub(super) fn from_reply(reply: Reply) -> Self {

@@ -181,10 +181,11 @@ async fn run_handler(
         () = context.cancelled() => HandlerEnd::Cancelled,
         () = timed_out => HandlerEnd::TimedOut(match own {
             Some((_, timeout_reply)) => timeout_reply(),
-            None => ProtocolError::internal(
-                "the request took longer than the server allows (Limits::handler_timeout)",
-            )
-            .into(),
+            None => {
+                let timeout = timeout.unwrap_or_default();
+                tracing::warn!("a handler took longer than {timeout:?} (Limits::handler_timeout)");
+                ProtocolError::internal("the request took longer than the server allows").into()
+            }
         }),
     }
 }

@@ -66,22 +66,8 @@ impl fmt::Display for PeerError {
             Self::Unsupported => {
                 f.write_str("the client has no such request, or no session to answer it in")
             }
-            Self::TooMany { limit } => {
-                write!(
-                    f,
-                    "more than {limit} requests wait for the client (Limits::max_outgoing_requests)"
-                )
-            }
+            Self::TooMany { limit } => write!(f, "more than {limit} requests wait for the client"),
             Self::Ended => f.write_str("the request or its session has ended"),
-            Self::TimedOut {
-                after,
-                by_limit: true,
-            } => {
-                write!(
-                    f,
-                    "the client did not answer within {after:?} (Limits::request_timeout)"
-                )
-            }
             Self::TimedOut { after, .. } => {
                 write!(f, "the client did not answer within {after:?}")
             }
@@ -181,9 +167,13 @@ impl Peer {
         };
         let id = started.map_err(|error| match error {
             OutgoingRequestError::Ended => PeerError::Ended,
-            OutgoingRequestError::TooMany => PeerError::TooMany {
-                limit: self.session.limits.max_outgoing_requests,
-            },
+            OutgoingRequestError::TooMany => {
+                let limit = self.session.limits.max_outgoing_requests;
+                tracing::warn!(
+                    "more than {limit} requests wait for the client (Limits::max_outgoing_requests)"
+                );
+                PeerError::TooMany { limit }
+            }
         })?;
         let mut pending = PendingRequest {
             peer: self,
@@ -202,7 +192,14 @@ impl Peer {
                 response.map_err(|_| PeerError::Ended)?.map_err(PeerError::Refused)
             }
             () = self.wait_for_end() => Err(PeerError::Ended),
-            () = tokio::time::sleep(after) => Err(PeerError::TimedOut { after, by_limit }),
+            () = tokio::time::sleep(after) => {
+                if by_limit {
+                    tracing::warn!(
+                        "the client did not answer within {after:?} (Limits::request_timeout)"
+                    );
+                }
+                Err(PeerError::TimedOut { after, by_limit })
+            }
         }
     }
 

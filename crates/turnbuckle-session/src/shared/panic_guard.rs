@@ -1,6 +1,8 @@
 //! Panics of user code become errors: they end one request and nothing else.
 
 use std::any::Any;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
@@ -12,8 +14,8 @@ use crate::shared::incoming::HandlerFuture;
 /// Runs a function of user code.
 ///
 /// # Errors
-/// Returns an internal error when the function panics. The panic's message is logged and not part
-/// of the error.
+/// Returns an internal error when the function panics. Its message has a
+/// [reference](log_reference) and nothing of the panic; the log has both.
 pub fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, ProtocolError> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_error(&*panic))
 }
@@ -28,6 +30,14 @@ pub(crate) fn poll_handler(handler: &mut HandlerFuture, cx: &mut Context<'_>) ->
     catch_panic(|| handler.as_mut().poll(cx)).unwrap_or_else(|error| Poll::Ready(error.into()))
 }
 
+/// Returns eight random hexadecimal digits. An error that hides its details has them, and so does the
+/// line of the log that tells these details.
+#[must_use]
+pub fn log_reference() -> String {
+    let random = RandomState::new().build_hasher().finish();
+    format!("{:08x}", random & 0xffff_ffff)
+}
+
 #[cold]
 fn panic_error(panic: &(dyn Any + Send)) -> ProtocolError {
     let message = panic
@@ -35,6 +45,9 @@ fn panic_error(panic: &(dyn Any + Send)) -> ProtocolError {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    tracing::error!(message, "a handler panicked");
-    ProtocolError::internal("the handler failed unexpectedly")
+    let reference = log_reference();
+    tracing::error!(panic = message, reference, "a handler panicked");
+    ProtocolError::internal(format!(
+        "the handler failed unexpectedly (reference {reference})"
+    ))
 }

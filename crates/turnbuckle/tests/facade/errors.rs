@@ -59,13 +59,16 @@ fn listen() {
     INSTALLED.call_once(|| tracing::subscriber::set_global_default(Warnings).unwrap());
 }
 
+/// Returns the warnings of this thread with a text.
+fn log_with(text: &str) -> Vec<String> {
+    let mut lines = LINES.take();
+    lines.retain(|line| line.contains(text));
+    lines
+}
+
 /// Returns the warnings of this thread about failures of handlers.
 fn failures_in_log() -> Vec<String> {
-    let lines = LINES.take();
-    lines
-        .into_iter()
-        .filter(|line| line.contains("a handler failed"))
-        .collect()
+    log_with("a handler failed")
 }
 
 /// Calls a tool and returns the text of its error result.
@@ -211,6 +214,22 @@ async fn a_masked_error_is_a_reference_that_the_log_has() {
         "choose another article"
     );
     assert!(failures_in_log()[0].contains("secret.db"));
+}
+
+#[tokio::test]
+async fn a_panic_is_a_reference_that_the_log_has() {
+    listen();
+    let panics = || -> String { panic!("at /srv/secret.db") };
+    let server = Server::new("s", "1.0.0").tool(Tool::builder("panics").handler(panics));
+    let text = error_text(&server.build().unwrap(), "panics").await;
+    let reference = text.strip_prefix("the handler failed unexpectedly (reference ");
+    let reference = reference.unwrap().strip_suffix(')').unwrap();
+    assert_eq!(reference.len(), 8);
+    let log = log_with("a handler panicked");
+    assert!(
+        matches!(&log[..], [line] if line.contains(reference) && line.contains("secret.db")),
+        "{log:?}"
+    );
 }
 
 #[tokio::test]

@@ -20,7 +20,9 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::Revision;
 
-use crate::support::{Question, able, code, connect_able, converse, error_text, result, text};
+use crate::support::{
+    Question, able, assert_panicked, code, connect_able, converse, error_text, result, text,
+};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Answer {
@@ -435,11 +437,7 @@ async fn a_panic_after_an_answer_is_told_like_any_other() {
             let answers = |_: &Question| accept(json!({"said": "x"}));
             let (answer, asked) = converse(&mut client, "tools/call", call(), answers).await;
             assert_eq!(asked.len(), 1, "{case}");
-            assert_eq!(
-                error_text(&answer),
-                "the handler failed unexpectedly",
-                "{case}"
-            );
+            assert_panicked(&answer, case);
         }
     }
 }

@@ -32,6 +32,7 @@ mod corpus;
 mod elicitation;
 mod envelope;
 mod error_codes;
+mod error_texts;
 mod extensions;
 mod http;
 mod http_general;

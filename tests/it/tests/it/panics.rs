@@ -8,7 +8,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::{CompleteRequestParams, CompleteResult, Request};
 
-use crate::support::{call, code, connect_able, error_text, message, text};
+use crate::support::{assert_panicked, call, code, connect_able, message, text};
 
 struct Probe;
 
@@ -102,11 +102,7 @@ async fn a_panic_says_nothing_of_itself() {
             let answer = client.request(method, params).await;
             if ran {
                 // The model is told that it failed.
-                assert_eq!(
-                    error_text(&answer),
-                    "the handler failed unexpectedly",
-                    "{case}"
-                );
+                assert_panicked(&answer, case);
                 continue;
             }
             assert_eq!(code(&answer), -32603, "{case} {method}");
@@ -151,11 +147,7 @@ async fn requests_beside_a_panic_are_answered() {
             let answer = client.response(id).await;
             match name {
                 "good" => assert_eq!(text(&answer), "good", "{case}"),
-                _ => assert_eq!(
-                    error_text(&answer),
-                    "the handler failed unexpectedly",
-                    "{case}"
-                ),
+                _ => assert_panicked(&answer, case),
             }
         }
     }

@@ -38,15 +38,9 @@ fn ask(patience: u64) -> Value {
     json!({"name": "ask", "arguments": {"seconds": patience}})
 }
 
-/// Returns the error text of a request that timed out after its own timeout.
+/// Returns the error text of a request that timed out.
 fn late(seconds: u64) -> String {
     format!("the client did not answer within {seconds}s after {seconds} s")
-}
-
-/// Returns the error text of a request that timed out after a general limit.
-fn by_limit(seconds: u64) -> String {
-    let beginning = "the client did not answer within";
-    format!("{beginning} {seconds}s (Limits::request_timeout) after {seconds} s")
 }
 
 fn client_with_roots() -> ClientOptions {
@@ -65,14 +59,14 @@ async fn a_server_request_times_out() {
     for case in Case::legacy() {
         let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let answer = client.request("tools/call", ask(0)).await;
-        assert_eq!(text(&answer), &*by_limit(600), "{case}");
+        assert_eq!(text(&answer), &*late(600), "{case}");
 
         let mut limits = Limits::default();
         limits.request_timeout = Duration::from_secs(20);
         let options = client_with_roots().limits(limits);
         let mut client = Client::connect_with(case, &asking(), options).await;
         let answer = client.request("tools/call", ask(0)).await;
-        assert_eq!(text(&answer), &*by_limit(20), "{case}");
+        assert_eq!(text(&answer), &*late(20), "{case}");
     }
 }
 

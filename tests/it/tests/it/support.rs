@@ -54,6 +54,16 @@ pub(crate) fn error_text(answer: &Value) -> &str {
     text.unwrap_or_else(|| panic!("no text: {answer:#}"))
 }
 
+/// Asserts that a tool's error result says that the handler panicked, with a reference to the log.
+#[track_caller]
+pub(crate) fn assert_panicked(answer: &Value, case: Case) {
+    let text = error_text(answer);
+    let reference = text
+        .strip_prefix("the handler failed unexpectedly (reference ")
+        .and_then(|rest| rest.strip_suffix(')'));
+    assert_eq!(reference.map(str::len), Some(8), "{case}: {text}");
+}
+
 /// Returns the values under `key` of the items in a list.
 #[track_caller]
 pub(crate) fn list_values(answer: &Value, list: &str, key: &str) -> Vec<String> {

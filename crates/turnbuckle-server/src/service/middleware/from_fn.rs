@@ -41,7 +41,7 @@ impl IntoCallResponse for CallResponse {
 
 impl<E: IntoFailure> IntoCallResponse for Result<CallResponse, E> {
     fn into_call_response(self) -> CallResponse {
-        self.unwrap_or_else(|error| CallResponse::from_failure(error.into_failure()))
+        self.unwrap_or_else(CallResponse::from_failure)
     }
 }
 

@@ -5,6 +5,7 @@ mod asking;
 mod changes;
 mod content;
 mod context;
+mod errors;
 mod extensions;
 mod limits;
 mod prompts;

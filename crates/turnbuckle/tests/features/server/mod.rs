@@ -3,6 +3,7 @@
 mod asking;
 mod composed;
 mod content;
+mod errors;
 pub(crate) mod extractors;
 pub(crate) mod pages;
 mod plain;
@@ -44,6 +45,7 @@ fn builder() -> ServerBuilder {
         .mount("inner", composed::inner())
         .group(pages::group())
         .group(providers::group())
+        .group(errors::group())
         .extension(turnbuckle::apps::extension())
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{Args, Cancellation, Prompt, ReadRequest, Resource, Server, State, Tool};
 
-use crate::support::{call, error_text, result, text};
+use crate::support::{assert_panicked, call, error_text, result, text};
 use crate::traced::Traced;
 
 #[derive(Deserialize, JsonSchema)]
@@ -69,11 +69,7 @@ async fn they_run_on_other_threads_with_all_that_they_take() {
             "{case}"
         );
         let failed = call(&mut client, "panics", json!({})).await;
-        assert_eq!(
-            error_text(&failed),
-            "the handler failed unexpectedly",
-            "{case}"
-        );
+        assert_panicked(&failed, case);
         let prompt = client.request("prompts/get", json!({"name": "p"})).await;
         assert_eq!(
             result(&prompt)["messages"][0]["content"]["text"],
