@@ -97,7 +97,7 @@ fn with_test_header(connector: HttpConnector) -> HttpConnector {
     connector.header("x-flavour", "sweet").unwrap()
 }
 
-fn builder(cell: &Cell, user: User) -> ClientBuilder {
+pub(crate) fn builder(cell: &Cell, user: User) -> ClientBuilder {
     let builder = Client::builder("test", env!("CARGO_PKG_VERSION"))
         .era(EraPreference::Only(cell.reader.revision));
     user.configure_client(builder, &cell.notifications)
@@ -107,7 +107,7 @@ fn builder(cell: &Cell, user: User) -> ClientBuilder {
 const SERVES: &str = "TURNBUCKLE_FEATURES_SERVER";
 
 /// Returns the command that starts this executable as a server: it runs only [`the_process`].
-fn process() -> Command {
+pub(crate) fn process() -> Command {
     Command::new(std::env::current_exe().unwrap())
         .args(["connections::the_process", "--exact", "--ignored"])
         .args(["--quiet", "--nocapture"])
@@ -126,7 +126,7 @@ async fn the_process() {
 }
 
 /// Starts a new HTTP server and returns connectors for its HTTP+SSE and Streamable HTTP endpoints.
-async fn serve_http() -> (HttpConnector, HttpConnector) {
+pub(crate) async fn serve_http() -> (HttpConnector, HttpConnector) {
     let options = HttpServerOptions::new().http_sse(true);
     let bound = HttpServer::bind(server(), "127.0.0.1:0", options).await;
     let bound = bound.unwrap();

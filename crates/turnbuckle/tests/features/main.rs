@@ -9,6 +9,7 @@
 
 mod cells;
 mod connections;
+mod hosts;
 mod readers;
 mod rows;
 mod server;

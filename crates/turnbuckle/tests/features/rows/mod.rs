@@ -7,6 +7,7 @@ mod content;
 mod context;
 mod errors;
 mod extensions;
+mod hosts;
 mod limits;
 mod prompts;
 mod providers;
