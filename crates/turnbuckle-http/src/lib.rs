@@ -20,7 +20,6 @@ mod client;
 mod event;
 mod head;
 mod keep_alive;
-mod mounted;
 mod options;
 mod origin;
 mod principal;
@@ -37,12 +36,12 @@ pub use client::{
     ClientRequestBody, ClientResponseBody, ConnectorError, HttpClient, HttpClientError,
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
-pub use mounted::shutdown_after;
 pub use options::HttpServerOptions;
 pub use principal::shares::ClientAddress;
 #[cfg(feature = "tls")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
 pub use server::TlsIdentity;
+pub use server::mounted::shutdown_after;
 pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RoutesFuture};
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;

@@ -7,6 +7,7 @@ mod health;
 #[cfg(feature = "http2")]
 mod http2;
 mod listener;
+pub(crate) mod mounted;
 mod routes;
 #[cfg(unix)]
 mod socket_file;

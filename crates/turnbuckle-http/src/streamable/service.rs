@@ -15,9 +15,9 @@ use turnbuckle_session::{Dispatch, MemoryBudget, RateAccount, ServerEndpoint, Si
 
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;
-use crate::mounted::{MountedEndpoint, register};
 use crate::options::HttpServerOptions;
 use crate::principal::shares::ConnectionInfo;
+use crate::server::mounted::{MountedEndpoint, register};
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.

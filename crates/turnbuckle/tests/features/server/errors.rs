@@ -16,7 +16,7 @@ pub(super) fn group() -> Group {
         .resources(resources![diary])
 }
 
-fn locked() -> anyhow::Result<String> {
+fn read_accounts() -> anyhow::Result<String> {
     let error = io::Error::other("/srv/secret.db is locked");
     Err(error).context("the accounts cannot be read")
 }
@@ -24,29 +24,29 @@ fn locked() -> anyhow::Result<String> {
 /// Fails in a group that masks errors.
 #[tool]
 fn vault() -> anyhow::Result<String> {
-    locked()
+    read_accounts()
 }
 
 /// Fails in the same group, and shows its error.
 #[tool(mask_error_details = false)]
 async fn cellar() -> Result<String> {
-    Ok(locked()?)
+    Ok(read_accounts()?)
 }
 
 /// Fails outside of the group, and masks its error.
 #[tool(mask_error_details)]
 fn ledger() -> anyhow::Result<String> {
-    locked()
+    read_accounts()
 }
 
 #[prompt]
 fn confession() -> anyhow::Result<String> {
-    locked()
+    read_accounts()
 }
 
 #[resource("vault://diary", mask_error_details)]
 fn diary() -> anyhow::Result<String> {
-    locked()
+    read_accounts()
 }
 
 /// The errors of a shop.
@@ -71,7 +71,7 @@ enum ShopError {
 fn sells(amount: u32) -> Result<String, ShopError> {
     match amount {
         0 => Err(io::Error::other("/dev/till"))?,
-        1 => locked().map_err(ShopError::from),
+        1 => read_accounts().map_err(ShopError::from),
         2 => Err(ShopError::SoldOut),
         _ => Err(ShopError::TooMany),
     }
