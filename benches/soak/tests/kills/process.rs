@@ -29,6 +29,14 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Returns the children of a process that are servers, without the helpers that watch them.
+pub(crate) fn servers(pid: u32) -> Vec<u32> {
+    let name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut children = children(pid);
+    children.retain(|child| name(child).starts_with(PROGRAM));
+    children
+}
+
 /// Returns whether it runs: one that has ended and that nobody has asked for does not.
 pub(crate) fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

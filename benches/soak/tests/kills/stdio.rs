@@ -14,7 +14,7 @@ use turnbuckle::stdio::Command;
 
 use super::load::Load;
 use super::point::{Point, SOON, points};
-use super::process::{PROGRAM, alone, children, ends, signal, turn};
+use super::process::{PROGRAM, alone, children, ends, servers, signal, turn};
 
 #[test]
 fn a_client_is_told_that_its_server_has_ended_and_starts_another() {
@@ -31,7 +31,7 @@ async fn under_a_client(mut point: Point) {
         .reconnect_policy(ReconnectPolicy::new().initial_backoff(Duration::from_millis(1)));
     let client = builder.connect(Command::new(PROGRAM).arg("run")).await;
     let client = client.unwrap();
-    let own = children(std::process::id());
+    let own = servers(std::process::id());
     let [server] = own[..] else { panic!("{own:?}") };
     let asking = client.clone();
     let long = tokio::spawn(async move {
