@@ -108,8 +108,9 @@ pub(crate) struct SseTransport {
     shutdown: Option<EndOfInput>,
 }
 
-/// Opens the transport of a connection, whose messages count on `account`: its queue, which holds `capacity` bytes of messages and
-/// lets `max_bodies` bodies be received at a time, its event buffer, and the server's end.
+/// Opens the transport of a connection, whose messages count on `account`: its queue, which holds
+/// `capacity` bytes of messages and lets `max_bodies` bodies be received at a time, its event buffer,
+/// and the server's end.
 pub(crate) fn open_transport(
     account: Arc<RateAccount>,
     capacity: usize,
