@@ -156,6 +156,10 @@ pub(crate) struct ProtocolArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
+    /// The largest file that --trace writes; the messages after it are left out
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]
+    pub(crate) max_trace_bytes: usize,
+
     /// Keep tokens, cookies, request states and form values in the file of --trace
     #[arg(long, requires = "trace")]
     pub(crate) trace_secrets: bool,

@@ -60,6 +60,7 @@ impl ExitStatus {
             Error::Unauthorized { .. } => Self::AuthNeeded,
             Error::TimedOut(_) | Error::ConnectTimedOut { .. } => Self::TimedOut,
             Error::Incompatible { .. }
+            | Error::NeedsHandshake
             | Error::InvalidResult { .. }
             | Error::OutputMismatch { .. }
             | Error::UnusableOutputSchema { .. }

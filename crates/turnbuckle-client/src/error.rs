@@ -38,6 +38,9 @@ pub enum Error {
         /// The revisions that the server named.
         server_versions: Vec<String>,
     },
+    /// The server needs a handshake, and this client was told to speak the modern era alone
+    /// ([`EraPreference::Modern`](crate::EraPreference::Modern)).
+    NeedsHandshake,
     /// The server's revision has no such request, or the server did not declare the capability.
     Unsupported {
         /// The method.
@@ -263,6 +266,12 @@ impl fmt::Display for Error {
                     true => "none that it names".to_owned(),
                     false => join_versions(server_versions),
                 }
+            ),
+            Self::NeedsHandshake => write!(
+                f,
+                "no revision in common: the server needs a handshake (`initialize`), which revisions \
+                 up to {} have: try EraPreference::Auto",
+                Revision::NEWEST_LEGACY
             ),
             Self::Unsupported {
                 method,

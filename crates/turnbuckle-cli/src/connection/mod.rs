@@ -251,7 +251,12 @@ async fn connect(
     let prepared = prepare(remembered, layer, common, console, secrets).await?;
     // A repeated command goes on with its trace.
     if let (None, Some(path)) = (&trace, &protocol.trace) {
-        let created = Trace::create(path, protocol.trace_secrets, secrets.clone())?;
+        let created = Trace::create(
+            path,
+            protocol.max_trace_bytes,
+            protocol.trace_secrets,
+            secrets.clone(),
+        )?;
         *trace = Some(Arc::new(created));
     }
     let recorder = Arc::new(Recorder::default());

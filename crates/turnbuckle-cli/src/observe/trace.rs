@@ -16,16 +16,44 @@ use crate::output::one_line;
 
 /// Writes each message with its direction and time, without secrets unless the user wants them.
 pub(crate) struct Trace {
-    file: Mutex<File>,
+    file: Mutex<TraceFile>,
     has_secrets: bool,
     /// Values that are redacted in any text.
     secrets: KnownSecrets,
 }
 
+/// The file, with what may still be written to it.
+struct TraceFile {
+    file: File,
+    remaining_bytes: usize,
+    is_full: bool,
+}
+
+impl TraceFile {
+    /// Writes a line. The first one that does not fit is replaced by one that says so, and nothing
+    /// follows it. A line that cannot be written is lost: the trace stops no command.
+    fn write_line(&mut self, line: &str, now: &str) {
+        if self.is_full {
+            return;
+        }
+        if let Some(remaining) = self.remaining_bytes.checked_sub(line.len()) {
+            self.remaining_bytes = remaining;
+            let _ = self.file.write_all(line.as_bytes());
+            return;
+        }
+        self.is_full = true;
+        let reason = "further messages are left out (--max-trace-bytes)";
+        let end = json!({ "time": now, "direction": "close", "reason": reason });
+        let _ = writeln!(self.file, "{end}");
+    }
+}
+
 impl Trace {
-    /// Creates the file with permissions for its owner only.
+    /// Creates the file with permissions for its owner only. It holds `max_bytes` at most, and one line
+    /// more that says that messages are left out.
     pub(crate) fn create(
         path: &Path,
+        max_bytes: usize,
         has_secrets: bool,
         secrets: KnownSecrets,
     ) -> Result<Self, CliError> {
@@ -45,7 +73,11 @@ impl Trace {
             }
         }
         Ok(Self {
-            file: Mutex::new(file),
+            file: Mutex::new(TraceFile {
+                file,
+                remaining_bytes: max_bytes,
+                is_full: false,
+            }),
             has_secrets,
             secrets,
         })
@@ -112,8 +144,9 @@ impl Trace {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
+        let now = format!("{}.{:06}", now.as_secs(), now.subsec_micros());
         let mut line = json!({
-            "time": format!("{}.{:06}", now.as_secs(), now.subsec_micros()),
+            "time": now,
             "direction": direction,
             what: value,
         });
@@ -131,6 +164,6 @@ impl Trace {
         }
         text.push('\n');
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = file.write_all(text.as_bytes());
+        file.write_line(&text, &now);
     }
 }

@@ -173,3 +173,27 @@ fn the_trace_has_every_message_and_no_secret() {
         "{text}"
     );
 }
+
+#[test]
+fn the_trace_has_so_many_bytes_and_says_what_is_left_out() {
+    let scratch = Scratch::new();
+    let trace = scratch.name("trace.ndjson");
+    let message = format!("message={}", "x".repeat(20_000));
+    let words = [
+        "call",
+        "echo",
+        &message,
+        "--max-trace-bytes=8k",
+        "--trace",
+        &trace,
+    ];
+    assert_eq!(demo(&words).ends(0).out.len(), 20_001);
+    let text = std::fs::read_to_string(&trace).expect("it is text");
+    assert!(text.len() < 9 << 10, "{}", text.len());
+    let last: Value =
+        serde_json::from_str(text.lines().last().expect("there is a line")).expect("it is JSON");
+    assert_eq!(
+        last["reason"],
+        "further messages are left out (--max-trace-bytes)"
+    );
+}

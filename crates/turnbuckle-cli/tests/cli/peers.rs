@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use crate::support::{Run, Scratch, command, run};
+use crate::support::{HttpDemo, Run, Scratch, command, run};
 
 /// Reads requests line by line and runs the shell function of the method; `$id` is the request's.
 const LOOP: &str = r#"
@@ -312,13 +312,13 @@ fn a_tool_that_cannot_be_read_is_named_and_the_others_can_be_listed_and_called()
 
 /// Runs `info` with this cache directory and returns the methods that the server was asked for.
 fn methods_of(cache: &Scratch, options: &[&str], script: &str) -> String {
+    methods_at(cache, &[options, &["--", "sh", "-c", script]].concat())
+}
+
+/// The same of the server that `target` names.
+fn methods_at(cache: &Scratch, target: &[&str]) -> String {
     let trace = cache.name("trace");
-    let words = [
-        &["info", "--trace", &trace][..],
-        options,
-        &["--", "sh", "-c", script],
-    ]
-    .concat();
+    let words = [&["info", "--trace", &trace][..], target].concat();
     let output = command(&words)
         .env("XDG_CACHE_HOME", cache.path())
         .output()
@@ -392,4 +392,20 @@ fn a_server_that_became_modern_is_probed_again() {
         "server/discover initialize"
     );
     assert_eq!(methods_of(&cache, &[], &server), "server/discover");
+}
+
+#[test]
+fn a_server_on_the_older_transport_is_remembered_as_such() {
+    let cache = Scratch::new();
+    let demo = HttpDemo::start();
+    let at_older_transport = || methods_at(&cache, &[&demo.sse]);
+    assert_eq!(at_older_transport(), "server/discover initialize");
+    let file = cache.path().join("turnbuckle/servers-1.json");
+    let text = std::fs::read_to_string(&file).expect("there is a cache");
+    assert!(text.contains("\"http_sse\""), "{text}");
+    assert_eq!(at_older_transport(), "initialize");
+    assert_eq!(
+        methods_at(&cache, &["--no-cache", &demo.sse]),
+        "server/discover initialize"
+    );
 }

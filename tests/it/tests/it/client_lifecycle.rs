@@ -279,9 +279,11 @@ async fn a_client_of_the_modern_era_alone_finds_out_at_once() {
         .connect(peer.lines())
         .await
         .unwrap_err();
+    assert!(matches!(error, Error::NeedsHandshake), "{error}");
+    let text = error.to_string();
     assert!(
-        error.to_string().contains("try EraPreference::Auto"),
-        "{error}"
+        text.contains("2025-11-25 have: try EraPreference::Auto"),
+        "{text}"
     );
     assert!(
         methods(&peer)

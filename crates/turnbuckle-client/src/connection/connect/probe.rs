@@ -54,7 +54,9 @@ impl ConnectAttempt<'_> {
                     decode::<Discover>(&answer.map_err(|error| self.to_error(error))?)?
                 }
                 ProbeOutcome::Modern => return Err(Error::ErrorResponse(error)),
-                ProbeOutcome::Supports(_) | ProbeOutcome::Legacy => return Err(legacy_only_error()),
+                ProbeOutcome::Supports(_) | ProbeOutcome::Legacy => {
+                    return Err(Error::NeedsHandshake);
+                }
             },
             Err(error) => return Err(self.to_error(error)),
         };
@@ -231,13 +233,6 @@ impl ConnectAttempt<'_> {
 
 fn from_initialize_result(handshake: InitializeResult) -> DetectedEra {
     DetectedEra::Legacy(LegacyConnection::Initialized(Box::new(handshake)))
-}
-
-/// Returns the error of a client that speaks only the modern era with a legacy server.
-fn legacy_only_error() -> Error {
-    Error::Incompatible {
-        server_versions: vec!["handshakes only: try EraPreference::Auto".into()],
-    }
 }
 
 async fn send_discover(
