@@ -315,7 +315,7 @@ fn methods_of(cache: &Scratch, options: &[&str], script: &str) -> String {
     methods_at(cache, &[options, &["--", "sh", "-c", script]].concat())
 }
 
-/// The same of the server that `target` names.
+/// Returns the methods that the server that `target` names was asked for by `info`.
 fn methods_at(cache: &Scratch, target: &[&str]) -> String {
     let trace = cache.name("trace");
     let words = [&["info", "--trace", &trace][..], target].concat();
