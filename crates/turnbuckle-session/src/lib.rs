@@ -59,7 +59,7 @@ pub use shared::keyed_rates::KeyedRates;
 pub use shared::memory_budget::{MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit};
 pub use shared::panic_guard::{catch_panic, log_reference};
 pub use shared::rate::{RateAccount, TokenBucket};
-pub use shared::trace::{RequestSpan, TraceContext, TracePropagator, set_trace_propagator};
+pub use shared::trace::{EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry};
 pub use shared::write_timeout::WriteTimeout;
 
 // For turnbuckle's own crates: the server's end.

@@ -38,6 +38,7 @@
 //! | `client` | | the client: `client`. With `stdio` it starts servers as processes, with `http` it connects to URLs |
 //! | `servers` | | many servers at once, from code or from an `mcp.json`, and a proxy in front of them: `servers` |
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
+//! | `otel` | | traces and metrics for the exporters of OpenTelemetry: `otel` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
 //! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
@@ -54,6 +55,9 @@ mod error;
 mod guide;
 #[cfg(feature = "macros")]
 mod lists;
+#[cfg(feature = "otel")]
+#[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
+pub mod otel;
 pub mod prelude;
 #[cfg(any(feature = "stdio", feature = "http"))]
 mod run;

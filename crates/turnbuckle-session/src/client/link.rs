@@ -94,6 +94,16 @@ pub enum LinkKind {
     Exchange,
 }
 
+impl LinkKind {
+    /// Returns the name of the transport in traces and metrics: `pipe` or `tcp`.
+    pub(crate) fn transport_name(self) -> &'static str {
+        match self {
+            Self::Duplex => "pipe",
+            Self::Exchange => "tcp",
+        }
+    }
+}
+
 /// A connection to a server.
 ///
 /// Dropping the last handle ends the connection at once; [`Link::close`] ends it in an orderly way.

@@ -30,7 +30,7 @@ use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{
-    RequestTrace, SpanKind, TracedRequest, is_traced, link_parent, target_of,
+    RequestTrace, Side, TracedRequest, is_traced, received_context, target_of,
 };
 use crate::shared::transport::Binding;
 
@@ -50,7 +50,11 @@ pub(crate) trait Lifecycle {
     fn judge(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> RequestDecision;
 
     /// Answers `initialize`.
-    fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, text: &str) -> EncodedResponse;
+    fn initialize(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        frame: InboundFrame<'_>,
+    ) -> EncodedResponse;
 
     /// Returns the facts about the client, unless they are in the request's own envelope.
     fn client(&self) -> Option<ClientDetails>;
@@ -120,7 +124,7 @@ impl<L: Lifecycle> Admission<'_, L> {
                 return respond(Reply::complete(EmptyResult::new()), trace);
             }
             RequestDecision::Open => {
-                let response = self.lifecycle.initialize(request, frame.text);
+                let response = self.lifecycle.initialize(request, frame);
                 if let Some(trace) = trace {
                     trace.succeed();
                 }
@@ -187,26 +191,21 @@ impl<L: Lifecycle> Admission<'_, L> {
         frame: InboundFrame<'_>,
     ) -> Box<RequestTrace> {
         let head = frame.transport.http.as_deref();
-        let trace = RequestTrace::start(&TracedRequest {
-            kind: SpanKind::Server,
+        // The head of a duplex transport is that of the connection, and not of this request.
+        let own_head = head.filter(|_| self.binding != Binding::Duplex);
+        RequestTrace::start(&TracedRequest {
+            side: Side::Server,
             method: &request.method,
             target: target_of(&request.params).as_deref(),
             id: Some(&request.id),
             features: self.features,
-            // HTTP+SSE is a duplex transport, too: the head tells it from a pipe.
-            transport: match (self.binding, head) {
-                (Binding::Duplex, None) => "pipe",
-                _ => "tcp",
-            },
+            transport: frame.transport_name(self.binding),
             session_id: match self.binding {
                 Binding::Session => head.and_then(|head| head.header(SESSION_ID)),
                 Binding::Duplex | Binding::Exchange => None,
             },
-        });
-        // The head of a duplex transport is that of the connection, and not of this request.
-        let own_head = head.filter(|_| self.binding != Binding::Duplex);
-        link_parent(trace.span(), frame.text, own_head);
-        trace
+            parent: received_context(frame.text, own_head),
+        })
     }
 
     /// Returns the method of a request that may be made: the revision has it, or no revision does,

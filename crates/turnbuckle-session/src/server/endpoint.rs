@@ -246,7 +246,11 @@ impl Lifecycle for SingleRequest<'_> {
         }
     }
 
-    fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, _: &str) -> EncodedResponse {
+    fn initialize(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        _: InboundFrame<'_>,
+    ) -> EncodedResponse {
         let error = ProtocolError::internal("a request without a session opens none");
         self.endpoint
             .encode_error(&request.id, error, self.revision)

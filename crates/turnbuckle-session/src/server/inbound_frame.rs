@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::shared::rate::RateAccount;
-use crate::shared::transport::TransportContext;
+use crate::shared::transport::{Binding, TransportContext};
 
 /// A received frame with its transport context.
 #[derive(Clone, Copy)]
@@ -18,6 +18,17 @@ pub struct InboundFrame<'a> {
     pub transport: &'a TransportContext,
     /// The account of the connection for rate limits. It is charged for requests without a principal.
     pub rate_account: Option<&'a Arc<RateAccount>>,
+}
+
+impl InboundFrame<'_> {
+    /// Returns the name of the transport in traces and metrics: `pipe` or `tcp`.
+    pub(crate) fn transport_name(&self, binding: Binding) -> &'static str {
+        // HTTP+SSE is a duplex transport, too: the head tells it from a pipe.
+        match (binding, &self.transport.http) {
+            (Binding::Duplex, None) => "pipe",
+            _ => "tcp",
+        }
+    }
 }
 
 impl std::fmt::Debug for InboundFrame<'_> {

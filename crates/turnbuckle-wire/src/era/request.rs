@@ -59,8 +59,9 @@ pub struct RequestAdditions<'a> {
     pub progress: bool,
     /// The least level of log messages, in revisions where each request states it.
     pub log_level: Option<LoggingLevel>,
-    /// The trace that the request belongs to: `traceparent` and `tracestate`, as JSON strings.
-    pub trace: Option<(&'a [u8], Option<&'a [u8]>)>,
+    /// The members of `_meta` for the trace that the request belongs to, three at most, with their
+    /// values as JSON.
+    pub trace: &'a [(&'static str, Vec<u8>)],
 }
 
 /// Returns a request as a frame, without members that `features` lack. Members of `_meta` that the
@@ -94,7 +95,7 @@ where
         Some(level) => json::to_vec(&level)?,
         None => Vec::new(),
     };
-    let mut meta: [(&'static str, &[u8]); 7] = [("", &[]); 7];
+    let mut meta: [(&'static str, &[u8]); 8] = [("", &[]); 8];
     let mut count = 0;
     let mut add = |name, value| {
         meta[count] = (name, value);
@@ -111,11 +112,8 @@ where
     if !level.is_empty() {
         add(meta_key::LOG_LEVEL, &*level);
     }
-    if let Some((parent, state)) = added.trace {
-        add("traceparent", parent);
-        if let Some(state) = state {
-            add("tracestate", state);
-        }
+    for (name, value) in added.trace.iter().take(3) {
+        add(name, value);
     }
     let additions = Additions {
         members: &[],
@@ -182,7 +180,10 @@ mod tests {
             envelope: Some(&envelope),
             progress: true,
             log_level: Some(LoggingLevel::Info),
-            trace: Some((br#""00-1-2-01""#, Some(br#""a=1""#))),
+            trace: &[
+                ("traceparent", br#""00-1-2-01""#.to_vec()),
+                ("tracestate", br#""a=1""#.to_vec()),
+            ],
         };
         let mut params: CallToolRequestParams =
             serde_json::from_str(r#"{"name":"t","_meta":{"com.example/a":1}}"#).unwrap();

@@ -5,6 +5,7 @@
 
 mod asked;
 mod errors;
+mod otel;
 mod process;
 mod revisions;
 mod surface;

@@ -5,7 +5,9 @@ use std::cell::RefCell;
 use serde_json::json;
 use turnbuckle_it::harness::{Bind, Case, Client};
 use turnbuckle_server::{Failure, Prompt, RawArguments, Server, Tool};
-use turnbuckle_session::{RequestSpan, TraceContext, TracePropagator, set_trace_propagator};
+use turnbuckle_session::{
+    EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry,
+};
 use turnbuckle_types::ProtocolError;
 
 use crate::support::call;
@@ -106,19 +108,25 @@ thread_local! {
 /// Records the parents of the spans of this thread.
 struct Recorder;
 
-impl TracePropagator for Recorder {
-    fn set_parent(&self, _: RequestSpan<'_>, parent: &TraceContext) {
+impl Telemetry for Recorder {
+    fn with_parent(&self, parent: &TraceContext, start: &mut dyn FnMut()) {
         PARENTS.with_borrow_mut(|parents| parents.push(parent.clone()));
+        start();
     }
 
-    fn context(&self, _: RequestSpan<'_>) -> Option<TraceContext> {
+    fn current_context(&self) -> Option<TraceContext> {
         None
     }
+
+    fn request_started(&self, _: Side) {}
+    fn request_ended(&self, _: &EndedRequest<'_>) {}
+    fn session_started(&self, _: Side) {}
+    fn session_ended(&self, _: &EndedSession) {}
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_span_has_the_parent_that_meta_names() {
-    set_trace_propagator(Recorder);
+    set_telemetry(Recorder);
     let server = server();
     let _traced = Traced::start();
     for case in Case::all() {
@@ -130,10 +138,9 @@ async fn a_span_has_the_parent_that_meta_names() {
         params["_meta"]["traceparent"] = PARENT.into();
         params["_meta"]["tracestate"] = "a=1".into();
         client.request("tools/call", params).await;
-        let expected = TraceContext {
-            traceparent: PARENT.to_owned(),
-            tracestate: Some("a=1".to_owned()),
-        };
+        let mut expected = TraceContext::default();
+        expected.set("traceparent", PARENT);
+        expected.set("tracestate", "a=1");
         assert_eq!(PARENTS.take(), [expected], "{case}");
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Project;
-use turnbuckle_wire::revision::Features;
+use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
 use super::handler::ClientHandler;
@@ -25,6 +25,7 @@ use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
 use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::user_waits::UserWaits;
 use crate::shared::kernel::{Kernel, OutgoingRequestError};
+use crate::shared::trace::{SessionCount, Side};
 
 /// The client's end of one connection to a server.
 ///
@@ -42,6 +43,7 @@ pub struct ClientSession {
     pub(super) invalid_messages: AtomicU64,
     /// The time at which a request of the server was last answered.
     last_reply_at: Mutex<Instant>,
+    count: SessionCount,
     pub(super) timer: Arc<TimeoutTimer>,
     /// Permits for responses that wait to be sent.
     pub(super) reply_permits: Arc<Semaphore>,
@@ -73,6 +75,7 @@ impl ClientSession {
             closed: Signal::new(),
             invalid_messages: AtomicU64::new(0),
             last_reply_at: Mutex::new(Instant::now()),
+            count: SessionCount::default(),
             timer: Arc::default(),
             user_waits,
         })
@@ -99,7 +102,12 @@ impl ClientSession {
     /// In the legacy era this happens after the response to `initialize` and before `initialized` is
     /// sent.
     pub fn set_revision(&self, revision: Arc<NegotiatedRevision>) {
+        let features = revision.features();
         if self.revision.set(revision).is_ok() {
+            if features.era == EraKind::Legacy {
+                let transport = self.link_kind().transport_name();
+                self.count.start(Side::Client, features.revision, transport);
+            }
             self.kernel().handshake_succeeded();
         }
     }
@@ -282,6 +290,7 @@ impl ClientSession {
         }
         *close_reason = Some(reason.clone());
         drop(close_reason);
+        self.count.end();
         let mut kernel = self.kernel();
         self.closed.cancel();
         let (server_requests, pending_requests) = kernel.end();

@@ -10,7 +10,6 @@ use tracing::Instrument;
 use turnbuckle_types::CancelledNotificationParams;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::{Project, RequestAdditions, write_request};
-use turnbuckle_wire::json;
 use turnbuckle_wire::revision::{EraKind, Method};
 use turnbuckle_wire::rpc;
 
@@ -24,7 +23,7 @@ use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::tasks;
 use crate::client::timeouts::TimeoutKind;
 use crate::shared::trace::{
-    RequestTrace, SpanKind, TracedFailure, TracedRequest, context_to_send, is_traced,
+    RequestTrace, Side, TracedFailure, TracedRequest, is_traced, telemetry,
 };
 
 impl ClientSession {
@@ -58,18 +57,15 @@ impl ClientSession {
         P: Serialize + Project + Clone + Sync,
     {
         let method = request.method;
-        let transport = match self.link.get().map(|link| link.kind()) {
-            Some(LinkKind::Exchange) => "tcp",
-            _ => "pipe",
-        };
         let trace = RequestTrace::start(&TracedRequest {
-            kind: SpanKind::Client,
+            side: Side::Client,
             method,
             target: request.mirrored.name,
             id: None,
             features: request.revision.features(),
-            transport,
+            transport: self.link_kind().transport_name(),
             session_id: None,
+            parent: None,
         });
         let span = trace.span().clone();
         let outcome = self.send(request, Some(&trace)).instrument(span).await;
@@ -148,38 +144,35 @@ impl ClientSession {
         if let Some(on_id_assigned) = request.on_id_assigned {
             on_id_assigned(&in_flight.id);
         }
-        let context = trace.and_then(|trace| {
-            trace.record_id(&in_flight.id);
-            context_to_send(trace.span())
-        });
-        let encoded = context.map(|context| {
+        // In a block, so that the future does not hold the context while it waits.
+        let frame = {
+            let context = trace.and_then(|trace| {
+                trace.record_id(&in_flight.id);
+                telemetry()?.current_context()
+            });
+            let context = context.unwrap_or_default();
             if !is_duplex {
-                headers.push(("traceparent".into(), context.traceparent.clone().into()));
-                let state = context.tracestate.clone();
-                headers.extend(state.map(|state| ("tracestate".into(), state.into())));
+                let own = context
+                    .iter()
+                    .map(|(key, value)| (key.into(), value.to_owned().into()));
+                headers.extend(own);
             }
-            let quote = |text: &str| json::to_vec(text).unwrap_or_default();
-            (
-                quote(&context.traceparent),
-                context.tracestate.as_deref().map(quote),
+            let trace_members = context.to_members();
+            let additions = RequestAdditions {
+                envelope: request.revision.envelope(),
+                progress: wants_progress,
+                log_level: request.log_level,
+                trace: &trace_members,
+            };
+            write_request(
+                &in_flight.id,
+                request.method,
+                request.params,
+                features,
+                additions,
             )
-        });
-        let additions = RequestAdditions {
-            envelope: request.revision.envelope(),
-            progress: wants_progress,
-            log_level: request.log_level,
-            trace: encoded
-                .as_ref()
-                .map(|(parent, state)| (&**parent, state.as_deref())),
+            .map_err(|error| unwritable(&error))?
         };
-        let frame = write_request(
-            &in_flight.id,
-            request.method,
-            request.params,
-            features,
-            additions,
-        )
-        .map_err(|error| unwritable(&error))?;
         let id = in_flight.id.clone();
         let message = OutboundMessage {
             frame,

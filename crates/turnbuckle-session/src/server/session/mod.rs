@@ -119,6 +119,7 @@ impl Session {
     /// Ends the session: cancels its requests in both directions.
     pub fn end(&self) {
         self.state.ended.cancel();
+        self.state.count.end();
         self.state.feed.close();
         self.dispatch.dispatch.session_closed(&self.state.feed);
         let (requests, waiting) = self.state.kernel().end();

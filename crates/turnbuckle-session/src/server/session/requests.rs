@@ -19,6 +19,7 @@ use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::{NotificationDecision, RequestDecision};
 use crate::shared::panic_guard::catch_panic;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
+use crate::shared::trace::Side;
 
 /// The outcome of receiving a message.
 #[derive(Debug)]
@@ -177,17 +178,25 @@ impl Lifecycle for SessionLifecycle<'_> {
         self.session.state.kernel().judge_request(id, method, era)
     }
 
-    fn initialize(&self, request: &rpc::Request<'_, Params<'_>>, text: &str) -> EncodedResponse {
+    fn initialize(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        frame: InboundFrame<'_>,
+    ) -> EncodedResponse {
         let Session {
             state, dispatch, ..
         } = &**self.session;
         let max_bytes = state.limits.max_handshake_bytes;
         let (features, reply) =
-            match handshake::initialize(dispatch.dispatch.identity(), text, max_bytes) {
+            match handshake::initialize(dispatch.dispatch.identity(), frame.text, max_bytes) {
                 Ok((legacy, reply)) => {
                     let features = legacy.features();
                     let is_first = state.legacy.set(Arc::new(legacy)).is_ok();
                     debug_assert!(is_first, "the kernel lets one handshake through");
+                    let transport = frame.transport_name(self.session.binding);
+                    state
+                        .count
+                        .start(Side::Server, features.revision, transport);
                     state.kernel().handshake_succeeded();
                     dispatch.dispatch.session_opened(&self.session.peer());
                     if let Some(interval) = state.limits.ping_interval {

@@ -11,6 +11,7 @@ use crate::server::limits::Limits;
 use crate::shared::kernel::Kernel;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::Signal;
+use crate::shared::trace::SessionCount;
 
 /// The sender to a task that waits for the client's response: the result as raw JSON, or an error.
 pub(crate) type ResponseSender = oneshot::Sender<Result<Json, ErrorObject>>;
@@ -37,6 +38,7 @@ pub(crate) struct SessionState {
     pub(crate) sink: Arc<dyn ReplySink>,
     /// The changes that the legacy client was not told of yet.
     pub(crate) feed: Arc<ChangeFeed>,
+    pub(crate) count: SessionCount,
     /// Fires when the session has ended.
     pub(crate) ended: Signal,
 }
@@ -50,6 +52,7 @@ impl SessionState {
             legacy: OnceLock::new(),
             sink,
             feed: Arc::new(ChangeFeed::new()),
+            count: SessionCount::default(),
             ended: Signal::new(),
         })
     }

@@ -6,8 +6,10 @@
 //! arguments.
 
 mod propagation;
+mod telemetry;
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 use tracing::Span;
@@ -15,10 +17,12 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use turnbuckle_types::{RawJson, RequestId};
 use turnbuckle_wire::era::{Params, Reply, code_of};
-use turnbuckle_wire::revision::{Features, Method};
+use turnbuckle_wire::revision::{Features, Method, Revision};
 
-pub use propagation::{RequestSpan, TraceContext, TracePropagator, set_trace_propagator};
-pub(crate) use propagation::{context_to_send, link_parent};
+pub use propagation::TraceContext;
+pub(crate) use propagation::received_context;
+pub use telemetry::{EndedRequest, EndedSession, Side, Telemetry, set_telemetry};
+pub(crate) use telemetry::{SessionCount, telemetry};
 
 /// The most characters of a method, name, URI or request id in a span.
 const MAX_CHARS: usize = 256;
@@ -27,28 +31,27 @@ const MAX_CHARS: usize = 256;
 /// use one.
 const SESSION_ID_CHARS: usize = 8;
 
-/// Returns whether anything may be logged for a request.
+/// The value of an attribute that a peer made up, in metrics.
+const OTHER: &str = "_OTHER";
+
+/// The error codes that JSON-RPC reserves.
+const RESERVED: RangeInclusive<i64> = -32768..=-32000;
+
+/// Returns whether anything may be logged or measured for a request.
 #[inline]
 pub(crate) fn is_traced() -> bool {
-    LevelFilter::current() >= LevelFilter::WARN
+    LevelFilter::current() >= LevelFilter::WARN || telemetry().is_some()
 }
 
-/// Returns whether a request may get a span.
+/// Returns whether a request may get a span, or a measurement that names its transport.
 #[inline]
 pub(crate) fn has_spans() -> bool {
-    LevelFilter::current() >= LevelFilter::INFO
-}
-
-/// The side that makes a span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SpanKind {
-    Client,
-    Server,
+    LevelFilter::current() >= LevelFilter::INFO || telemetry().is_some()
 }
 
 /// The facts about a request that its span records.
 pub(crate) struct TracedRequest<'a> {
-    pub(crate) kind: SpanKind,
+    pub(crate) side: Side,
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI.
     pub(crate) target: Option<&'a str>,
@@ -58,18 +61,26 @@ pub(crate) struct TracedRequest<'a> {
     /// `pipe` or `tcp`.
     pub(crate) transport: &'static str,
     pub(crate) session_id: Option<&'a str>,
+    /// The span of another process that this one belongs to.
+    pub(crate) parent: Option<TraceContext>,
 }
 
 /// The span of one request, until it is answered. Dropped before, the request counts as cancelled.
 pub(crate) struct RequestTrace {
     span: Span,
+    side: Side,
     method: Box<str>,
+    /// The method, if a revision has it.
+    known: Option<Method>,
     target: Option<Box<str>>,
+    revision: Revision,
+    transport: &'static str,
     start: Instant,
     is_finished: bool,
 }
 
 /// The way in which a request failed.
+#[derive(PartialEq, Eq)]
 pub(crate) struct TracedFailure<'a> {
     /// The code of the error response, `tool_error`, or a short name of the failure.
     error_type: &'a str,
@@ -101,27 +112,12 @@ impl RequestTrace {
             Some(target) if is_tool || is_prompt => format!("{method} {target}"),
             _ => method.to_string(),
         };
-        let span = tracing::info_span!(
-            target: "turnbuckle",
-            "request",
-            otel.name = name,
-            otel.kind = match request.kind {
-                SpanKind::Client => "client",
-                SpanKind::Server => "server",
-            },
-            otel.status_code = Empty,
-            mcp.method.name = &*method,
-            mcp.protocol.version = request.features.revision.as_str(),
-            mcp.session.id = Empty,
-            mcp.resource.uri = Empty,
-            jsonrpc.request.id = request.id.map(id_text).as_deref(),
-            network.transport = request.transport,
-            gen_ai.operation.name = Empty,
-            gen_ai.tool.name = Empty,
-            gen_ai.prompt.name = Empty,
-            "error.type" = Empty,
-            rpc.response.status_code = Empty,
-        );
+        let mut span = Span::none();
+        let mut start = || span = new_span(request, &method, &name);
+        match (telemetry(), &request.parent) {
+            (Some(telemetry), Some(parent)) => telemetry.with_parent(parent, &mut start),
+            _ => start(),
+        }
         match &target {
             Some(name) if is_tool => {
                 span.record("gen_ai.operation.name", "execute_tool");
@@ -139,10 +135,17 @@ impl RequestTrace {
             let beginning: String = id.chars().take(SESSION_ID_CHARS).collect();
             span.record("mcp.session.id", &*beginning);
         }
+        if let Some(telemetry) = telemetry() {
+            telemetry.request_started(request.side);
+        }
         Box::new(Self {
             span,
+            side: request.side,
             method,
+            known,
             target,
+            revision: request.features.revision,
+            transport: request.transport,
             start: Instant::now(),
             is_finished: false,
         })
@@ -182,6 +185,7 @@ impl RequestTrace {
         let (method, target) = (&*self.method, self.target.as_deref());
         let micros = self.micros();
         tracing::debug!(target: "turnbuckle", parent: &self.span, method, name = target, micros, "answered");
+        self.measure(None);
     }
 
     /// Records that the request failed, and logs it.
@@ -208,6 +212,40 @@ impl RequestTrace {
             error_type,
             "failed"
         );
+        self.measure(Some(failure));
+    }
+
+    /// Passes the end of the request to the exporter of metrics.
+    fn measure(&self, failure: Option<&TracedFailure<'_>>) {
+        let Some(telemetry) = telemetry() else {
+            return;
+        };
+        let has_result = failure.is_none_or(|failure| failure == &TracedFailure::TOOL_ERROR);
+        let name_of = |method| {
+            let name = self.target.as_deref();
+            name.filter(|_| has_result && self.known == Some(method))
+        };
+        let code = failure.and_then(|failure| failure.code);
+        // A server can make up a code in each response.
+        let is_made_up =
+            self.side == Side::Client && code.is_some_and(|it| !RESERVED.contains(&it));
+        telemetry.request_ended(&EndedRequest {
+            side: self.side,
+            method: self.known.map_or(OTHER, Method::as_str),
+            tool: name_of(Method::CallTool),
+            prompt: name_of(Method::GetPrompt),
+            revision: self.revision,
+            transport: self.transport,
+            error_type: failure.map(|failure| {
+                if is_made_up {
+                    OTHER
+                } else {
+                    failure.error_type
+                }
+            }),
+            code: code.filter(|_| !is_made_up),
+            seconds: self.start.elapsed().as_secs_f64(),
+        });
     }
 
     fn micros(&self) -> u64 {
@@ -221,6 +259,31 @@ impl Drop for RequestTrace {
             self.record_failure(&TracedFailure::from_type("cancelled"));
         }
     }
+}
+
+/// Creates the span of a request, as a child of the current span.
+fn new_span(request: &TracedRequest<'_>, method: &str, name: &str) -> Span {
+    tracing::info_span!(
+        target: "turnbuckle",
+        "request",
+        otel.name = name,
+        otel.kind = match request.side {
+            Side::Client => "client",
+            Side::Server => "server",
+        },
+        otel.status_code = Empty,
+        mcp.method.name = method,
+        mcp.protocol.version = request.features.revision.as_str(),
+        mcp.session.id = Empty,
+        mcp.resource.uri = Empty,
+        jsonrpc.request.id = request.id.map(id_text).as_deref(),
+        network.transport = request.transport,
+        gen_ai.operation.name = Empty,
+        gen_ai.tool.name = Empty,
+        gen_ai.prompt.name = Empty,
+        "error.type" = Empty,
+        rpc.response.status_code = Empty,
+    )
 }
 
 /// Returns the name or URI that a request names.

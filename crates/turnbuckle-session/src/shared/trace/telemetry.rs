@@ -1,0 +1,144 @@
+//! The link between requests and sessions of this process and an exporter of traces and metrics.
+//!
+//! This crate knows only `tracing`. An exporter sets a [`Telemetry`], which joins spans to traces of
+//! other processes and counts requests and sessions.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use turnbuckle_wire::revision::Revision;
+
+use super::propagation::TraceContext;
+
+/// The side of a connection that measures or traces something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The client of a connection.
+    Client,
+    /// The server of a connection.
+    Server,
+}
+
+/// An exporter of traces and metrics. Its methods are called on the path of every request and must
+/// not block.
+pub trait Telemetry: Send + Sync + 'static {
+    /// Runs `start`, which starts the span of a request, so that the span is a child of a span of
+    /// another process.
+    fn with_parent(&self, parent: &TraceContext, start: &mut dyn FnMut());
+
+    /// Returns the context of the current span, to send it with a request.
+    fn current_context(&self) -> Option<TraceContext>;
+
+    /// Counts a request that a client sends or a server received.
+    fn request_started(&self, side: Side);
+
+    /// Counts a request that was answered or given up. No request ends without having started.
+    fn request_ended(&self, request: &EndedRequest<'_>);
+
+    /// Counts a legacy session that was opened.
+    fn session_started(&self, side: Side);
+
+    /// Counts a legacy session that has ended.
+    fn session_ended(&self, session: &EndedSession);
+}
+
+/// A request that has ended, as metrics record it. A peer cannot make up values: their number stays
+/// bounded.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EndedRequest<'a> {
+    /// The side that measured the request.
+    pub side: Side,
+    /// The method; `_OTHER` if no revision has it.
+    pub method: &'static str,
+    /// The name of a tool. `None` for other requests, and on servers if the answer was no result:
+    /// the tool may not exist.
+    pub tool: Option<&'a str>,
+    /// The name of a prompt, under the same conditions.
+    pub prompt: Option<&'a str>,
+    /// The revision of the request.
+    pub revision: Revision,
+    /// `tcp` or `pipe`.
+    pub transport: &'static str,
+    /// The type of the failure; `None` for a success, `_OTHER` for a code that the peer made up.
+    pub error_type: Option<&'a str>,
+    /// The code of the error response, if it was one.
+    pub code: Option<i64>,
+    /// The time from the start of the request to its end, in seconds.
+    pub seconds: f64,
+}
+
+/// A legacy session that has ended, as metrics record it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EndedSession {
+    /// The side that measured the session.
+    pub side: Side,
+    /// The revision of the session.
+    pub revision: Revision,
+    /// `tcp` or `pipe`.
+    pub transport: &'static str,
+    /// The time from the handshake to the end, in seconds.
+    pub seconds: f64,
+}
+
+static TELEMETRY: OnceLock<Box<dyn Telemetry>> = OnceLock::new();
+
+/// Sets the exporter of this process. Only the first one counts; returns whether this was it.
+pub fn set_telemetry(telemetry: impl Telemetry) -> bool {
+    TELEMETRY.set(Box::new(telemetry)).is_ok()
+}
+
+/// Returns the exporter of this process, if there is one.
+#[inline]
+pub(crate) fn telemetry() -> Option<&'static dyn Telemetry> {
+    TELEMETRY.get().map(|telemetry| &**telemetry)
+}
+
+/// The count of one legacy session while it is open: until it is ended or dropped.
+#[derive(Default)]
+pub(crate) struct SessionCount(Mutex<Option<Box<CountedSession>>>);
+
+struct CountedSession {
+    side: Side,
+    revision: Revision,
+    transport: &'static str,
+    start: Instant,
+}
+
+impl SessionCount {
+    /// Counts a session that was opened, if anything is measured.
+    pub(crate) fn start(&self, side: Side, revision: Revision, transport: &'static str) {
+        if let Some(telemetry) = telemetry() {
+            telemetry.session_started(side);
+            *self.lock() = Some(Box::new(CountedSession {
+                side,
+                revision,
+                transport,
+                start: Instant::now(),
+            }));
+        }
+    }
+
+    /// Measures the session, which has ended.
+    pub(crate) fn end(&self) {
+        drop(self.lock().take());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<CountedSession>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for CountedSession {
+    fn drop(&mut self) {
+        if let Some(telemetry) = telemetry() {
+            telemetry.session_ended(&EndedSession {
+                side: self.side,
+                revision: self.revision,
+                transport: self.transport,
+                seconds: self.start.elapsed().as_secs_f64(),
+            });
+        }
+    }
+}
