@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri};
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_types::AuthorizationFailure;
@@ -33,7 +33,8 @@ const DPOP: HeaderName = HeaderName::from_static("dpop");
 /// the request again: each challenge at most twice. If that fails, the server's response is returned
 /// with an [`AuthorizationFailure`] in its extensions.
 ///
-/// A request to another origin passes unchanged, and so does one that has an `Authorization` header
+/// A DELETE, which ends a session, has the token that there is; its response is returned as it is. A
+/// request to another origin passes unchanged, and so does one that has an `Authorization` header
 /// already.
 #[derive(Clone)]
 pub struct OAuthService<S> {
@@ -117,7 +118,8 @@ where
             poll_fn(|cx| inner.poll_ready(cx)).await?;
             continue;
         }
-        let Some(demand) = demand else {
+        // A DELETE ends a session. Nobody logs in for that: the server ends an idle session by itself.
+        let Some(demand) = demand.filter(|_| request.method() != Method::DELETE) else {
             return Ok(response);
         };
         let count = match status {

@@ -9,11 +9,12 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use http::Request;
 use serde_json::json;
 
 use self::support::{
     McpEndpoint, REDIRECT, User, authorization_server, failure, parameter, post, requests_to,
-    resource_metadata, server_metadata,
+    resource_metadata, send, server_metadata,
 };
 use super::store::MemoryStore;
 use super::{AuthErrorKind, OAuth, StepKind};
@@ -92,6 +93,22 @@ async fn a_client_with_an_https_redirect_registers_as_web() {
     let registered = requests_to(&auth.requests(), "/register")[0].json();
     assert_eq!(registered["application_type"], "web");
     assert_eq!(registered["redirect_uris"], json!([redirect_uri]));
+}
+
+#[tokio::test]
+async fn nobody_logs_in_for_the_end_of_a_session() {
+    let auth = authorization_server(None).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, endpoint) = (User::default(), McpEndpoint::accepting("token-1"));
+    let url = mcp.url("/mcp");
+    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
+    let oauth = oauth.login_ui(user.clone());
+    let refused = send(&oauth, &endpoint, Request::delete(&url)).await;
+    assert_eq!(refused.status(), 401);
+    assert!(user.opened_pages().is_empty());
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    let ended = send(&oauth, &endpoint, Request::delete(&url)).await;
+    assert_eq!(ended.status(), 200, "it has the token that there is");
 }
 
 // requirement: f243c98b3627

@@ -202,7 +202,15 @@ impl Service<Request<()>> for McpEndpoint {
 }
 
 pub(super) async fn post(oauth: &OAuth, endpoint: &McpEndpoint, url: &str) -> Response<()> {
-    let request = Request::post(url).body(()).unwrap();
+    send(oauth, endpoint, Request::post(url)).await
+}
+
+pub(super) async fn send(
+    oauth: &OAuth,
+    endpoint: &McpEndpoint,
+    request: http::request::Builder,
+) -> Response<()> {
+    let request = request.body(()).unwrap();
     oauth.layer(endpoint.clone()).call(request).await.unwrap()
 }
 
