@@ -1,15 +1,15 @@
 //! HTTP by hand, for clients that do what no library would.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
-use crate::problem::{Problem, to_problem};
+use crate::problem::Problem;
+use crate::route::{ByteStream, Route};
 
 /// The time that anything may take that the server is to do.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
@@ -21,7 +21,7 @@ pub(crate) const LEGACY: &str = "2025-11-25";
 pub(crate) const MODERN: &str = "2026-07-28";
 
 /// The first and the second message of a legacy client.
-const GREETING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"bad","version":"1"}}}"#;
+pub(crate) const GREETING: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"bad","version":"1"}}}"#;
 pub(crate) const GREETED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// The time that a connection may have rested that is used again. The server ends those that rest for
@@ -30,10 +30,8 @@ const REST: Duration = Duration::from_secs(2);
 
 /// A connection.
 pub(crate) struct Raw {
-    pub(crate) stream: TcpStream,
-    address: SocketAddr,
-    /// The address of this machine that it comes from, if not any.
-    source: Option<Ipv4Addr>,
+    pub(crate) stream: Box<dyn ByteStream>,
+    route: Route,
     read: Vec<u8>,
     /// Since when all that was asked is answered.
     rests: Option<Instant>,
@@ -58,24 +56,13 @@ impl Head {
 
 impl Raw {
     pub(crate) async fn connect(address: SocketAddr) -> Result<Self, Problem> {
-        Self::connect_from(None, address).await
+        Self::connect_by(Route::new(address)).await
     }
 
-    /// Connects from one of the addresses of this machine.
-    pub(crate) async fn connect_from(
-        source: Option<Ipv4Addr>,
-        address: SocketAddr,
-    ) -> Result<Self, Problem> {
-        let socket = TcpSocket::new_v4().map_err(to_problem)?;
-        if let Some(source) = source {
-            socket.bind((source, 0).into()).map_err(to_problem)?;
-        }
-        let stream = timeout(SOON, socket.connect(address)).await;
-        let stream = stream.map_err(|_| "no connection in time".to_owned())?;
+    pub(crate) async fn connect_by(route: Route) -> Result<Self, Problem> {
         Ok(Self {
-            stream: stream.map_err(to_problem)?,
-            address,
-            source,
+            stream: route.connect().await?,
+            route,
             read: Vec::new(),
             rests: None,
         })
@@ -84,7 +71,7 @@ impl Raw {
     /// Writes a request, on another connection if this one has rested for long.
     async fn request(&mut self, text: String) {
         let rested = self.rests.take().is_some_and(|it| it.elapsed() > REST);
-        if rested && let Ok(other) = Self::connect_from(self.source, self.address).await {
+        if rested && let Ok(other) = Self::connect_by(self.route.clone()).await {
             *self = other;
         }
         self.write(text).await;
@@ -97,12 +84,18 @@ impl Raw {
 
     /// Posts a message with headers, each with its end.
     pub(crate) async fn post(&mut self, path: &str, headers: &str, body: &str) {
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-             accept: application/json, text/event-stream\r\n{headers}content-length: {}\r\n\r\n",
-            body.len()
-        );
+        let head = self.post_head(path, headers, body.len());
         self.request(head + body).await;
+    }
+
+    /// Returns the head of a POST request with headers, each with its end.
+    pub(crate) fn post_head(&self, path: &str, headers: &str, body_bytes: usize) -> String {
+        let authorization = self.route.authorization();
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+             accept: application/json, text/event-stream\r\n{authorization}{headers}\
+             content-length: {body_bytes}\r\n\r\n"
+        )
     }
 
     /// Returns a modern request.
@@ -137,7 +130,9 @@ impl Raw {
 
     /// Asks without a body, with headers, each with its end.
     pub(crate) async fn ask(&mut self, method: &str, path: &str, headers: &str) {
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+        let authorization = self.route.authorization();
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n{authorization}{headers}\r\n");
         self.request(head).await;
     }
 

@@ -7,12 +7,12 @@ use std::{env, thread};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
-use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::http::{HttpServer, HttpServerOptions, TlsIdentity};
 use turnbuckle::stdio::{self, Command, StdioOptions};
-use turnbuckle::{Client, Run};
+use turnbuckle::{Authorize, Client, Run};
 
 use crate::problem::{Problem, to_problem};
-use crate::server::{TABLES, attacked_config, config, server};
+use crate::server::{TABLES, attacked_config, attacked_pipe_config, config, server, tokens};
 use crate::volume::volume;
 
 /// Calls that a client has under way at a time.
@@ -22,7 +22,9 @@ const AT_ONCE: u64 = 16;
 ///
 /// - `http`: the server over HTTP, with short times. Its URLs are printed first; it ends when its
 ///   input does.
-/// - `attacked`: the same with the allocator's and the server's own bounds, for single attacks.
+/// - `attacked`: the same with the default bounds of memory, for single attacks; `attacked-http2` with
+///   HTTP/2, `attacked-tls` with TLS (the certificate is printed after the URLs), `attacked-tokens` with
+///   a check of tokens, `attacked-pipe` on its input and output.
 /// - `stdio`: the server on its input and output.
 /// - `run [--http ADDRESS]`: the server as a user's program is one.
 /// - `client`: a client of `stdio`, which it starts, under load.
@@ -30,13 +32,23 @@ const AT_ONCE: u64 = 16;
 pub(crate) fn play(role: &str) -> Result<(), Problem> {
     let runtime = runtime()?;
     match role {
-        "http" => runtime.block_on(http(config())),
-        "attacked" => runtime.block_on(http(attacked_config())),
-        "stdio" => runtime.block_on(async {
-            let server = server().map_err(to_problem)?;
-            let served = stdio::run(server, StdioOptions::new().limits(config().limits)).await;
-            served.map_err(to_problem)
-        }),
+        "http" => runtime.block_on(http(config(), "", |http| http)),
+        "attacked" => runtime.block_on(http(attacked_config(), "", |http| http)),
+        "attacked-http2" => runtime.block_on(http(attacked_config().http2(true), "", |http| http)),
+        "attacked-tls" => {
+            let (identity, certificate) = identity()?;
+            runtime.block_on(http(
+                attacked_config().tls(identity),
+                &certificate,
+                |http| http,
+            ))
+        }
+        "attacked-tokens" => {
+            let (options, tokens) = (attacked_config().max_address_percent(100), tokens()?);
+            runtime.block_on(http(options, "", |http| http.auth(tokens)))
+        }
+        "attacked-pipe" => runtime.block_on(pipe(attacked_pipe_config())),
+        "stdio" => runtime.block_on(pipe(StdioOptions::new().limits(config().limits))),
         "run" => runtime.block_on(async {
             let served = server().map_err(to_problem)?.run().await;
             served.map_err(|failure| format!("{failure:?}"))
@@ -58,14 +70,36 @@ pub(crate) fn itself() -> Result<std::path::PathBuf, Problem> {
     env::current_exe().map_err(to_problem)
 }
 
-async fn http(options: HttpServerOptions) -> Result<(), Problem> {
+/// Returns a certificate of its own for 127.0.0.1, with its key, and the certificate in hexadecimal.
+fn identity() -> Result<(TlsIdentity, String), Problem> {
+    let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).map_err(to_problem)?;
+    let key = made.signing_key.serialize_pem();
+    let identity = TlsIdentity::from_pem(made.cert.pem().as_bytes(), key.as_bytes());
+    let bytes = made.cert.der().iter();
+    let certificate = bytes.map(|byte| format!("{byte:02x}")).collect();
+    Ok((identity.map_err(to_problem)?, certificate))
+}
+
+async fn pipe(options: StdioOptions) -> Result<(), Problem> {
+    let server = server().map_err(to_problem)?;
+    stdio::run(server, options).await.map_err(to_problem)
+}
+
+/// Serves HTTP, with `certificate` printed after the URLs.
+async fn http(
+    options: HttpServerOptions,
+    certificate: &str,
+    protect: impl FnOnce(HttpServer) -> HttpServer,
+) -> Result<(), Problem> {
     let server = server().map_err(to_problem)?;
     let http = HttpServer::bind(server, "127.0.0.1:0", options)
         .await
         .map_err(to_problem)?;
+    let http = protect(http);
     let _ = TABLES.set(Box::new(http.table_sizes()));
     let sse = http.sse_url().unwrap_or_default();
-    println!("{} {sse}", http.url());
+    println!("{}", format!("{} {sse} {certificate}", http.url()).trim());
     std::io::stdout().flush().map_err(to_problem)?;
     let shutdown = http.shutdown();
     thread::spawn(move || {

@@ -7,10 +7,14 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::time::sleep;
+use turnbuckle::auth::ResourceServer;
 use turnbuckle::http::HttpServerOptions;
 use turnbuckle::prelude::*;
 use turnbuckle::session::Limits;
+use turnbuckle::stdio::StdioOptions;
 use turnbuckle::{BuildError, Server};
+
+use crate::problem::{Problem, to_problem};
 
 /// The resource that is subscribed to.
 pub(crate) const WATCHED: &str = "soak://watched";
@@ -54,15 +58,51 @@ const ATTACKED_SSE_CONNECTIONS: usize = 200;
 const ATTACKED_LISTENING_STREAMS: usize = 400;
 const ATTACKED_CONNECTIONS: usize = 1000;
 
+/// The time for which a client may read nothing of what an attacked server sends.
+const ATTACKED_WRITE_TIME: Duration = Duration::from_secs(5);
+
 /// Returns the settings of a server that is attacked: the default bounds of memory, few entries, and short
 /// times.
 pub(crate) fn attacked_config() -> HttpServerOptions {
     config()
         .max_message_bytes(HttpServerOptions::new().max_message_bytes)
+        .write_timeout(ATTACKED_WRITE_TIME)
         .max_sessions(ATTACKED_SESSIONS)
         .max_sse_connections(ATTACKED_SSE_CONNECTIONS)
         .max_listening_streams(ATTACKED_LISTENING_STREAMS)
         .max_connections(ATTACKED_CONNECTIONS)
+}
+
+/// Returns the settings of a server on pipes that is attacked.
+pub(crate) fn attacked_pipe_config() -> StdioOptions {
+    let options = StdioOptions::new().write_timeout(ATTACKED_WRITE_TIME);
+    options.limits(config().limits)
+}
+
+/// Principals beside the honest one, each with a token of its own.
+pub(crate) const PRINCIPALS: usize = 400;
+
+/// Returns the token of an attacker with that number, of all attackers together if there is none.
+pub(crate) fn attacker_token(number: Option<usize>) -> String {
+    let name = number.map_or_else(
+        || "all".to_owned(),
+        |number| (number % PRINCIPALS).to_string(),
+    );
+    format!("token-of-attackers-{name}")
+}
+
+/// The token of the honest client.
+pub(crate) const HONEST_TOKEN: &str = "token-of-the-honest-client";
+
+/// Returns the check of these tokens.
+pub(crate) fn tokens() -> Result<ResourceServer, Problem> {
+    let mut builder = ResourceServer::builder("http://localhost/mcp");
+    builder = builder.static_token("honest", HONEST_TOKEN, [""; 0]);
+    for number in std::iter::once(None).chain((0..PRINCIPALS).map(Some)) {
+        let token = attacker_token(number);
+        builder = builder.static_token(token.clone(), token, [""; 0]);
+    }
+    builder.build().map_err(to_problem)
 }
 
 /// The sizes of the tables of its endpoints, if it has any.

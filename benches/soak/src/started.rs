@@ -1,18 +1,16 @@
 //! The server, in a process of its own.
 
 use std::net::SocketAddr;
-use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::address::ServerAddress;
 use crate::counts::Counts;
 use crate::problem::{Problem, to_problem};
-use crate::raw::{Raw, SOON, call};
+use crate::process::ServerProcess;
+use crate::raw::{Raw, call};
 use crate::role::itself;
 use crate::server::OVER;
 
@@ -28,7 +26,7 @@ const TABLES: [&str; 4] = ["sessions", "streams", "sse connections", "subscripti
 
 /// The process. It ends when its input does, and so with this one.
 pub(crate) struct Started {
-    child: Child,
+    process: ServerProcess,
     pub(crate) urls: Urls,
     pub(crate) place: ServerAddress,
 }
@@ -37,28 +35,21 @@ impl Started {
     /// Starts one whose resident set is what it holds: glibc else keeps pages that are free, as
     /// many as the sizes that it has seen let it expect to be of use.
     pub(crate) async fn frugal() -> Result<Self, Problem> {
-        let mut command = Command::new(itself()?);
-        let command = command.arg("http").kill_on_drop(true);
-        command.envs([
+        let variables = [
             ("MALLOC_MMAP_THRESHOLD_", "65536"),
             ("MALLOC_TRIM_THRESHOLD_", "65536"),
-        ]);
-        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = piped.spawn().map_err(to_problem)?;
-        let output = child.stdout.take().ok_or("a process without an output")?;
-        let mut lines = BufReader::new(output).lines();
-        let line = timeout(SOON, lines.next_line()).await;
-        let line = line.map_err(|_| "the server does not start".to_owned())?;
-        let line = line.map_err(to_problem)?.unwrap_or_default();
+        ];
+        let process = ServerProcess::start(&itself()?, "http", &variables).await?;
+        let line = &process.first_line;
         let (mcp, sse) = line.split_once(' ').ok_or("the server names no URL")?;
         let address = mcp.split('/').nth(2).unwrap_or_default();
         let address: SocketAddr = address.parse().map_err(to_problem)?;
         Ok(Self {
-            child,
             urls: Urls {
                 mcp: mcp.to_owned(),
                 sse: sse.to_owned(),
             },
+            process,
             place: ServerAddress { address },
         })
     }
@@ -95,14 +86,7 @@ impl Started {
     }
 
     /// Lets it end, which it has to by itself.
-    pub(crate) async fn end(mut self) -> Result<(), Problem> {
-        drop(self.child.stdin.take());
-        let ended = timeout(SOON, self.child.wait()).await;
-        let ended = ended.map_err(|_| "the server does not end".to_owned())?;
-        let status = ended.map_err(to_problem)?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("the server ended with {status}")),
-        }
+    pub(crate) async fn end(self) -> Result<(), Problem> {
+        self.process.end().await
     }
 }

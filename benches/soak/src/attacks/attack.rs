@@ -1,62 +1,58 @@
-//! One attack: a row of the table of attacks, and what its attackers share.
+//! One attack over HTTP: a row of the table of attacks, and what its attackers share.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::pin::Pin;
 
+use super::target::Scene;
 use crate::problem::Problem;
 use crate::raw::Raw;
+use crate::route::Route;
+use crate::server::attacker_token;
 
-/// One attack.
+/// One attack over HTTP.
 pub(super) struct Attack {
     pub(super) name: &'static str,
+    pub(super) scene: Scene,
+    pub(super) origin: Origin,
     /// The attackers of the long form. The short form has a tenth.
     pub(super) attackers: usize,
     pub(super) act: fn(Attacker) -> Acting,
-    /// True if the memory that is left afterwards is held to its bound, and not only shown.
-    pub(super) holds_end: bool,
 }
 
 /// The actions of an attacker. Dropping them ends the attacker.
 pub(super) type Acting = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
 
+/// The identity of attackers: an address, or a principal where tokens are checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// All share one.
+    One,
+    /// Each has its own.
+    Many,
+}
+
 /// One attacker.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Attacker {
-    pub(super) place: SocketAddr,
+    pub(super) route: Route,
     pub(super) number: usize,
 }
 
 impl Attacker {
-    /// Connects from the address that all attackers share.
-    pub(super) async fn connect(self) -> Result<Raw, Problem> {
-        Raw::connect_from(Some(Ipv4Addr::LOCALHOST), self.place).await
-    }
-
-    /// Connects from an address of the attacker's own.
-    pub(super) async fn connect_from_own(self) -> Result<Raw, Problem> {
-        let [.., high, low] = u32::try_from(self.number).unwrap_or_default().to_be_bytes();
-        let source = Ipv4Addr::new(127, 1, high, low.max(1));
-        Raw::connect_from(Some(source), self.place).await
-    }
-}
-
-impl Attack {
-    pub(super) const fn new(
-        name: &'static str,
-        attackers: usize,
-        act: fn(Attacker) -> Acting,
-    ) -> Self {
-        Self {
-            name,
-            attackers,
-            act,
-            holds_end: true,
+    pub(super) fn new(attack: &Attack, route: &Route, number: usize) -> Self {
+        let own = (attack.origin == Origin::Many).then_some(number);
+        let mut route = route.clone();
+        route.source = Some(Ipv4Addr::LOCALHOST);
+        if attack.scene == Scene::Tokens {
+            route.token = Some(attacker_token(own).into());
+        } else if let Some(number) = own {
+            let [.., high, low] = u32::try_from(number).unwrap_or_default().to_be_bytes();
+            route.source = Some(Ipv4Addr::new(127, 1, high, low.max(1)));
         }
+        Self { route, number }
     }
 
-    /// Shows the memory that is left afterwards without holding it to its bound.
-    pub(super) const fn shows_end(mut self) -> Self {
-        self.holds_end = false;
-        self
+    pub(super) async fn connect(&self) -> Result<Raw, Problem> {
+        Raw::connect_by(self.route.clone()).await
     }
 }

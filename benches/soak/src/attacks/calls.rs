@@ -4,17 +4,18 @@ use std::future::pending;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 use tokio::time::sleep;
 
 use super::attack::Attacker;
 use crate::problem::Problem;
-use crate::raw::{Raw, call, of_session, request};
+use crate::raw::{call, of_session, request};
 
 /// The bytes of a large message: nearly as many as a message may have.
-const LARGE: usize = (4 << 20) - (64 << 10);
+pub(super) const LARGE: usize = (4 << 20) - (64 << 10);
 
 /// A large body, which all attackers share.
-static BLANK: &[u8] = &[b' '; LARGE];
+pub(super) static BLANK: &[u8] = &[b' '; LARGE];
 
 /// The time after which an attacker that was refused comes again.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -29,39 +30,18 @@ fn large_call() -> Value {
 /// Sends all of a large body but its end.
 pub(super) async fn half_body(it: Attacker) -> Result<(), Problem> {
     loop {
-        send_half(it.connect().await?).await;
+        let mut raw = it.connect().await?;
+        let head = raw.post_head("/mcp", "", LARGE + 1);
+        raw.write(head).await;
+        raw.write(BLANK).await;
+        let _ = raw.head().await;
         sleep(AGAIN).await;
     }
-}
-
-pub(super) async fn half_body_from_own(it: Attacker) -> Result<(), Problem> {
-    loop {
-        send_half(it.connect_from_own().await?).await;
-        sleep(AGAIN).await;
-    }
-}
-
-async fn send_half(mut raw: Raw) {
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
-         accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n",
-        LARGE + 1
-    );
-    raw.write(head).await;
-    raw.write(BLANK).await;
-    let _ = raw.head().await;
 }
 
 /// Asks for a large answer and does not read it.
 pub(super) async fn unread_answer(it: Attacker) -> Result<(), Problem> {
-    ask_for_much(it.connect().await?).await
-}
-
-pub(super) async fn unread_answer_from_own(it: Attacker) -> Result<(), Problem> {
-    ask_for_much(it.connect_from_own().await?).await
-}
-
-async fn ask_for_much(mut raw: Raw) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
     raw.modern("tools/call", call("big", &json!({"bytes": LARGE})))
         .await;
     pending().await
@@ -126,29 +106,101 @@ pub(super) async fn full_speed(it: Attacker) -> Result<(), Problem> {
     }
 }
 
-/// Opens a connection of HTTP+SSE, asks for much there, and reads nothing.
-pub(super) async fn unread_sse(it: Attacker) -> Result<(), Problem> {
-    let mut stream = it.connect().await?;
-    stream
-        .ask("GET", "/sse", "accept: text/event-stream\r\n")
-        .await;
-    stream.head().await?;
-    let event = stream.chunk().await?;
-    let event = String::from_utf8_lossy(&event).into_owned();
-    let messages = event.lines().find_map(|line| line.strip_prefix("data: "));
-    let messages = messages.ok_or("no endpoint")?.to_owned();
-    let mut raw = it.connect().await?;
-    for id in 0..200 {
-        let (_, body) = crate::raw::modern("tools/call", call("big", &json!({"bytes": 1 << 20})));
-        raw.post(
-            &messages,
-            "",
-            &body.replacen("\"id\":1", &format!("\"id\":{id}"), 1),
-        )
-        .await;
-        if raw.answer().await.is_err() {
-            break;
+/// Sends a body byte by byte.
+pub(super) async fn slow_body(it: Attacker) -> Result<(), Problem> {
+    loop {
+        let mut raw = it.connect().await?;
+        let head = raw.post_head("/mcp", "", 1000);
+        raw.write(head).await;
+        for _ in 0..100 {
+            raw.write(b" ").await;
+            sleep(AGAIN).await;
         }
     }
+}
+
+/// Sends bodies that are deep, or long lists of nothing.
+pub(super) async fn deep_json(it: Attacker) -> Result<(), Problem> {
+    let bodies = [
+        "[".repeat(1 << 20),
+        "{\"a\":".repeat(100_000),
+        format!("[{}0]", "0,".repeat(1 << 20)),
+    ];
+    loop {
+        let mut raw = it.connect().await?;
+        for body in &bodies {
+            raw.post("/mcp", "", body).await;
+            let _ = raw.answer().await;
+        }
+    }
+}
+
+/// Comes back with request states that the server has not given.
+pub(super) async fn forged_state(it: Attacker) -> Result<(), Problem> {
+    let mut form = call("form", &json!({}));
+    form["requestState"] = "A".repeat(100_000).into();
+    form["inputResponses"] = json!({"0": {"action": "accept", "content": {"name": "x"}}});
+    let mut raw = it.connect().await?;
+    loop {
+        raw.modern("tools/call", form.clone()).await;
+        raw.answer().await?;
+    }
+}
+
+/// Asks for a large answer in a session and does not read it.
+pub(super) async fn unread_in_session(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    let session = raw.open().await?;
+    let big = request(1, "tools/call", &call("big", &json!({"bytes": LARGE})));
+    raw.legacy(&session, &big).await;
     pending().await
+}
+
+/// Sends request after request on one connection and reads no answer.
+pub(super) async fn unread_pipeline(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    loop {
+        let big = call("big", &json!({"bytes": 1 << 20}));
+        raw.modern("tools/call", big).await;
+    }
+}
+
+/// Asks for a large answer and reads it byte by byte.
+pub(super) async fn slow_reader(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    raw.modern("tools/call", call("big", &json!({"bytes": LARGE})))
+        .await;
+    let mut byte = [0];
+    while matches!(raw.stream.read(&mut byte).await, Ok(1)) {
+        sleep(AGAIN).await;
+    }
+    pending().await
+}
+
+/// Asks for many messages in a session and does not read them.
+pub(super) async fn unread_stream_in_session(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    let session = raw.open().await?;
+    let flood = json!({"name": "flood", "arguments": {"messages": 20_000},
+        "_meta": {"progressToken": 1}});
+    raw.legacy(&session, &request(1, "tools/call", &flood))
+        .await;
+    pending().await
+}
+
+/// Has the server ask questions, and answers none: those of sessions wait, the others do not.
+pub(super) async fn questions(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    let session = raw.open().await?;
+    let form = call("form", &json!({}));
+    for id in 0.. {
+        let mut asked = it.connect().await?;
+        asked
+            .legacy(&session, &request(id, "tools/call", &form))
+            .await;
+        raw.modern("tools/call", form.clone()).await;
+        raw.answer().await?;
+        sleep(AGAIN).await;
+    }
+    Ok(())
 }

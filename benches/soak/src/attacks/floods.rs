@@ -4,12 +4,13 @@ use std::future::pending;
 use std::time::Duration;
 
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
 use super::attack::Attacker;
 use crate::problem::Problem;
 use crate::random::Random;
-use crate::raw::{Raw, of_session, request};
+use crate::raw::{Raw, call, of_session, request};
 use crate::server::WATCHED;
 
 const EVENTS: &str = "accept: text/event-stream\r\n";
@@ -26,11 +27,6 @@ const RESOURCES: usize = 1000;
 /// Connects and says nothing.
 pub(super) async fn silent(it: Attacker) -> Result<(), Problem> {
     let _raw = it.connect().await?;
-    pending().await
-}
-
-pub(super) async fn silent_from_own(it: Attacker) -> Result<(), Problem> {
-    let _raw = it.connect_from_own().await?;
     pending().await
 }
 
@@ -71,25 +67,13 @@ pub(super) async fn garbage(it: Attacker) -> Result<(), Problem> {
     }
 }
 
+/// Opens sessions on a connection until one is refused, and then on another.
 pub(super) async fn handshakes(it: Attacker) -> Result<(), Problem> {
     loop {
-        let raw = it.connect().await?;
-        greet_often(raw).await;
+        let mut raw = it.connect().await?;
+        while raw.greet().await.is_ok() {}
         sleep(AGAIN).await;
     }
-}
-
-pub(super) async fn handshakes_from_own(it: Attacker) -> Result<(), Problem> {
-    loop {
-        let raw = it.connect_from_own().await?;
-        greet_often(raw).await;
-        sleep(AGAIN).await;
-    }
-}
-
-/// Opens sessions on a connection until one is refused.
-async fn greet_often(mut raw: Raw) {
-    while raw.greet().await.is_ok() {}
 }
 
 /// Opens sessions, and a stream of each, which keeps it in use.
@@ -136,15 +120,88 @@ pub(super) async fn subscribes(it: Attacker) -> Result<(), Problem> {
     pending().await
 }
 
-/// Opens connections of HTTP+SSE.
-pub(super) async fn sse_connections(it: Attacker) -> Result<(), Problem> {
-    let mut streams = Vec::new();
+/// Sends a request, says that nothing more will come, and reads nothing.
+pub(super) async fn half_closed(it: Attacker) -> Result<(), Problem> {
     loop {
         let mut raw = it.connect().await?;
-        raw.ask("GET", "/sse", EVENTS).await;
-        if raw.head().await.is_ok_and(|head| head.status == 200) {
-            streams.push(raw);
+        raw.modern("tools/call", call("slow", &json!({"ms": 1000})))
+            .await;
+        let _ = raw.stream.shutdown().await;
+        sleep(50 * AGAIN).await;
+    }
+}
+
+/// Sends requests whose target has another authority than Host.
+pub(super) async fn foreign_authority(it: Attacker) -> Result<(), Problem> {
+    loop {
+        let mut raw = it.connect().await?;
+        for _ in 0..100 {
+            raw.ask("GET", "http://evil.example/mcp", EVENTS).await;
+            if raw.answer().await.is_err() {
+                break;
+            }
         }
+        sleep(AGAIN).await;
+    }
+}
+
+/// Sends a token that nobody has.
+pub(super) async fn wrong_token(it: Attacker) -> Result<(), Problem> {
+    let mut route = it.route.clone();
+    route.token = Some("token-that-nobody-has".into());
+    loop {
+        let mut raw = Raw::connect_by(route.clone()).await?;
+        for _ in 0..100 {
+            raw.modern("ping", json!({})).await;
+            if raw.answer().await.is_err() {
+                break;
+            }
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+/// Opens sessions and ends them.
+pub(super) async fn ended_sessions(it: Attacker) -> Result<(), Problem> {
+    loop {
+        let mut raw = it.connect().await?;
+        while let Ok(session) = raw.open().await {
+            raw.ask("DELETE", "/mcp", &of_session(&session)).await;
+            raw.answer().await?;
+        }
+        sleep(AGAIN).await;
+    }
+}
+
+/// Comes back to a stream that has messages, and leaves, again and again.
+pub(super) async fn resumes(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    let session = raw.open().await?;
+    let flood = json!({"name": "flood", "arguments": {"messages": 200},
+        "_meta": {"progressToken": 1}});
+    raw.legacy(&session, &request(1, "tools/call", &flood))
+        .await;
+    raw.head().await?;
+    let event = raw.chunk().await?;
+    let event = String::from_utf8_lossy(&event).into_owned();
+    let id = event.lines().find_map(|line| line.strip_prefix("id: "));
+    let id = id.ok_or("an event without an id")?;
+    let headers = format!("{EVENTS}{}last-event-id: {id}\r\n", of_session(&session));
+    loop {
+        let mut raw = it.connect().await?;
+        raw.ask("GET", "/mcp", &headers).await;
+        let _ = raw.head().await;
+        sleep(AGAIN).await;
+    }
+}
+
+/// Opens subscriptions of the modern era and leaves, again and again.
+pub(super) async fn listens_again(it: Attacker) -> Result<(), Problem> {
+    loop {
+        let mut raw = it.connect().await?;
+        let params = json!({"notifications": {"resourceSubscriptions": [WATCHED]}});
+        raw.modern("subscriptions/listen", params).await;
+        let _ = raw.head().await;
         sleep(AGAIN).await;
     }
 }

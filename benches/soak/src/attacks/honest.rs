@@ -1,7 +1,6 @@
 //! A client that behaves while others attack: it calls in both eras and opens sessions, and records what
 //! it gets.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::problem::{Problem, to_problem};
 use crate::raw::{Raw, call, of_session, request};
+use crate::route::Route;
 
 /// The time after which a call counts as not answered.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,6 +28,11 @@ pub(super) struct Service {
 }
 
 impl Service {
+    pub(super) fn record(&mut self, answered: Option<Duration>) {
+        self.calls += 1;
+        self.times.extend(answered);
+    }
+
     pub(super) fn answered_percent(&self) -> usize {
         match self.calls {
             0 => 0,
@@ -46,17 +51,17 @@ impl Service {
 
 /// A client with a connection and a session.
 pub(super) struct HonestClient {
-    place: SocketAddr,
+    route: Route,
     raw: Raw,
     session: String,
     service: Service,
 }
 
 impl HonestClient {
-    pub(super) async fn connect(place: SocketAddr) -> Result<Self, Problem> {
-        let mut raw = connect(place).await?;
+    pub(super) async fn connect(route: Route) -> Result<Self, Problem> {
+        let mut raw = Raw::connect_by(route.clone()).await?;
         Ok(Self {
-            place,
+            route,
             session: raw.open().await?,
             raw,
             service: Service::default(),
@@ -96,7 +101,7 @@ impl HonestClient {
         let mut round = 0;
         while Instant::now() < until {
             round += 1;
-            let (place, session) = (self.place, self.session.clone());
+            let session = self.session.clone();
             let echo = call("echo", &json!({"message": "hello", "number": round}));
             let answers = [
                 measure(async {
@@ -112,18 +117,18 @@ impl HonestClient {
                 .await,
             ];
             let is_well = answers.iter().all(Option::is_some);
-            answers.into_iter().for_each(|it| self.record(it));
+            answers.into_iter().for_each(|it| self.service.record(it));
             if !is_well {
                 self.reconnect().await;
             }
             if round % ROUNDS as u64 == 1 {
                 let opened = measure(async {
-                    let mut raw = connect(place).await?;
+                    let mut raw = Raw::connect_by(self.route.clone()).await?;
                     let session = raw.open().await?;
                     raw.ask("DELETE", "/mcp", &of_session(&session)).await;
                     raw.answer().await.map(drop)
                 });
-                self.record(opened.await);
+                self.service.record(opened.await);
                 sessions(self.sessions().await);
             }
             sleep(PAUSE).await;
@@ -131,14 +136,9 @@ impl HonestClient {
         sessions(self.sessions().await);
     }
 
-    fn record(&mut self, answered: Option<Duration>) {
-        self.service.calls += 1;
-        self.service.times.extend(answered);
-    }
-
     /// Takes another connection, and another session if that one is gone.
     async fn reconnect(&mut self) {
-        if let Ok(Ok(mut raw)) = timeout(CALL_TIMEOUT, connect(self.place)).await {
+        if let Ok(Ok(mut raw)) = timeout(CALL_TIMEOUT, Raw::connect_by(self.route.clone())).await {
             if let Ok(Ok(session)) = timeout(CALL_TIMEOUT, raw.open()).await {
                 self.session = session;
             }
@@ -147,12 +147,8 @@ impl HonestClient {
     }
 }
 
-async fn connect(place: SocketAddr) -> Result<Raw, Problem> {
-    Raw::connect_from(Some(Ipv4Addr::new(127, 0, 0, 2)), place).await
-}
-
 /// Returns the time that a call takes, if it is answered.
-async fn measure(call: impl Future<Output = Result<(), Problem>>) -> Option<Duration> {
+pub(super) async fn measure(call: impl Future<Output = Result<(), Problem>>) -> Option<Duration> {
     let began = Instant::now();
     let answered = timeout(CALL_TIMEOUT, call).await;
     matches!(answered, Ok(Ok(()))).then(|| began.elapsed())

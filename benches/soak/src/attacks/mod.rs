@@ -1,102 +1,40 @@
 //! Attacks: what each does to a server's memory, descriptors and sessions, and to the service that an
 //! honest client gets meanwhile.
 //!
-//! Each attack has a server process of its own. Attackers come from `127.0.0.1`, or from many addresses;
-//! the honest client comes from `127.0.0.2`. An attack is a row of the table in `list`.
+//! Each attack has a server process of its own. Over HTTP attackers come from `127.0.0.1`, or from many
+//! addresses, and the honest client from `127.0.0.2`; where tokens are checked all come from one address
+//! with different tokens. An attack over HTTP is a row of the table in `list`. A server on a pipe has one
+//! client, so the honest client is the attacker itself afterwards; these attacks are in `pipes`.
 
 mod attack;
 mod calls;
 mod floods;
+mod form;
 mod honest;
+mod http2;
 mod list;
+mod network;
+mod outcome;
+mod pipe;
+mod pipes;
+mod sse;
 mod target;
+mod tls;
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::thread::{self, JoinHandle};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
 
 use crate::problem::Problem;
 use crate::role::{itself, runtime};
-use attack::{Attack, Attacker};
-use honest::{HonestClient, Service};
-use target::{Target, Usage};
+use form::{Form, LONG, SHORT};
+use outcome::Outcome;
 
 const USAGE: &str = "usage: turnbuckle-soak attacks [--seconds N] [--only WORD] [--server PROGRAM]";
 
-/// The time that one attack lasts in the long form.
-const LONG: Duration = Duration::from_secs(10);
-
-/// The time that one attack lasts in the short form.
-const SHORT: Duration = Duration::from_millis(400);
-
-/// The time that the server has to give back what an attack took: the longest of its timeouts, and the
-/// minute after which a peer that reads nothing is cut off.
-const SETTLE: Duration = Duration::from_secs(80);
-
-/// The time between two looks at the server.
-const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
-
-/// Calls of the honest client that must be answered, in percent, and the time of 99 % of them.
-const MIN_ANSWERED_PERCENT: usize = 90;
-const MAX_P99: Duration = Duration::from_secs(1);
-
-/// Resident memory above the idle size that a server may have, whatever its clients do.
-const MAX_GROWTH_KIB: usize = 256 << 10;
-
-/// The measurements of one attack.
-struct Outcome {
-    start: Usage,
-    peak: Usage,
-    end: Usage,
-    service: Service,
-}
-
-/// The attackers of one attack, in a thread of their own, so that the honest client does not wait for them.
-struct Attackers {
-    thread: JoinHandle<Result<(), Problem>>,
-    over: oneshot::Sender<()>,
-}
-
-impl Attackers {
-    fn start(attack: &Attack, count: usize, place: SocketAddr) -> Result<Self, Problem> {
-        let (over, is_over) = oneshot::channel();
-        let act = attack.act;
-        let runtime = runtime()?;
-        let thread = thread::spawn(move || {
-            runtime.block_on(async {
-                let mut attackers = JoinSet::new();
-                for number in 0..count {
-                    attackers.spawn(act(Attacker { place, number }));
-                }
-                let _ = is_over.await;
-                attackers.shutdown().await;
-                Ok(())
-            })
-        });
-        Ok(Self { thread, over })
-    }
-
-    /// Lets all attackers vanish.
-    fn end(self) -> Result<(), Problem> {
-        drop(self.over);
-        let ended = self.thread.join();
-        ended.map_err(|_| "the attackers panicked".to_owned())?
-    }
-}
-
-/// The form in which attacks are played.
-#[derive(Debug)]
-struct Form {
-    time: Duration,
-    is_short: bool,
-    /// The program that is attacked: this one, or another build of it.
-    server: PathBuf,
-}
+/// Attacks that are played at a time in the short form, most of whose time is waiting.
+const SHORT_LANES: usize = 6;
 
 /// Plays the attacks whose name contains a word, for so many seconds each, by hand.
 pub(crate) fn play(words: &[String]) -> Result<(), Problem> {
@@ -117,7 +55,7 @@ pub(crate) fn play(words: &[String]) -> Result<(), Problem> {
             _ => return Err(USAGE.to_owned()),
         }
     }
-    runtime()?.block_on(run(&form, only))
+    runtime()?.block_on(run(form, only))
 }
 
 /// Plays every attack for a moment and with few attackers.
@@ -127,31 +65,34 @@ pub(crate) async fn run_briefly() -> Result<(), Problem> {
         is_short: true,
         server: itself()?,
     };
-    run(&form, "").await
+    run(form, "").await
 }
 
-async fn run(form: &Form, only: &str) -> Result<(), Problem> {
-    println!(
-        "{:<44}{:>9}{:>10}{:>10}{:>10}{:>8}{:>8}{:>10}{:>10}{:>9}",
-        "attack",
-        "attackers",
-        "idle MiB",
-        "peak MiB",
-        "end MiB",
-        "files",
-        "after",
-        "sessions",
-        "answered",
-        "p99 ms"
-    );
+async fn run(form: Form, only: &str) -> Result<(), Problem> {
+    let form = Arc::new(form);
+    let variables = target::VARIABLES.iter();
+    let variables: Vec<_> = variables
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    println!("the servers run with {}", variables.join(" "));
+    println!("{}", outcome::header());
+    let mut plays = plays(&form, only).into_iter();
+    let lanes = if form.is_short { SHORT_LANES } else { 1 };
+    let mut running = JoinSet::new();
     let mut problems = Vec::new();
-    for attack in list::ATTACKS.iter().filter(|it| it.name.contains(only)) {
-        match attack.play(form).await {
-            Ok(outcome) => {
-                println!("{}", attack.row(form, &outcome));
-                problems.extend(attack.broken_bounds(form, &outcome));
+    loop {
+        let next = plays.by_ref().take(lanes - running.len());
+        next.for_each(|play| drop(running.spawn(play)));
+        let Some(ended) = running.join_next().await else {
+            break;
+        };
+        match ended {
+            Ok(Ok(outcome)) => {
+                println!("{outcome}");
+                problems.extend(outcome.broken_bounds(&form));
             }
-            Err(problem) => problems.push(format!("{}: {problem}", attack.name)),
+            Ok(Err(problem)) => problems.push(problem),
+            Err(panicked) => problems.push(panicked.to_string()),
         }
     }
     match problems.is_empty() {
@@ -160,143 +101,25 @@ async fn run(form: &Form, only: &str) -> Result<(), Problem> {
     }
 }
 
-impl Attack {
-    fn count(&self, form: &Form) -> usize {
-        match form.is_short {
-            true => self.attackers.div_ceil(10),
-            false => self.attackers,
-        }
-    }
+/// The playing of one attack.
+type Play = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Problem>> + Send>>;
 
-    async fn play(&self, form: &Form) -> Result<Outcome, Problem> {
-        let target = Target::start(&form.server).await?;
-        let mut honest = HonestClient::connect(target.place).await?;
-        let warm_up = Instant::now() + SHORT / 2;
-        honest.call_until(warm_up, |_| {}).await;
-        honest.take_service();
-        let start = target.usage(honest.sessions().await)?;
-        let mut peak = start;
-        let attackers = Attackers::start(self, self.count(form), target.place)?;
-        let until = Instant::now() + form.time;
-        let sampling = async {
-            while Instant::now() < until {
-                peak = peak.max(target.usage(0)?);
-                sleep(SAMPLE_INTERVAL).await;
-            }
-            Ok::<_, Problem>(())
-        };
-        let mut sessions = 0;
-        let calling = honest.call_until(until, |count| sessions = sessions.max(count));
-        let (sampled, ()) = tokio::join!(sampling, calling);
-        sampled?;
-        peak.sessions = sessions;
-        attackers.end()?;
-        let service = honest.take_service();
-        let end = self.settle(form, &target, &mut honest, start).await?;
-        drop(honest);
-        target.end().await?;
-        Ok(Outcome {
-            start,
-            peak,
-            end,
-            service,
-        })
+/// Returns the attacks whose name contains a word, to be played in this form.
+fn plays(form: &Arc<Form>, only: &str) -> Vec<Play> {
+    let mut plays: Vec<Play> = Vec::new();
+    for attack in list::ATTACKS.iter().filter(|it| it.name.contains(only)) {
+        let form = form.clone();
+        plays.push(Box::pin(async move {
+            let played = network::play(attack, &form).await;
+            played.map_err(|problem| format!("{}: {problem}", attack.name))
+        }));
     }
-
-    /// Waits until the server holds what it held before, but not for ever, and returns what it holds.
-    async fn settle(
-        &self,
-        form: &Form,
-        target: &Target,
-        honest: &mut HonestClient,
-        start: Usage,
-    ) -> Result<Usage, Problem> {
-        let most = if form.is_short { 10 * SHORT } else { SETTLE };
-        let deadline = Instant::now() + most;
-        loop {
-            let sessions = timeout(most, honest.sessions()).await.unwrap_or_default();
-            let usage = target.usage(sessions)?;
-            let is_back = usage.files <= start.files + 1
-                && (form.is_short || (usage.sessions <= start.sessions && usage.is_near(start)));
-            if is_back || Instant::now() > deadline {
-                return Ok(usage);
-            }
-            sleep(2 * SAMPLE_INTERVAL).await;
-        }
+    for attack in pipes::ATTACKS.iter().filter(|it| it.name.contains(only)) {
+        let form = form.clone();
+        plays.push(Box::pin(async move {
+            let played = pipe::play(attack, &form).await;
+            played.map_err(|problem| format!("{}: {problem}", attack.name))
+        }));
     }
-
-    fn row(&self, form: &Form, outcome: &Outcome) -> String {
-        let Outcome {
-            start,
-            peak,
-            end,
-            service,
-        } = outcome;
-        let mib = |usage: &Usage| usage.resident_kib as f64 / 1024.0;
-        format!(
-            "{:<44}{:>9}{:>10.1}{:>10.1}{:>10.1}{:>8}{:>8}{:>10}{:>8} %{:>9.1}",
-            self.name,
-            self.count(form),
-            mib(start),
-            mib(peak),
-            mib(end),
-            peak.files,
-            end.files,
-            peak.sessions,
-            service.answered_percent(),
-            service.p99().as_secs_f64() * 1000.0,
-        )
-    }
-
-    fn broken_bounds(&self, form: &Form, outcome: &Outcome) -> Vec<String> {
-        let Outcome {
-            start,
-            peak,
-            end,
-            service,
-        } = outcome;
-        let mut broken = Vec::new();
-        let mut hold = |holds: bool, what: String| {
-            if !holds {
-                broken.push(format!("{}: {what}", self.name));
-            }
-        };
-        // In a moment there are too few calls for more.
-        let answered = service.answered_percent();
-        let min = if form.is_short {
-            1
-        } else {
-            MIN_ANSWERED_PERCENT
-        };
-        hold(
-            answered >= min,
-            format!("an honest client got {answered} % of its answers"),
-        );
-        hold(
-            end.files <= start.files + 1,
-            format!("{} descriptors before, {} after", start.files, end.files),
-        );
-        if form.is_short {
-            return broken;
-        }
-        let p99 = service.p99();
-        hold(p99 < MAX_P99, format!("an honest client waited {p99:?}"));
-        hold(
-            end.sessions <= start.sessions,
-            format!("{} sessions before, {} after", start.sessions, end.sessions),
-        );
-        let growth = peak.resident_kib.saturating_sub(start.resident_kib);
-        hold(
-            growth <= MAX_GROWTH_KIB,
-            format!("{growth} KiB above the idle size"),
-        );
-        hold(
-            !self.holds_end || end.is_near(*start),
-            format!(
-                "{} KiB before, {} after",
-                start.resident_kib, end.resident_kib
-            ),
-        );
-        broken
-    }
+    plays
 }

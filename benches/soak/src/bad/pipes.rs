@@ -6,21 +6,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::time::timeout;
 
 use crate::address::ServerAddress;
 use crate::problem::{Problem, to_problem};
+use crate::process::spawn;
 use crate::random::Random;
 use crate::random::sleep_randomly;
 use crate::raw::{SOON, modern, request};
 use crate::role::itself;
 
 fn start() -> Result<Child, Problem> {
-    let mut command = Command::new(itself()?);
-    let command = command.arg("stdio").kill_on_drop(true);
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    piped.stderr(Stdio::null()).spawn().map_err(to_problem)
+    spawn(&itself()?, "stdio", &[], Stdio::null())
 }
 
 /// Waits until the server has ended by itself.

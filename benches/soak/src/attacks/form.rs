@@ -1,0 +1,32 @@
+//! The form in which attacks are played: the long one by hand, the short one with the tests.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The time that one attack lasts in the long form.
+pub(super) const LONG: Duration = Duration::from_secs(10);
+
+/// The time that one attack lasts in the short form.
+pub(super) const SHORT: Duration = Duration::from_millis(400);
+
+/// The time that the server has to give back what an attack took: longer than the longest of its timeouts.
+pub(super) const SETTLE: Duration = Duration::from_secs(30);
+
+/// The time between two looks at the server.
+pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The form in which attacks are played.
+#[derive(Debug)]
+pub(super) struct Form {
+    pub(super) time: Duration,
+    pub(super) is_short: bool,
+    /// The program that is attacked: this one, or another build of it.
+    pub(super) server: PathBuf,
+}
+
+impl Form {
+    /// Returns the time that the server has to give back what an attack took.
+    pub(super) fn settle_time(&self) -> Duration {
+        if self.is_short { 10 * SHORT } else { SETTLE }
+    }
+}

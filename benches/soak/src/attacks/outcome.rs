@@ -1,0 +1,123 @@
+//! The measurements of an attack, and the bounds that they have to keep.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::form::Form;
+use super::honest::Service;
+use super::target::Usage;
+
+/// Calls of the honest client that must be answered, in percent, and the time of 99 % of them.
+const MIN_ANSWERED_PERCENT: usize = 90;
+const MAX_P99: Duration = Duration::from_secs(1);
+
+/// Calls that must be answered in the short form, in percent: it has few calls and shares its machine with
+/// other work.
+const SHORT_MIN_ANSWERED_PERCENT: usize = 1;
+
+/// Resident memory above the idle size that a server may have, whatever its clients do.
+const MAX_GROWTH_KIB: usize = 256 << 10;
+
+/// The measurements of one attack.
+pub(super) struct Outcome {
+    pub(super) name: &'static str,
+    pub(super) attackers: usize,
+    pub(super) start: Usage,
+    pub(super) peak: Usage,
+    /// Resources that are used afterwards. None if the server has ended, as one on a pipe does whose
+    /// client reads nothing.
+    pub(super) end: Option<Usage>,
+    /// The service of the honest client, if there could be one.
+    pub(super) service: Option<Service>,
+}
+
+/// Returns the names of the columns.
+pub(super) fn header() -> String {
+    format!(
+        "{:<46}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>10}{:>9}",
+        "attack",
+        "attackers",
+        "idle MiB",
+        "peak MiB",
+        "end MiB",
+        "files",
+        "after",
+        "sessions",
+        "after",
+        "answered",
+        "p99 ms"
+    )
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |usage: &Usage| format!("{:.1}", usage.resident_kib as f64 / 1024.0);
+        let end = |count: fn(&Usage) -> String| self.end.as_ref().map_or("-".to_owned(), count);
+        write!(
+            f,
+            "{:<46}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}",
+            self.name,
+            self.attackers,
+            mib(&self.start),
+            mib(&self.peak),
+            self.end.as_ref().map_or("-".to_owned(), mib),
+            self.peak.files,
+            end(|usage| usage.files.to_string()),
+            self.peak.sessions,
+            end(|usage| usage.sessions.to_string()),
+        )?;
+        match &self.service {
+            Some(service) => write!(
+                f,
+                "{:>8} %{:>9.1}",
+                service.answered_percent(),
+                service.p99().as_secs_f64() * 1000.0
+            ),
+            None => write!(f, "{:>10}{:>9}", "-", "-"),
+        }
+    }
+}
+
+impl Outcome {
+    /// Returns the bounds that do not hold.
+    pub(super) fn broken_bounds(&self, form: &Form) -> Vec<String> {
+        let mut broken = Vec::new();
+        let mut hold = |holds: bool, what: String| {
+            if !holds {
+                broken.push(format!("{}: {what}", self.name));
+            }
+        };
+        let (start, peak) = (self.start, self.peak);
+        if let Some(service) = &self.service {
+            let (answered, p99) = (service.answered_percent(), service.p99());
+            let min = if form.is_short {
+                SHORT_MIN_ANSWERED_PERCENT
+            } else {
+                MIN_ANSWERED_PERCENT
+            };
+            let text = format!("an honest client got {answered} % of its answers");
+            hold(answered >= min, text);
+            let text = format!("an honest client waited {p99:?}");
+            hold(form.is_short || p99 < MAX_P99, text);
+        }
+        let growth = peak.resident_kib.saturating_sub(start.resident_kib);
+        let text = format!("{growth} KiB above the idle size");
+        hold(growth <= MAX_GROWTH_KIB, text);
+        let Some(end) = self.end else {
+            return broken;
+        };
+        let text = format!("{} descriptors before, {} after", start.files, end.files);
+        hold(end.files <= start.files + 1, text);
+        if form.is_short {
+            return broken;
+        }
+        let text = format!("{} sessions before, {} after", start.sessions, end.sessions);
+        hold(end.sessions <= start.sessions, text);
+        let (before, after) = (start.resident_kib, end.resident_kib);
+        hold(
+            end.is_near(start),
+            format!("{before} KiB before, {after} after"),
+        );
+        broken
+    }
+}
