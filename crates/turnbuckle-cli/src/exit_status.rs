@@ -129,7 +129,7 @@ impl From<Error> for CliError {
 
 /// The settings that errors of the library name, and the options of the command that set them, beside
 /// those of `--limit`.
-const SETTINGS: [(&str, &str); 9] = [
+const SETTINGS: [(&str, &str); 10] = [
     ("Timeouts::idle_timeout", "--timeout"),
     ("Timeouts::total_timeout", "--timeout"),
     ("ClientBuilder::connect_timeout", "--connect-timeout"),
@@ -148,6 +148,7 @@ const SETTINGS: [(&str, &str); 9] = [
         "pass `--insecure-http`",
     ),
     ("ClientBuilder::on_sampling", "--caps sampling"),
+    (", or choose a directory by FileStore::open", ""),
 ];
 
 /// Replaces settings of the library by the options of the command.
@@ -179,7 +180,7 @@ impl From<AuthError> for CliError {
             failure: Some(error.clone()),
             ..AuthorizationDetails::default()
         };
-        Self::new(error.to_string())
+        Self::new(replace_settings(&error.to_string()))
             .status(status)
             .authorization(details)
     }
@@ -225,6 +226,7 @@ mod tests {
                 lost(LinkError::MessageTooLarge { limit: 1 }),
                 "--max-message-bytes",
             ),
+            (Error::NeedsHandshake, "--era auto"),
             (Error::EndlessList { method: "m".into() }, "m"),
             (Error::TooManyInputRounds { limit: 1 }, "1"),
             (Error::TooManyRequests { limit: 1 }, "1"),
