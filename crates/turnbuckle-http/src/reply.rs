@@ -210,6 +210,19 @@ pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> H
     reply
 }
 
+/// Returns the reply to a request for which there is no memory: 429 if its owner has too much, 503 if
+/// all owners together have.
+#[cold]
+pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
+    let code = match exceeded {
+        MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
+        MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let mut reply = error_reply(code, &exceeded.to_string());
+    set_retry_after(&mut reply, exceeded.retry_after());
+    reply
+}
+
 /// Returns the reply to a request with too many headers.
 pub(crate) fn too_many_headers(most: usize) -> HttpReply {
     error_reply(
@@ -255,15 +268,7 @@ pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> 
             );
             error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message)
         }
-        BodyError::NoMemory(exceeded) => {
-            let code = match exceeded {
-                MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
-                MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            };
-            let mut reply = error_reply(code, &exceeded.to_string());
-            set_retry_after(&mut reply, exceeded.retry_after());
-            reply
-        }
+        BodyError::NoMemory(exceeded) => memory_reply(*exceeded),
         BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
         BodyError::TimedOut => error_reply(
             StatusCode::REQUEST_TIMEOUT,

@@ -56,7 +56,9 @@ pub use shared::transport::{
 pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::keyed_rates::KeyedRates;
-pub use shared::memory_budget::{MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit};
+pub use shared::memory_budget::{
+    EvictMemory, MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit,
+};
 pub use shared::panic_guard::{catch_panic, log_reference};
 pub use shared::rate::{RateAccount, TokenBucket};
 pub use shared::trace::{EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry};

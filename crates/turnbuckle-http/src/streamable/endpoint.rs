@@ -66,9 +66,11 @@ impl StreamableEndpoint {
         shutdown: Signal,
     ) -> Self {
         let options = Arc::new(options);
+        let sessions = SessionTable::new(options.clone());
+        sessions.evict_for(server.memory_budget());
         Self {
             server,
-            sessions: SessionTable::new(options.clone()),
+            sessions,
             clients: Clients::new(&options),
             listening: ShareTable::new(ShareLimits::new(options.max_listening_streams, &options)),
             allowed: OriginPolicy::new(&options),

@@ -27,7 +27,9 @@ use crate::body::ResponseBody;
 use crate::event;
 use crate::head::RequestHeaders;
 use crate::principal::shares::{Client, Exceeded, Share};
-use crate::reply::{HttpReply, accepted_reply, error_reply, exceeded_reply, stream_reply};
+use crate::reply::{
+    HttpReply, accepted_reply, error_reply, exceeded_reply, memory_reply, stream_reply,
+};
 
 /// Characters of an unknown version that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
@@ -155,7 +157,10 @@ impl StreamableEndpoint {
         client: Client,
     ) -> HttpReply {
         let principal = frame.transport.principal.as_deref();
-        let open = self.sessions.create(&self.server, principal, client);
+        let open = match self.sessions.create(&self.server, principal, client) {
+            Ok(open) => open,
+            Err(exceeded) => return memory_reply(exceeded),
+        };
         let sink: Arc<dyn ReplySink> = open.standalone.clone();
         let MessageOutcome::Response(answer) = receive(&open.session, body, frame, &sink) else {
             return error_reply(StatusCode::BAD_REQUEST, "the handshake was not answered");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::{ServerEndpoint, Session};
+use turnbuckle_session::{MemoryExceeded, MemoryPermit, ServerEndpoint, Session};
 use turnbuckle_types::Principal;
 
 use super::stream::{SessionStream, StreamLimits};
@@ -16,6 +16,7 @@ use crate::principal::Owner;
 use crate::principal::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 use crate::random_id;
 
+mod eviction;
 mod streams;
 
 use streams::SessionStreams;
@@ -29,6 +30,10 @@ const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 /// The part of a full table that is searched for once and makes room: one of so many sessions.
 const EVICTED_SHARE: usize = 64;
 
+/// The bytes that a session takes besides what it keeps of its handshake: its state, its streams and its
+/// place in the table.
+const SESSION_BYTES: usize = 3 << 10;
+
 /// A legacy session over HTTP: the session, its streams, and who may use it.
 #[derive(Debug)]
 pub(crate) struct HttpSession {
@@ -40,6 +45,8 @@ pub(crate) struct HttpSession {
     /// The client whose share the session takes.
     client: Client,
     last_used: Mutex<Instant>,
+    /// The memory of the session itself.
+    _memory: MemoryPermit,
 }
 
 impl HttpSession {
@@ -229,23 +236,30 @@ impl SessionTable {
     }
 
     /// Creates a session that is not in the table yet.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
     pub(crate) fn create(
         &self,
         endpoint: &ServerEndpoint,
         principal: Option<&Principal>,
         client: Client,
-    ) -> Arc<HttpSession> {
+    ) -> Result<Arc<HttpSession>, MemoryExceeded> {
         let account = endpoint.session_account(principal);
+        let memory = account.memory().clone();
         let limits = self.stream_limits.clone();
-        let standalone = SessionStream::new(STANDALONE_STREAM, limits, account.memory().clone());
-        Arc::new(HttpSession {
-            session: endpoint.new_session(account, standalone.clone()),
+        let standalone = SessionStream::new(STANDALONE_STREAM, limits, memory.clone());
+        let session = endpoint.new_session(account, standalone.clone());
+        let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
+        Ok(Arc::new(HttpSession {
+            _memory: memory.reserve(bytes)?,
+            session,
             standalone,
             streams: Mutex::default(),
             owner: Owner::new(principal),
             client,
             last_used: Mutex::new(Instant::now()),
-        })
+        }))
     }
 
     /// Inserts a session into the table and returns its id, which nobody can guess.

@@ -282,7 +282,7 @@ impl ReplySink for SessionStream {
         if state.readers.is_read() && !state.log.has_room(unread, frame.len()) {
             return Err(QueueFull(frame));
         }
-        let memory = match self.account.reserve(frame.len()) {
+        let memory = match self.account.reserve_free(frame.len()) {
             Ok(memory) => memory,
             // The reader makes room when it reads what it has not read yet.
             Err(_) if state.readers.is_read() && unread < state.log.next_sequence() => {

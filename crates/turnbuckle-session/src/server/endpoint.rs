@@ -75,6 +75,12 @@ impl ServerEndpoint {
         &self.dispatch.dispatch
     }
 
+    /// Returns the budget of the memory that the clients of the endpoint make it use.
+    #[must_use]
+    pub fn memory_budget(&self) -> &Arc<MemoryBudget> {
+        self.accounts.budget()
+    }
+
     /// Returns the account whose rates a request counts on: that of the principal, else that of the
     /// connection, else one account for all requests without either.
     #[must_use]

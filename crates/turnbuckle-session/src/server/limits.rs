@@ -84,12 +84,14 @@ pub struct Limits {
     /// rate allows it. Default 100 a second.
     pub progress_rate: Rate,
     /// Bytes of requests and answers that are held for one peer: bodies that are being read, requests
-    /// that run, answers and messages that wait for a reader, and what is kept for replay. A request
-    /// counts twice its size, for its decoded arguments. Further requests are refused, and so is an
+    /// that run, answers and messages that wait for a reader, sessions, and what is kept for replay. A
+    /// request counts twice its size, for its decoded arguments. Further requests are refused, and so is an
     /// answer for which there is no room. Default 64 MiB.
     pub max_owner_bytes: usize,
     /// Bytes of requests and answers that are held for all peers of a server together. A peer gets
-    /// no more than it leaves to all others, so that a few cannot use all. Default 128 MiB.
+    /// no more than it leaves to all others, so that a few cannot use all. Where they are used up, what
+    /// ended streams keep for replay is dropped first, the oldest at first; then sessions end that
+    /// nobody uses, those idle longest at first; then further requests are refused. Default 128 MiB.
     pub max_total_bytes: usize,
     /// Principals with accounts of their own. Further principals share one account. Default 10,000.
     pub max_principals: usize,

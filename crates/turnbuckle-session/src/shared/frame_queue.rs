@@ -245,7 +245,7 @@ impl ReplySink for FrameQueue {
             && state.bytes + frame.len() <= self.limits.max_bytes;
         let memory = self.account.as_ref().map(|account| match frame.len() {
             bytes if state.frames.is_empty() => Ok(account.reserve_beyond_limits(bytes)),
-            bytes => account.reserve(bytes),
+            bytes => account.reserve_free(bytes),
         });
         let memory = memory.transpose();
         if (!fits || memory.is_err()) && !state.frames.is_empty() {

@@ -5,8 +5,8 @@
 //! dropped. A permit travels with the bytes that it stands for.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,8 +14,14 @@ use turnbuckle_types::ProtocolError;
 
 use crate::server::limits::Limits;
 
-/// The time after which a refused request may try again.
-const RETRY_DELAY: Duration = Duration::from_secs(1);
+mod eviction;
+
+pub use eviction::EvictMemory;
+use eviction::{Evictors, RETRY_DELAY};
+
+/// A search for memory frees one of so many parts of the total more than is needed, because it reads
+/// whole tables.
+const EVICTED_SHARE: usize = 64;
 
 /// The memory that all clients of a server together make it use.
 #[derive(Debug)]
@@ -23,6 +29,7 @@ pub struct MemoryBudget {
     max_owner_bytes: usize,
     max_total_bytes: usize,
     total: AtomicUsize,
+    evictors: Evictors,
 }
 
 impl MemoryBudget {
@@ -33,7 +40,13 @@ impl MemoryBudget {
             max_owner_bytes: limits.max_owner_bytes,
             max_total_bytes: limits.max_total_bytes,
             total: AtomicUsize::new(0),
+            evictors: Evictors::default(),
         })
+    }
+
+    /// Adds a table that gives memory back before a request is refused for the total.
+    pub fn add_evictor(&self, evictor: Weak<dyn EvictMemory>) {
+        self.evictors.add(evictor);
     }
 
     /// Returns the account of another owner.
@@ -59,7 +72,8 @@ pub struct MemoryAccount {
 }
 
 impl MemoryAccount {
-    /// Reserves bytes for the owner.
+    /// Reserves bytes for the owner. Where the total is used up, what can be dropped makes room first:
+    /// no caller holds a lock of a session, of its streams, or of a table of sessions.
     ///
     /// # Errors
     /// When the owner would have more than [`Limits::max_owner_bytes`], or all owners together more
@@ -67,17 +81,26 @@ impl MemoryAccount {
     /// cannot use up the total.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
         self.add(bytes)?;
-        Ok(MemoryPermit(Some(Reservation {
-            account: self.clone(),
-            bytes,
-        })))
+        Ok(self.permit(bytes))
+    }
+
+    /// Reserves bytes for the owner if they are free: for a sender that can wait for its reader instead.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_free(self: &Arc<Self>, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
+        self.add_free(bytes)?;
+        Ok(self.permit(bytes))
     }
 
     /// Reserves bytes that exist already and are bounded otherwise, even beyond the limits.
     #[must_use]
     pub fn reserve_beyond_limits(self: &Arc<Self>, bytes: usize) -> MemoryPermit {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-        self.budget.total.fetch_add(bytes, Ordering::Relaxed);
+        self.add_beyond_limits(bytes);
+        self.permit(bytes)
+    }
+
+    fn permit(self: &Arc<Self>, bytes: usize) -> MemoryPermit {
         MemoryPermit(Some(Reservation {
             account: self.clone(),
             bytes,
@@ -97,10 +120,45 @@ impl MemoryAccount {
     }
 
     fn add(&self, bytes: usize) -> Result<(), MemoryExceeded> {
+        match self.add_free(bytes) {
+            Err(MemoryExceeded::Total { .. }) if self.evict(bytes) => self.add_free(bytes),
+            added => added,
+        }
+    }
+
+    /// Makes room for `bytes` more of the owner within the total. Returns `false` if there is none.
+    ///
+    /// Streams that have ended go first. Sessions end only if all owners together have too much: an
+    /// owner that has more than it leaves to the others ends nobody's session.
+    #[cold]
+    fn evict(&self, bytes: usize) -> bool {
+        let evictors = &self.budget.evictors;
+        let max = self.budget.max_total_bytes;
+        // More than half of all is refused whatever the others have.
+        let can_fit = self.used().saturating_add(bytes) <= max / 2;
+        if !can_fit || !evictors.is_worth_a_search() {
+            return false;
+        }
+        let more = bytes + max / EVICTED_SHARE;
+        let left = |more| max.checked_sub(self.budget.used() + more);
+        let fits = |more| left(more).is_some_and(|left| self.used() + bytes <= left);
+        evictors.for_each(|table| table.evict_ended_streams(&|| fits(more)));
+        if left(bytes).is_none() {
+            evictors.for_each(|table| table.evict_idle_sessions(&|| left(more).is_some()));
+        }
+        let has_room = fits(bytes);
+        if !has_room {
+            evictors.set_exhausted();
+        }
+        has_room
+    }
+
+    fn add_free(&self, bytes: usize) -> Result<(), MemoryExceeded> {
         let MemoryBudget {
             max_owner_bytes,
             max_total_bytes,
             ref total,
+            ..
         } = *self.budget;
         let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let total = total.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -115,6 +173,11 @@ impl MemoryAccount {
         };
         self.subtract(bytes);
         Err(exceeded)
+    }
+
+    fn add_beyond_limits(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        self.budget.total.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn subtract(&self, bytes: usize) {
@@ -203,12 +266,14 @@ impl MemoryPermit {
 
     /// Sets the number of reserved bytes, even beyond the limits.
     pub fn resize_beyond_limits(&mut self, bytes: usize) {
-        if self.resize(bytes).is_err()
-            && let Some(held) = &mut self.0
-        {
-            let more = held.account.reserve_beyond_limits(bytes - held.bytes);
-            self.absorb(more);
+        let Some(held) = &mut self.0 else {
+            return;
+        };
+        match bytes.checked_sub(held.bytes) {
+            Some(more) => held.account.add_beyond_limits(more),
+            None => held.account.subtract(held.bytes - bytes),
         }
+        held.bytes = bytes;
     }
 
     /// Adds the bytes of another permit.

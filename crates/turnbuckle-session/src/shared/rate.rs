@@ -357,6 +357,11 @@ impl RateAccounts {
         }
     }
 
+    /// Returns the budget that the accounts share.
+    pub(crate) fn budget(&self) -> &Arc<MemoryBudget> {
+        &self.budget
+    }
+
     /// Returns the account of another peer.
     pub(crate) fn new_account(&self) -> Arc<RateAccount> {
         RateAccount::in_budget(&self.limits, &self.budget)

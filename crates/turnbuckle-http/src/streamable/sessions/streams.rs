@@ -96,7 +96,14 @@ impl SessionStreams {
         std::mem::take(&mut self.by_id).into_values()
     }
 
-    fn remove_oldest_ended(&mut self) {
+    /// Returns when the stream ended that ended first, if it is kept.
+    pub(super) fn oldest_ended_at(&mut self) -> Option<Instant> {
+        self.find_ended();
+        self.ended.front().map(|stream| stream.ended_at)
+    }
+
+    /// Removes the stream that ended first.
+    pub(super) fn remove_oldest_ended(&mut self) {
         if let Some(stream) = self.ended.pop_front() {
             self.ended_bytes -= stream.bytes;
             self.by_id.remove(&stream.id);

@@ -24,6 +24,10 @@ impl Dispatch for NoHandlers {
 }
 
 fn exchange() -> ServerEndpoint {
+    exchange_with(Limits::default())
+}
+
+fn exchange_with(limits: Limits) -> ServerEndpoint {
     let identity = ServerIdentity {
         info: Implementation::new("nobody", "1"),
         capabilities: ServerCapabilities::new(),
@@ -32,7 +36,7 @@ fn exchange() -> ServerEndpoint {
         ttl_ms: 0,
         public: false,
     };
-    ServerEndpoint::new(Arc::new(NoHandlers(identity)), Limits::default())
+    ServerEndpoint::new(Arc::new(NoHandlers(identity)), limits)
 }
 
 /// A client of which nothing is known.
@@ -57,7 +61,7 @@ fn open(
     sessions: &Arc<SessionTable>,
     exchange: &ServerEndpoint,
 ) -> Result<Box<str>, OpenSessionError> {
-    sessions.insert(sessions.create(exchange, None, UNKNOWN))
+    sessions.insert(sessions.create(exchange, None, UNKNOWN).unwrap())
 }
 
 #[tokio::test(start_paused = true)]
@@ -92,7 +96,7 @@ async fn an_owner_of_many_sessions_takes_no_place_from_others() {
     let eve = Principal::new("https://issuer.example", "eve");
     let open = |who| {
         sessions
-            .insert(sessions.create(&exchange, Some(who), client(who)))
+            .insert(sessions.create(&exchange, Some(who), client(who)).unwrap())
             .unwrap()
     };
     let honest = open(&ann);
@@ -188,7 +192,10 @@ async fn an_owner_over_its_share_ends_its_own_sessions() {
     let (sessions, exchange) = sessions(options);
     let ann = Principal::new("https://issuer.example", "ann");
     let eve = Principal::new("https://issuer.example", "eve");
-    let open = |who| sessions.insert(sessions.create(&exchange, Some(who), client(who)));
+    let open = |who| {
+        let session = sessions.create(&exchange, Some(who), client(who));
+        sessions.insert(session.unwrap())
+    };
     let honest = open(&ann).unwrap();
     let oldest = open(&eve).unwrap();
     for _ in 0..2 {
@@ -199,4 +206,89 @@ async fn an_owner_over_its_share_ends_its_own_sessions() {
     assert_eq!(sessions.state().by_id.len(), 3);
     assert!(sessions.get(&oldest, Some(&eve)).is_none());
     assert!(sessions.get(&honest, Some(&ann)).is_some());
+}
+
+/// Keeps an ended stream of `session`, with a response of `bytes` bytes.
+fn keep_ended(session: &HttpSession, bytes: usize, options: &HttpServerOptions) -> u64 {
+    let stream = session.new_stream();
+    assert!(session.keep(&stream, options));
+    stream.start_streaming(true);
+    stream.finish(Some(EncodedResponse {
+        frame: vec![b' '; bytes],
+        tail: bytes::Bytes::new(),
+        failure: None,
+        memory: MemoryPermit::default(),
+    }));
+    stream.id
+}
+
+#[tokio::test(start_paused = true)]
+async fn ended_streams_and_then_idle_sessions_make_room_before_a_request_is_refused() {
+    const TOTAL: usize = 1 << 20;
+    let limits = Limits::new()
+        .max_total_bytes(TOTAL)
+        .max_handshake_bytes(30_000);
+    let endpoint = exchange_with(limits.max_owner_bytes(TOTAL));
+    let budget = endpoint.memory_budget().clone();
+    let options = HttpServerOptions::new();
+    let sessions = SessionTable::new(Arc::new(options.clone()));
+    sessions.evict_for(&budget);
+    let mut found = Vec::new();
+    for _ in 0..2 {
+        let id = open(&sessions, &endpoint).unwrap();
+        found.push(sessions.get(&id, None).unwrap());
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    let [one, two] = [found.remove(0), found.remove(0)];
+    let mut ended = Vec::new();
+    for session in [&one, &two, &one] {
+        ended.push((session, keep_ended(session, 50_000, &options)));
+        tokio::time::advance(Duration::from_millis(1)).await;
+    }
+    let are_kept = || -> Vec<bool> {
+        let is_kept = |(session, id): &(&Arc<HttpSession>, u64)| session.stream(*id).is_some();
+        ended.iter().map(is_kept).collect()
+    };
+    // All that is left is taken by requests that run.
+    let running = endpoint.new_account();
+    let rest = TOTAL - budget.used();
+    let mut held = vec![running.memory().reserve_beyond_limits(rest)];
+    let newcomer = endpoint.new_account();
+    held.push(newcomer.memory().reserve(5000).unwrap());
+    assert_eq!(are_kept(), [false, true, true], "the oldest one goes first");
+    held.push(newcomer.memory().reserve(24_000).unwrap());
+    assert_eq!(are_kept(), [false, false, true]);
+    held.push(newcomer.memory().reserve(30_000).unwrap());
+    assert_eq!(are_kept(), [false; 3]);
+    assert!(!one.is_ended() && !two.is_ended());
+    // The second session has been idle longer.
+    *two.last_used() -= Duration::from_secs(1);
+    let (one_end, two_end) = (
+        one.session.end_signal().clone(),
+        two.session.end_signal().clone(),
+    );
+    drop(ended);
+    drop((one, two));
+    let free = TOTAL - budget.used();
+    assert!(
+        newcomer.memory().reserve(free).is_err(),
+        "it has more than it leaves"
+    );
+    assert!(!two_end.is_cancelled(), "and ends no session");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let [third, fourth] = [endpoint.new_account(), endpoint.new_account()];
+    held.push(running.memory().reserve_beyond_limits(free));
+    held.push(third.memory().reserve(10_000).unwrap());
+    assert!(two_end.is_cancelled() && !one_end.is_cancelled());
+    held.push(
+        running
+            .memory()
+            .reserve_beyond_limits(TOTAL - budget.used()),
+    );
+    held.push(fourth.memory().reserve(10_000).unwrap());
+    assert!(one_end.is_cancelled());
+    let refused = fourth.memory().reserve(20_000).unwrap_err();
+    assert!(refused.to_string().contains("Limits::max_total_bytes"));
+    drop(held);
+    assert_eq!(budget.used(), 0);
 }
