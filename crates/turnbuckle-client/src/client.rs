@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use turnbuckle_session::{OutboundRequest, RawParams, Timeouts};
+use turnbuckle_session::{MirroredFields, OutboundRequest, RawParams, Timeouts};
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
     Ping, ReadResource, SetLevel,
 };
 use turnbuckle_types::{
     CallToolRequestParams, CompleteRequestParams, CompletionArgument, CompletionReference,
-    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawObject,
-    ReadResourceRequestParams, RequestParams, SetLevelRequestParams, describe_decode_error,
+    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawJson,
+    RawObject, ReadResourceRequestParams, RequestParams, SetLevelRequestParams, describe_decode_error,
 };
-use turnbuckle_wire::revision::Features;
+use turnbuckle_wire::era::Params;
+use turnbuckle_wire::era::headers::mirrored_name;
+use turnbuckle_wire::revision::{Features, Method};
 
 use crate::builder::ClientBuilder;
 use crate::error::Error;
@@ -162,7 +164,8 @@ impl Client {
     /// Sends a request of any method, known to the protocol or not, and returns its result as it
     /// came.
     ///
-    /// The request is sent once. Results are not checked or cached, and questions inside them are
+    /// The request is sent once. Headers that mirror arguments of a tool are sent if the client has
+    /// listed the tool. Results are not checked or cached, and questions inside them are
     /// not answered. `timeout` limits the total time with connecting; without it, the client's
     /// timeouts apply.
     ///
@@ -180,8 +183,21 @@ impl Client {
         );
         let connection = self.inner.connection(&deadline).await?;
         let params = params.map(RawParams);
+        let fields = params.as_ref().and_then(|params| params.0.decode().ok());
+        let fields: Params<'_> = fields.unwrap_or_default();
+        let known = Method::parse(method);
+        let name = known.and_then(|known| mirrored_name(known, &fields)?.and_then(RawJson::text));
+        let param_headers = name
+            .as_deref()
+            .filter(|_| known.is_some_and(Method::mirrors_arguments))
+            .and_then(|name| self.inner.tools.param_headers(name));
         let mut request =
             OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);
+        request.mirrored = MirroredFields {
+            name: name.as_deref(),
+            param_headers: param_headers.as_deref().unwrap_or_default(),
+            arguments: fields.arguments,
+        };
         request.timeouts = deadline.timeouts;
         request.started_at = Some(deadline.start_time().into_std());
         let raw = self.inner.send_request(&connection, request).await?;

@@ -45,6 +45,8 @@
 //! | `tls` | | TLS in the server on HTTP: `HttpServerOptions::tls` |
 //! | `http2` | | HTTP/2 in the server on HTTP: `HttpServerOptions::http2` |
 //! | `clap` | | the arguments of a server in a clap parser of your own: [`RunArgs`] |
+//! | `auth-keyring` | | a store for credentials in the keyring of the operating system |
+//! | `auth-test-server` | | an authorization server for tests, without `testing` |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -47,7 +47,7 @@ pub(crate) async fn confirm_target(
     let file = entry.file.display();
     if common.protocol.no_input || !is_interactive() {
         return Err(CliError::usage(format!(
-            "{file} was found, and {:?} in it has not been used before: {what}",
+            "{file} was found, and you have not agreed to use {:?} of it yet: {what}",
             entry.name
         ))
         .hint("check it; then pass `--yes`, or name the file with `--config`"));

@@ -8,7 +8,7 @@ const INHERITED_NAMES: &[&str] = &[
 ];
 
 #[cfg(windows)]
-const PASSED: &[&str] = &[
+const INHERITED_NAMES: &[&str] = &[
     "APPDATA",
     "COMSPEC",
     "HOME",

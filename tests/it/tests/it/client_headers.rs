@@ -106,6 +106,15 @@ async fn values_that_no_header_can_hold_are_encoded() {
         let post = client.posts.with_method("tools/call").pop().unwrap();
         assert_eq!(post.header("mcp-param-region"), Some(header), "{value:?}");
     }
+    let params = json!({"name": "place", "arguments": {"region": "é"}});
+    let params = serde_json::from_value(params).unwrap();
+    client
+        .request_raw("tools/call", Some(params), None)
+        .await
+        .unwrap();
+    let post = client.posts.with_method("tools/call").pop().unwrap();
+    assert_eq!(post.header("mcp-name"), Some("place"), "of a raw request");
+    assert_eq!(post.header("mcp-param-region"), Some("=?base64?w6k=?="));
     // The server reads the name, and holds it against the body, before it looks for it.
     let error = client.get_prompt("é", [("a", "b")]).await.unwrap_err();
     assert_eq!(error.error_response().unwrap().code, -32602, "{error}");
