@@ -3,13 +3,15 @@
 //! Public because generated code is part of the user's crate, hidden because it is no API: it
 //! changes without notice.
 
+use std::error::Error;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use turnbuckle_types::{ErrorKind, ProtocolError};
 
-use crate::error::failure::Failure;
+use crate::error::failure::{BoxError, Failure};
 use crate::error::into_failure::IntoFailure;
 use crate::extract::Extract;
 use crate::tool::output::{Structured, ToolOutput};
@@ -92,6 +94,43 @@ pub trait Fault: IntoFailure {}
 
 #[diagnostic::do_not_recommend]
 impl<E: IntoFailure + Send + 'static> Fault for E {}
+
+/// An error type that `#[derive(IntoFailure)]` can convert.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` derives `IntoFailure` and is no error type",
+    label = "no `std::error::Error`",
+    note = "implement `std::error::Error` for it, for instance with `#[derive(thiserror::Error)]`: clients or the log read its `Display`",
+    note = "all that it holds must be `Send + Sync + 'static`"
+)]
+pub trait OwnErrorType: Sized {
+    /// Returns the error in a box.
+    fn into_box(self) -> BoxError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Error + Send + Sync + 'static> OwnErrorType for E {
+    fn into_box(self) -> BoxError {
+        Box::new(self)
+    }
+}
+
+/// Returns the failure with the message of an error for the model.
+pub fn failure_for_model<E: OwnErrorType>(error: E) -> Failure {
+    Failure::for_model(error.into_box())
+}
+
+/// Returns the failure that hides an error.
+pub fn hidden_failure<E: OwnErrorType>(error: E) -> Failure {
+    Failure::hidden(error.into_box())
+}
+
+/// Returns the failure with a protocol error of this kind and with the message of an error.
+pub fn protocol_failure<E: OwnErrorType>(kind: ErrorKind, error: E) -> Failure {
+    let error = error.into_box();
+    ProtocolError::new(kind, error.to_string())
+        .with_source(error)
+        .into()
+}
 
 /// Selects the conversion of a handler's error by its type.
 #[derive(Debug)]

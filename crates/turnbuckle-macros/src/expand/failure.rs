@@ -1,6 +1,6 @@
 //! Expansion of `#[derive(IntoFailure)]`: what clients read of each variant of an error type.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Data, DeriveInput, Error, Expr, Fields, Ident, Path, Result, Token};
@@ -28,6 +28,8 @@ pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
     let input: DeriveInput = syn::parse2(input)?;
     let mut krate = default_facade();
     let default = read(&input.attrs, &mut krate)?;
+    // The compiler reports a type without `Error` once for each span.
+    let at = input.ident.span();
     let arms = match &input.data {
         Data::Enum(data) => {
             let mut arms = Vec::new();
@@ -43,6 +45,7 @@ pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
                         &variant.fields,
                         disclosure,
                         &krate,
+                        at,
                     )
                 });
                 match (arm, &mut errors) {
@@ -64,6 +67,7 @@ pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
                 &data.fields,
                 &disclosure,
                 &krate,
+                at,
             )?]
         }
         Data::Union(_) => return Err(Error::new(input.ident.span(), "a union is no error type")),
@@ -133,26 +137,24 @@ fn kind(value: &Expr, krate: &Path) -> Result<TokenStream> {
     Ok(quote!(#krate::types::ErrorKind::#variant))
 }
 
-/// Returns the arm of the `match` for one variant.
+/// Returns the arm of the `match` for one variant. Errors about the type point `at` its name.
 fn arm(
     pattern: &TokenStream,
     ident: &Ident,
     fields: &Fields,
     disclosure: &Disclosure,
     krate: &Path,
+    at: Span,
 ) -> Result<TokenStream> {
     Ok(match disclosure {
-        Disclosure::Model => quote! {
-            __error @ #pattern { .. } => #krate::Failure::for_model(__error),
+        Disclosure::Model => quote_spanned! {at=>
+            __error @ #pattern { .. } => #krate::__private::failure_for_model(__error),
         },
-        Disclosure::Hidden => quote! {
-            __error @ #pattern { .. } => #krate::Failure::hidden(__error),
+        Disclosure::Hidden => quote_spanned! {at=>
+            __error @ #pattern { .. } => #krate::__private::hidden_failure(__error),
         },
-        Disclosure::Protocol(kind) => quote! {
-            __error @ #pattern { .. } => #krate::Failure::from(
-                #krate::types::ProtocolError::new(#kind, ::std::string::ToString::to_string(&__error))
-                    .with_source(__error),
-            ),
+        Disclosure::Protocol(kind) => quote_spanned! {at=>
+            __error @ #pattern { .. } => #krate::__private::protocol_failure(#kind, __error),
         },
         Disclosure::Forward => {
             let mut fields = fields.members();
