@@ -6,13 +6,14 @@ use std::sync::Arc;
 use turnbuckle_client::{
     ClientBuilder, EraKind, EraPreference, Form, FormAnswer, Roots, UrlAnswer, UrlRequest,
 };
+use turnbuckle_server::BuildError;
 use turnbuckle_session::Connector;
 use turnbuckle_types::{
-    CreateMessageRequestParams, CreateMessageResult, LoggingLevel, LoggingMessageNotificationParams,
+    CreateMessageRequestParams, CreateMessageResult, LoggingLevel,
+    LoggingMessageNotificationParams, Root,
 };
 
 use crate::config::{ConfigError, ConfigFile, Variables, build_connector, workspace_of};
-use crate::error::BuildError;
 use crate::limits::ServersLimits;
 use crate::member::shared::Shared;
 use crate::member::state::{ConfigureClient, Member};
@@ -208,6 +209,23 @@ impl ServersBuilder {
         })
     }
 
+    /// Installs the handler of questions for roots of all servers, instead of a list of
+    /// [`roots`](Self::roots); see [`ClientBuilder::on_roots`].
+    pub fn on_roots<F, Fut>(self, handler: F) -> Self
+    where
+        F: Fn(ServerQuestion) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Root>, turnbuckle_types::ProtocolError>> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        self.install(move |builder, server| {
+            let (handler, server) = (handler.clone(), server.clone());
+            builder.on_roots(move |context| {
+                let server = server.clone();
+                handler(ServerQuestion { server, context })
+            })
+        })
+    }
+
     /// Exposes these roots to all servers. Set other roots for one server with
     /// [`client`](Self::client).
     pub fn roots(self, roots: Roots) -> Self {
@@ -232,7 +250,7 @@ impl ServersBuilder {
         })
     }
 
-    fn install(
+    pub(crate) fn install(
         mut self,
         install: impl Fn(ClientBuilder, &Arc<str>) -> ClientBuilder + Send + Sync + 'static,
     ) -> Self {

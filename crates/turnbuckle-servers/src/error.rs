@@ -69,21 +69,3 @@ impl std::error::Error for Error {
         }
     }
 }
-
-/// The reason why servers cannot be put together. The text says what to change.
-#[derive(Debug, Clone)]
-pub struct BuildError(String);
-
-impl BuildError {
-    pub(crate) fn new(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BuildError {}

@@ -57,7 +57,7 @@ mod view;
 
 pub use builder::ServersBuilder;
 pub use change::{ChangeKind, Changes, ServerChange};
-pub use error::{BuildError, Error};
+pub use error::Error;
 pub use in_process::InProcess;
 pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
@@ -65,6 +65,7 @@ pub use proxy::Proxy;
 pub use question::ServerQuestion;
 pub use request::ServerRequest;
 pub use servers::Servers;
+pub use turnbuckle_server::BuildError;
 pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use turnbuckle_client::{RequestBuilder, ServerMethod};
-use turnbuckle_types::ProgressNotificationParams;
+use turnbuckle_types::{LoggingLevel, ProgressNotificationParams};
 
 use crate::error::Error;
 use crate::member::state::Member;
@@ -62,6 +62,14 @@ impl<M: ServerMethod> ServerRequest<M> {
             let server = server.unwrap_or_default();
             request.on_progress(move |progress| callback(&server, progress))
         })
+    }
+
+    /// Sets the lowest level of log messages in the session of a legacy server, if it is another one
+    /// than before.
+    pub(crate) async fn set_session_log_level(&self, level: LoggingLevel) {
+        if let Ok(routed) = &self.0 {
+            routed.member.set_session_log_level(level).await;
+        }
     }
 
     /// Sends the request and returns its result.

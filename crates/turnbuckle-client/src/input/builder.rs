@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError};
+use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError, Root};
 
 use crate::builder::ClientBuilder;
 use crate::input::form::{Form, FormAnswer};
 use crate::input::handler::InputHandler;
 use crate::input::limiter::QuestionLimiter;
 use crate::input::question::QuestionContext;
-use crate::input::roots::{Roots, RootsProvider};
+use crate::input::roots::{Roots, RootsProvider, RootsSource};
 use crate::input::url::{UrlAnswer, UrlRequest};
 
 /// Handlers of what a server may ask. The client declares a capability for each installed handler.
@@ -99,7 +99,22 @@ impl ClientBuilder {
     ///
     /// Specification: client/roots (2026-07-28).
     pub fn roots(mut self, roots: Roots) -> Self {
-        self.input.roots = Some(Arc::new(RootsProvider::new(roots)));
+        self.input.roots = Some(RootsSource::List(Arc::new(RootsProvider::new(roots))));
+        self
+    }
+
+    /// Installs the handler of questions for roots, instead of a list of [`roots`](Self::roots): it is
+    /// asked each time, for instance because the roots depend on the request under way. The server is
+    /// not notified of changes. An answer with an invalid root is an error for the server.
+    ///
+    /// Specification: client/roots (2026-07-28).
+    pub fn on_roots<F, Fut>(mut self, handler: F) -> Self
+    where
+        F: Fn(QuestionContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<Root>, ProtocolError>> + Send + 'static,
+    {
+        let handler = InputHandler::new(move |(), question| handler(question));
+        self.input.roots = Some(RootsSource::Handler(handler));
         self
     }
 

@@ -14,8 +14,9 @@ use turnbuckle_session::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,
-    InputRequests, InputResponses, Json, Map, ProtocolError, Request, RootsCapability,
-    SamplingCapability, Settings, UrlElicitationRequiredData, describe_decode_error,
+    InputRequests, InputResponses, Json, ListRootsResult, Map, ProtocolError, Request,
+    RootsCapability, SamplingCapability, Settings, UrlElicitationRequiredData,
+    describe_decode_error,
 };
 use turnbuckle_wire::era::{EncodedResult, Project, Reply, params::raw_params};
 use turnbuckle_wire::revision::{Features, Method};
@@ -25,7 +26,7 @@ use crate::input::answer_all::answer_all;
 use crate::input::form::{Form, FormHandler, answer_form};
 use crate::input::limiter::{AskingServer, QuestionLimiter};
 use crate::input::rates::QuestionRates;
-use crate::input::roots::RootsProvider;
+use crate::input::roots::{RootsSource, answer_roots};
 use crate::input::sampling::{SamplingHandler, check_params};
 use crate::input::url::{UrlHandler, UrlRequest, answer_url, is_accepted};
 use crate::server_info::ServerInfo;
@@ -36,7 +37,7 @@ pub(crate) struct InputHandlers {
     pub(super) sampling: SamplingHandler,
     pub(super) form: Option<FormHandler>,
     pub(super) url: Option<UrlHandler>,
-    pub(super) roots: Option<Arc<RootsProvider>>,
+    pub(super) roots: Option<RootsSource>,
     pub(crate) extensions: Map<Json>,
     pub(super) limiter: Arc<QuestionLimiter>,
     pub(crate) rates: Arc<QuestionRates>,
@@ -58,8 +59,10 @@ impl InputHandlers {
             elicitation.url = self.url.is_some().then(Settings::new);
             elicitation
         });
-        let roots = || RootsCapability::new().list_changed(true);
-        capabilities.roots = self.roots.is_some().then(roots);
+        capabilities.roots = self.roots.as_ref().map(|roots| match roots {
+            RootsSource::List(_) => RootsCapability::new().list_changed(true),
+            RootsSource::Handler(_) => RootsCapability::new(),
+        });
         capabilities.extensions.clone_from(&self.extensions);
         capabilities
     }
@@ -68,7 +71,7 @@ impl InputHandlers {
     /// changed roots.
     pub(crate) fn on_connected(&self, connection: &Connection, address: &str) {
         self.limiter.set_server(connection, address);
-        if let Some(roots) = &self.roots {
+        if let Some(RootsSource::List(roots)) = &self.roots {
             roots.notify_changes(connection);
         }
     }
@@ -190,7 +193,14 @@ impl InputHandlers {
             InputRequest::ListRoots(_) => {
                 let roots = self.roots.as_ref();
                 let roots = roots.ok_or_else(|| ProtocolError::method_not_found(method))?;
-                project_answer(roots.answer(), features)
+                let roots = match roots {
+                    RootsSource::List(roots) => roots.answer(),
+                    RootsSource::Handler(handler) => {
+                        let (question, _permit) = self.limiter.admit(asking_server).await;
+                        ListRootsResult::new(answer_roots(handler, question).await?)
+                    }
+                };
+                project_answer(roots, features)
             }
             _ => Err(ProtocolError::method_not_found(method)),
         }

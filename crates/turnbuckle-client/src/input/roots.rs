@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use turnbuckle_session::is_server_method;
 use turnbuckle_types::method::RootsListChanged;
-use turnbuckle_types::{ListRootsResult, Notification, NotificationParams, Root, RootError};
+use turnbuckle_types::{
+    ListRootsResult, Notification, NotificationParams, ProtocolError, Root, RootError,
+};
 
 use crate::connection::Connection;
+use crate::input::handler::InputHandler;
+use crate::input::question::QuestionContext;
 
 /// The roots of one client or of several. Clones share the same roots.
 ///
@@ -89,6 +93,31 @@ fn insert_or_replace(roots: &mut Vec<Root>, root: Root) -> bool {
             true
         }
     }
+}
+
+/// The roots that a server gets.
+#[derive(Clone)]
+pub(super) enum RootsSource {
+    /// A list, whose changes the server is notified of.
+    List(Arc<RootsProvider>),
+    /// A handler that is asked each time.
+    Handler(RootsHandler),
+}
+
+/// The user's handler of questions for roots.
+pub(super) type RootsHandler = InputHandler<(), Result<Vec<Root>, ProtocolError>>;
+
+/// Asks the handler, and checks its roots.
+pub(super) async fn answer_roots(
+    handler: &RootsHandler,
+    question: QuestionContext,
+) -> Result<Vec<Root>, ProtocolError> {
+    let roots = handler.run((), question).await??;
+    for root in &roots {
+        root.check()
+            .map_err(|error| ProtocolError::internal(error.to_string()))?;
+    }
+    Ok(roots)
 }
 
 /// The roots of one client, and the state that its server has seen or was notified of.

@@ -6,12 +6,14 @@ pub(crate) mod into_failure;
 
 use std::fmt;
 
-/// A mistake in a server's definition, found when the server is built or changed.
+/// A mistake in the definition of a server, or of several, found when it is built or changed. The text
+/// says what to change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError(String);
 
 impl BuildError {
-    pub(crate) fn new(reason: impl Into<String>) -> Self {
+    /// Creates an error with a text that says what to change.
+    pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }

@@ -1,16 +1,21 @@
 //! One of many servers: how it is reached, its state, and its items.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, watch};
-use turnbuckle_client::{Client, ClientBuilder, ServerInfo};
+use turnbuckle_client::{Client, ClientBuilder, EraKind, ServerInfo};
 use turnbuckle_session::Connector;
+use turnbuckle_types::LoggingLevel;
 
 use crate::error::Error;
 use crate::member::status::{ServerState, ServerStatus};
 use crate::view::items::ServerItems;
 use crate::view::names::Prefix;
+
+/// The time in which a legacy server answers that it has another log level. The request that follows
+/// does not wait longer.
+const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Changes the builder of a server's client.
 pub(crate) type ConfigureClient = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
@@ -39,6 +44,8 @@ struct MemberState {
     problems: Vec<String>,
     info: Option<Arc<ServerInfo>>,
     client: Option<Client>,
+    /// The log level of the legacy session, if it was set.
+    session_log_level: Option<LoggingLevel>,
     items: Arc<ServerItems>,
 }
 
@@ -62,6 +69,7 @@ impl Member {
                 problems: Vec::new(),
                 info: None,
                 client: None,
+                session_log_level: None,
                 items: Arc::default(),
             }),
             settled: watch::Sender::new(false),
@@ -113,6 +121,37 @@ impl Member {
     /// Takes the client, which the server is no longer reached with.
     pub(crate) fn take_client(&self) -> Option<Client> {
         self.state().client.take()
+    }
+
+    /// Sets the log level of the session with a legacy server that has one, unless it is set. A server
+    /// that refuses is asked once for each level.
+    pub(crate) async fn set_session_log_level(&self, level: LoggingLevel) {
+        let client = {
+            let mut state = self.state();
+            if state.session_log_level == Some(level) {
+                return;
+            }
+            let Some(client) = state.client.clone() else {
+                return;
+            };
+            let has_level = client.server_info().is_some_and(|info| {
+                info.era() == EraKind::Legacy && info.capabilities.logging.is_some()
+            });
+            if !has_level {
+                return;
+            }
+            state.session_log_level = Some(level);
+            client
+        };
+        let request = client.set_log_level(level).idle_timeout(SET_LEVEL_TIMEOUT);
+        if let Err(error) = request.await {
+            tracing::debug!(server = &*self.name, %error, "the log level was not set");
+        }
+    }
+
+    /// Forgets the log level of a session that has ended.
+    pub(crate) fn forget_session_log_level(&self) {
+        self.state().session_log_level = None;
     }
 
     /// Counts an attempt to connect, which begins.

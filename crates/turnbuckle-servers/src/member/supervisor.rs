@@ -161,6 +161,7 @@ impl Supervisor<'_> {
 
     /// Subscribes to changes of the lists, and then reads all of them, so that no change is missed.
     async fn subscribe_and_read(&self, connected: &mut Connected) -> Result<(), Error> {
+        self.member.forget_session_log_level();
         let filter = ChangeFilter::new().tools().resources().prompts();
         connected.subscription = match connected.client.subscribe(filter).await {
             Ok(subscription) => Some(subscription),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 use turnbuckle_client::{FormAnswer, SamplingRejected, UrlAnswer};
 use turnbuckle_session::ChangeFeed;
-use turnbuckle_types::{LoggingLevel, LoggingMessageNotificationParams};
+use turnbuckle_types::{LoggingLevel, LoggingMessageNotificationParams, ProtocolError};
 
 use crate::builder::ServersBuilder;
 use crate::proxy::parked::ParkedCalls;
@@ -53,6 +53,8 @@ struct ActiveCall {
     id: u64,
     /// The feed of the legacy session that sent the request: it identifies the client.
     session: Option<Arc<ChangeFeed>>,
+    /// The lowest level of log messages that the client wants.
+    log_level: Option<LoggingLevel>,
     questions: mpsc::Sender<FromServer>,
 }
 
@@ -85,6 +87,7 @@ impl ActiveCalls {
         self: &Arc<Self>,
         server: Arc<str>,
         session: Option<Arc<ChangeFeed>>,
+        log_level: Option<LoggingLevel>,
     ) -> (
         ActiveGuard,
         mpsc::Sender<FromServer>,
@@ -97,6 +100,7 @@ impl ActiveCalls {
         let call = ActiveCall {
             id,
             session,
+            log_level,
             questions: questions.clone(),
         };
         table
@@ -111,6 +115,13 @@ impl ActiveCalls {
             id,
         };
         (guard, questions, asked)
+    }
+
+    /// Returns the lowest level of log messages that a client with a request to `server` wants.
+    pub(super) fn log_level(&self, server: &str) -> Option<LoggingLevel> {
+        let table = self.table();
+        let calls = table.by_server.get(server)?;
+        calls.iter().filter_map(|call| call.log_level).min()
     }
 
     /// Returns the way to the client that a question of `server` is for: the sender of the request
@@ -160,11 +171,23 @@ impl ActiveCalls {
 /// Installs handlers that pass questions on to the clients of the proxy.
 pub(super) fn install(builder: ServersBuilder, calls: &Arc<ActiveCalls>) -> ServersBuilder {
     let (forms, urls, samples) = (calls.clone(), calls.clone(), calls.clone());
-    let logs = calls.clone();
+    let (logs, roots) = (calls.clone(), calls.clone());
     builder
-        // The proxy's server leaves out what its client did not ask for.
-        .on_log(LoggingLevel::Debug, move |server, message| {
-            logs.log(server, message);
+        // Each request brings the level of its client along.
+        .install(move |builder, server| {
+            let (logs, server) = (logs.clone(), server.clone());
+            builder.on_log(move |message| logs.log(&server, message))
+        })
+        .on_roots(move |question: ServerQuestion| {
+            let calls = roots.clone();
+            async move {
+                match calls.ask(&question.server, Question::Roots).await {
+                    Some(Answer::Roots(roots)) => Ok(roots),
+                    _ => Err(ProtocolError::internal(
+                        "no client can be asked for its roots",
+                    )),
+                }
+            }
         })
         .on_form(move |form, question: ServerQuestion| {
             let calls = forms.clone();

@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinHandle};
 use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
 use turnbuckle_session::ChangeFeed;
-use turnbuckle_types::{ErrorKind, ProgressNotificationParams, ProtocolError};
+use turnbuckle_types::{ErrorKind, LoggingLevel, ProgressNotificationParams, ProtocolError};
 
 use crate::error::Error;
 use crate::proxy::active_calls::{ActiveCalls, ActiveGuard, CURRENT, FromServer, OpenQuestion};
@@ -48,7 +48,7 @@ where
     };
     let upstream = call.upstream.get_or_insert_with(|| {
         let session = context.session_change_feed().cloned();
-        Upstream::start(calls, request, session)
+        Upstream::start(calls, request, session, context.log_level())
     });
     if is_resumed {
         upstream.ask_again(ask, context).await?;
@@ -136,16 +136,27 @@ where
         calls: &Arc<ActiveCalls>,
         request: ServerRequest<M>,
         session: Option<Arc<ChangeFeed>>,
+        log_level: Option<LoggingLevel>,
     ) -> Self {
-        let server = request.server().unwrap_or_default().into();
-        let (active, questions, asked) = calls.add(server, session);
+        let server: Arc<str> = request.server().unwrap_or_default().into();
+        let (active, questions, asked) = calls.add(server.clone(), session, log_level);
+        let session_level = calls.log_level(&server);
         let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
         let request = request.configure(|request: RequestBuilder<M>| {
-            request.on_progress(move |report| {
+            let request = request.on_progress(move |report| {
                 let _ = reports.try_send(report);
-            })
+            });
+            match log_level {
+                Some(level) => request.log_level(level),
+                None => request,
+            }
         });
-        let sending = CURRENT.scope(questions, async move { request.send().await });
+        let sending = CURRENT.scope(questions, async move {
+            if let Some(level) = session_level {
+                request.set_session_log_level(level).await;
+            }
+            request.send().await
+        });
         Self {
             task: UpstreamTask(tokio::spawn(sending)),
             reported,

@@ -11,10 +11,9 @@ mod updates;
 use std::fmt;
 use std::sync::Arc;
 
-use turnbuckle_server::Server;
+use turnbuckle_server::{BuildError, Server};
 
 use crate::builder::ServersBuilder;
-use crate::error::BuildError;
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::sync::ItemSync;
 use crate::servers::Servers;
@@ -22,11 +21,14 @@ use crate::servers::Servers;
 /// Many servers, served as one [`Server`] whose items are those of the merged view.
 ///
 /// Calls, reads, prompts and completions go to the server that has the item. Progress comes back, and
-/// a cancelled request is cancelled there. A server's forms, URLs and sampling requests go to the
-/// client whose request is under way, and so do its log messages of at least the client's level. Each
-/// side may speak any revision. A client of the modern era answers a question with another request: the
-/// request to the server waits for it, for ten minutes at most. A client that is subscribed to a
-/// resource gets the updates of its server.
+/// a cancelled request is cancelled there. A server's forms, URLs, sampling requests and questions for
+/// roots go to the client whose request is under way, and so do its log messages of at least the
+/// client's level: a request sets the level of a legacy server, to the lowest of the clients with
+/// requests under way. A client without roots has an empty list of them.
+///
+/// Each side may speak any revision. A client of the modern era answers a question with another
+/// request: the request to the server waits for it, for ten minutes at most. A client that is
+/// subscribed to a resource gets the updates of its server.
 ///
 /// The servers are closed when the proxy is dropped; keep it while the server runs.
 #[derive(Clone)]
@@ -51,8 +53,9 @@ impl Proxy {
 
 impl ServersBuilder {
     /// Connects all servers, as [`connect`](Self::connect) does, and serves them as one server that
-    /// calls itself `name` and `version`. Handlers of questions that were installed before are
-    /// replaced: questions go to the clients of the proxy.
+    /// calls itself `name` and `version`. Handlers of questions and roots that were installed before
+    /// are replaced, but those of a single server ([`client`](Self::client)) are not: questions go to
+    /// the clients of the proxy.
     ///
     /// # Errors
     /// As [`start`](Self::start), and if the server cannot be built.
@@ -67,8 +70,7 @@ impl ServersBuilder {
             .dynamic_prompts()
             .dynamic_completions()
             .logging()
-            .build()
-            .map_err(|error| BuildError::new(error.to_string()))?;
+            .build()?;
         let calls = Arc::new(ActiveCalls::default());
         let servers = active_calls::install(self, &calls).connect().await?;
         ItemSync::start(&servers, server.clone(), calls);

@@ -4,7 +4,7 @@ use turnbuckle_client::{Form, FormAnswer, SamplingRejected, UrlAnswer, UrlReques
 use turnbuckle_server::{Ask, AskError, Result};
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
-    ProtocolError,
+    ProtocolError, Root,
 };
 
 /// A question of a server.
@@ -12,6 +12,7 @@ pub(super) enum Question {
     Form(Form),
     Url(UrlRequest),
     Sampling(Box<CreateMessageRequestParams>),
+    Roots,
 }
 
 /// The answer to a [`Question`] of the same kind.
@@ -19,6 +20,7 @@ pub(super) enum Answer {
     Form(FormAnswer),
     Url(UrlAnswer),
     Sampling(Box<std::result::Result<CreateMessageResult, ProtocolError>>),
+    Roots(Vec<Root>),
 }
 
 impl Question {
@@ -65,6 +67,13 @@ impl Question {
                     }
                 }))
             }
+            Self::Roots => Answer::Roots(match ask.roots().await {
+                Ok(roots) => roots,
+                Err(error) => {
+                    has_declined(error)?;
+                    Vec::new()
+                }
+            }),
         })
     }
 }

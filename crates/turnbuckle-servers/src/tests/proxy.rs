@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::Notify;
 use turnbuckle_client::{
-    ChangeFilter, Client, ClientBuilder, EraPreference, Form, FormAnswer, QuestionContext,
+    ChangeFilter, Client, ClientBuilder, EraPreference, Form, FormAnswer, QuestionContext, Roots,
 };
 use turnbuckle_server::{
     Args, Ask, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt, ReadRequest,
@@ -15,7 +15,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_session::Change;
 use turnbuckle_types::{
-    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Role,
+    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Role, Root,
     SamplingMessageContentBlock,
 };
 
@@ -57,6 +57,13 @@ fn origin(ended: Arc<Notify>, runs: Arc<AtomicUsize>) -> Server {
         context.log(LoggingLevel::Info, Some("part"), "hello").await;
         "logged"
     });
+    let roots = Tool::builder("roots").handler(async |ask: Ask| -> Result<String> {
+        let roots = ask.roots().await?;
+        let uris: Vec<&str> = roots.iter().map(|root| root.uri.as_str()).collect();
+        Ok(uris.join(" "))
+    });
+    let level = Tool::builder("level")
+        .handler(|context: HandlerContext| format!("{:?}", context.log_level()));
     let ask = Prompt::builder("ask")
         .complete("name", |typing: CompletionRequest| {
             vec![format!("{}da", typing.value)]
@@ -65,6 +72,7 @@ fn origin(ended: Arc<Notify>, runs: Arc<AtomicUsize>) -> Server {
     let note = Resource::builder("notes://{id}", "note").handler(|read: ReadRequest| read.uri);
     let builder = Server::new("origin", "1").logging();
     let builder = builder.tool(greet).tool(work).tool(wait).tool(log);
+    let builder = builder.tool(roots).tool(level);
     builder
         .dynamic_tools()
         .prompt(ask)
@@ -236,6 +244,46 @@ async fn log_messages_pass_in_every_pair_of_eras() {
             "\"hello\"".to_owned(),
         );
         assert_eq!(*heard.lock().unwrap(), [message], "{front:?} {behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn roots_are_those_of_the_client_in_front_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let roots = Roots::new();
+        let with_roots = Client::builder("c", "1").era(front).roots(roots.clone());
+        let connected = connect(behind, with_roots).await;
+        for expected in ["file:///one", "file:///two"] {
+            roots.set([Root::new(expected).unwrap()]).unwrap();
+            // A legacy client notifies of the change in a message of its own.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let call = connected.client.call_tool("one__roots", &());
+            assert_eq!(call.await.unwrap().text(), expected, "{front:?} {behind:?}");
+        }
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let result = connected.client.call_tool("one__roots", &()).await.unwrap();
+        assert!(!result.is_error(), "{front:?} {behind:?}: {result:?}");
+        assert_eq!(result.text(), "", "{front:?} {behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_log_level_is_that_of_the_client_in_front_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let connected = connect(behind, Client::builder("c", "1").era(front)).await;
+        let client = &connected.client;
+        for level in [LoggingLevel::Debug, LoggingLevel::Error, LoggingLevel::Info] {
+            let call = client.call_tool("one__level", &());
+            let call = match front {
+                EraPreference::Legacy => {
+                    client.set_log_level(level).await.unwrap();
+                    call
+                }
+                _ => call.log_level(level),
+            };
+            let expected = format!("{:?}", Some(level));
+            assert_eq!(call.await.unwrap().text(), expected, "{front:?} {behind:?}");
+        }
     }
 }
 

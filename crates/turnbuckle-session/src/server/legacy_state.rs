@@ -85,6 +85,15 @@ impl LegacyState {
         self.log_level.store(level as u8, Ordering::Relaxed);
     }
 
+    /// Returns the lowest level of log messages that the client gets.
+    pub(crate) fn log_level(&self) -> LoggingLevel {
+        let lowest = self.log_level.load(Ordering::Relaxed);
+        let mut levels = LoggingLevel::ALL.iter().copied();
+        levels
+            .find(|level| *level as u8 == lowest)
+            .unwrap_or(LoggingLevel::Info)
+    }
+
     pub(crate) fn should_send_log(&self, level: LoggingLevel) -> bool {
         level as u8 >= self.log_level.load(Ordering::Relaxed)
     }

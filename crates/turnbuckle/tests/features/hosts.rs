@@ -1,17 +1,33 @@
 //! Other ways in which a host reaches the server: on a Unix socket, and as one of many servers.
 
+use turnbuckle::Client;
 use turnbuckle::client::EraPreference;
 use turnbuckle::http::SseConnector;
-use turnbuckle::servers::{InProcess, Servers, ServersBuilder};
+use turnbuckle::servers::{InProcess, Proxy, Servers, ServersBuilder};
 
 use crate::cells::{Cell, Transport};
-use crate::connections::{process, serve_http};
+use crate::connections::{builder, process, serve_http};
 use crate::readers::Web;
 use crate::server::server;
+use crate::user::User;
 
 /// Connects the server as `shop`, beside another one, with the transport and revision of a cell.
 /// Returns `None` for simulated connections.
 pub(crate) async fn connect_among_others(cell: &Cell) -> Option<Servers> {
+    Some(among_others(cell).await?.connect().await.unwrap())
+}
+
+/// Connects a client, whose user answers, to a proxy in front of these servers. Both sides have the
+/// revision of the cell.
+pub(crate) async fn connect_through_proxy(cell: &Cell) -> Option<(Client, Proxy)> {
+    let proxy = among_others(cell).await?.proxy("proxy", "1.0.0");
+    let proxy = proxy.await.unwrap();
+    let front = InProcess::new(proxy.server().clone());
+    let client = builder(cell, User::Answers).connect(front).await;
+    Some((client.unwrap(), proxy))
+}
+
+async fn among_others(cell: &Cell) -> Option<ServersBuilder> {
     if cell.wires.is_some() {
         return None;
     }
@@ -19,15 +35,14 @@ pub(crate) async fn connect_among_others(cell: &Cell) -> Option<Servers> {
     let builder = Servers::builder("host", "1.0.0")
         .clients(move |client| client.era(EraPreference::Only(revision)))
         .server("other", InProcess::new(server()));
-    let builder: ServersBuilder = match (cell.transport, cell.reader.http) {
+    Some(match (cell.transport, cell.reader.http) {
         (Transport::Memory, _) => builder.server("shop", InProcess::new(server())),
         (Transport::Stdio, _) => builder.server("shop", process()),
         (Transport::Http, Web::Sse) => {
             builder.server("shop", SseConnector::new(serve_http().await.0))
         }
         (Transport::Http, Web::Streamable) => builder.server("shop", serve_http().await.1),
-    };
-    Some(builder.connect().await.unwrap())
+    })
 }
 
 #[cfg(unix)]
@@ -35,13 +50,10 @@ pub(crate) mod socket {
     use std::io;
 
     use tokio::task::JoinHandle;
-    use turnbuckle::Client;
     use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions};
     use turnbuckle::session::Signal;
 
     use super::*;
-    use crate::connections::builder;
-    use crate::user::User;
 
     /// A client of a server on a Unix socket.
     pub(crate) struct SocketClient {

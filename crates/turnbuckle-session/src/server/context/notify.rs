@@ -108,6 +108,19 @@ impl RequestContext {
         }
     }
 
+    /// Returns the lowest level of log messages that the client wants for this request; `None` if it
+    /// wants none, or the server did not declare the logging capability.
+    #[must_use]
+    pub fn log_level(&self) -> Option<LoggingLevel> {
+        if !self.state.logging_declared {
+            return None;
+        }
+        match self.state.client.legacy() {
+            Some(legacy) => Some(legacy.log_level()),
+            None => self.state.log_level,
+        }
+    }
+
     /// Sends a log message if the client wants messages of that level. A legacy client sets the
     /// level for its session, a modern client for each request. Sends nothing if the server did
     /// not declare the logging capability.

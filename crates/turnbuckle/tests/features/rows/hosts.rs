@@ -1,12 +1,10 @@
-//! The server on a Unix socket, and as one of many servers.
+//! The server on a Unix socket, as one of many servers, and behind a proxy.
 
 use serde_json::json;
 
-#[cfg(unix)]
-use super::call_text;
-use super::text;
+use super::{call_text, text};
 use crate::cells::each;
-use crate::hosts::connect_among_others;
+use crate::hosts::{connect_among_others, connect_through_proxy};
 
 #[cfg(unix)]
 #[test]
@@ -22,6 +20,25 @@ fn a_unix_socket_serves_every_revision() {
         let asked = call_text(&there.client, "roots", json!({})).await;
         assert!(asked.contains("file:///work"), "{asked}");
         there.close().await;
+    });
+}
+
+#[test]
+fn a_server_behind_a_proxy_asks_the_client_in_front() {
+    each(|at| async move {
+        let Some((client, proxy)) = connect_through_proxy(at.cell).await else {
+            return;
+        };
+        let roots = call_text(&client, "shop__roots", json!({})).await;
+        assert_eq!(roots, "file:///work");
+        let form = call_text(&client, "shop__form", json!({"message": "why"})).await;
+        let expected = match at.reader.forms {
+            true => "WHY",
+            false => "unsupported",
+        };
+        assert_eq!(form, expected);
+        client.close().await;
+        proxy.servers().close().await;
     });
 }
 
