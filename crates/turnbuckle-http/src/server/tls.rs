@@ -5,13 +5,15 @@ use std::fmt;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -23,8 +25,14 @@ use crate::principal::shares::{ClientAddress, ShareLimits};
 
 /// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
 /// neither.
+///
+/// Clones share the certificate: [`replace`](Self::replace) it in one of them while the server runs,
+/// for instance when the files have been renewed.
 #[derive(Clone)]
-pub struct TlsIdentity(Arc<ServerConfig>);
+pub struct TlsIdentity {
+    config: Arc<ServerConfig>,
+    current: Arc<CurrentCertificate>,
+}
 
 impl TlsIdentity {
     /// Reads the certificate, followed by those of its issuers, and the private key from PEM texts.
@@ -41,11 +49,18 @@ impl TlsIdentity {
         // The error of the parser is not shown: it may hold a part of the key.
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|_| invalid("there is no private key in the PEM text".into()))?;
+        let certified = CertifiedKey::from_der(chain, key, &ring::default_provider())
+            .map_err(|error| invalid(format!("the certificate and its key: {error}")))?;
+        let current = Arc::new(CurrentCertificate(RwLock::new(Arc::new(certified))));
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
-            .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-            .map_err(|error| invalid(format!("the certificate and its key: {error}")))?;
-        Ok(Self(Arc::new(config)))
+            .map_err(|error| invalid(error.to_string()))?
+            .with_no_client_auth()
+            .with_cert_resolver(current.clone());
+        Ok(Self {
+            config: Arc::new(config),
+            current,
+        })
     }
 
     /// Reads the certificate and the key from PEM files, as [`from_pem`](Self::from_pem) does. The
@@ -63,6 +78,36 @@ impl TlsIdentity {
             })
         };
         Self::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
+    }
+
+    /// Replaces the certificate and the key by those of `other`, in all clones. Handshakes that begin
+    /// from now on use them; open connections stay.
+    pub fn replace(&self, other: &Self) {
+        let certified = other.current.certified_key();
+        let current = self.current.0.write();
+        *current.unwrap_or_else(PoisonError::into_inner) = certified;
+    }
+}
+
+/// The certificate for the handshakes that begin now.
+struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
+
+impl CurrentCertificate {
+    fn certified_key(&self) -> Arc<CertifiedKey> {
+        let certified = self.0.read();
+        certified.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl ResolvesServerCert for CurrentCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.certified_key())
+    }
+}
+
+impl fmt::Debug for CurrentCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CurrentCertificate").finish_non_exhaustive()
     }
 }
 
@@ -89,7 +134,7 @@ impl TlsHandshakes {
     pub(super) fn new(options: &HttpServerOptions) -> Option<Self> {
         let identity = options.tls.as_ref()?;
         let most = options.max_tls_handshakes.clamp(1, Semaphore::MAX_PERMITS);
-        let mut config = (*identity.0).clone();
+        let mut config = (*identity.config).clone();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         #[cfg(feature = "http2")]
         if options.http2 {
@@ -173,8 +218,10 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
+    use rustls::{ClientConfig, RootCertStore};
     use tokio::io::duplex;
     use tokio::time::Instant;
+    use tokio_rustls::TlsConnector;
 
     use super::*;
 
@@ -220,6 +267,34 @@ mod tests {
         let begin = Instant::now();
         assert!(handshakes.accept(stream, None).await.is_none());
         assert_eq!(begin.elapsed(), limit);
+    }
+
+    #[tokio::test]
+    async fn the_handshakes_after_a_replacement_have_the_new_certificate() {
+        let identities = [identity(), identity()];
+        let read = |(certificate, key): &(String, String)| {
+            TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap()
+        };
+        let identity = read(&identities[0]);
+        let handshakes =
+            TlsHandshakes::new(&HttpServerOptions::new().tls(identity.clone())).unwrap();
+        for (certificate, _) in &identities {
+            let mut trusted = RootCertStore::empty();
+            let certificate = CertificateDer::from_pem_slice(certificate.as_bytes());
+            trusted.add(certificate.unwrap()).unwrap();
+            let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+                .with_safe_default_protocol_versions()
+                .unwrap()
+                .with_root_certificates(trusted)
+                .with_no_client_auth();
+            let (client_end, server_end) = duplex(64 << 10);
+            let name = "localhost".try_into().unwrap();
+            let connecting = TlsConnector::from(Arc::new(client)).connect(name, client_end);
+            let (connected, accepted) =
+                tokio::join!(connecting, handshakes.accept(server_end, None));
+            assert!(connected.is_ok() && accepted.is_some());
+            identity.replace(&read(&identities[1]));
+        }
     }
 
     #[tokio::test]
