@@ -147,6 +147,10 @@ from_errors! {
     turnbuckle_client::Error,
     #[cfg(all(feature = "client", feature = "http"))]
     turnbuckle_http::ConnectorError,
+    #[cfg(feature = "servers")]
+    turnbuckle_servers::Error,
+    #[cfg(feature = "servers")]
+    turnbuckle_servers::config::ConfigError,
     #[cfg(feature = "auth")]
     turnbuckle_auth::server::ResourceServerError,
     #[cfg(all(feature = "auth", feature = "client"))]

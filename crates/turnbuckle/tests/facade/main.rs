@@ -5,6 +5,7 @@
 
 mod asked;
 mod errors;
+mod handlers;
 mod otel;
 mod process;
 mod revisions;
