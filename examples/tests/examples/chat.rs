@@ -1,6 +1,8 @@
 //! Tests of the `chat` program: a scripted model or an endpoint in the test, several servers, and a
 //! user whose lines are written beforehand.
 
+mod endpoint;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -9,8 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
@@ -312,95 +313,6 @@ async fn questions_of_servers_name_the_server_and_wait_for_the_user() {
             "Done.",
         ],
     );
-    serving.abort();
-}
-
-/// A request to the endpoint: its head in lower case, and its body.
-type SeenRequest = (String, Value);
-
-/// Answers requests to a model's endpoint with these statuses and bodies, one after another. Returns
-/// the URL and the requests.
-async fn endpoint(answers: Vec<(u16, Value)>) -> (String, Arc<Mutex<Vec<SeenRequest>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let seen: Arc<Mutex<Vec<SeenRequest>>> = Arc::default();
-    let requests = seen.clone();
-    tokio::spawn(async move {
-        for (status, answer) in answers {
-            let (mut socket, _) = listener.accept().await.unwrap();
-            let request = read_request(&mut socket).await;
-            requests.lock().unwrap().push(request);
-            let body = answer.to_string();
-            let head = format!(
-                "HTTP/1.1 {status} x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-                body.len()
-            );
-            socket.write_all((head + &body).as_bytes()).await.unwrap();
-        }
-    });
-    (url, seen)
-}
-
-async fn read_request(socket: &mut TcpStream) -> SeenRequest {
-    let mut bytes = Vec::new();
-    loop {
-        assert_ne!(socket.read_buf(&mut bytes).await.unwrap(), 0);
-        let text = String::from_utf8_lossy(&bytes);
-        if let Some((head, body)) = text.split_once("\r\n\r\n")
-            && let Ok(body) = serde_json::from_str(body)
-        {
-            return (head.to_lowercase(), body);
-        }
-    }
-}
-
-#[tokio::test]
-async fn an_openai_compatible_endpoint_is_the_model() {
-    let tool = Tool::builder("add")
-        .description("Adds")
-        .handler(|| "the sum is 4");
-    let server = Server::new("sums", "1.0.0").tool(tool).build().unwrap();
-    let (servers, serving) = serve("sums", server).await;
-    let call = json!({"id": "c1", "type": "function",
-        "function": {"name": "sums__add", "arguments": "{}"}});
-    let message = |message: Value| (200, json!({"choices": [{"message": message}]}));
-    let (url, seen) = endpoint(vec![
-        message(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
-        message(json!({"role": "assistant", "content": "four"})),
-        (429, json!({"error": "slow down"})),
-    ])
-    .await;
-    let directory = TempDir::new().unwrap();
-    let mut command = program(directory.path(), &servers);
-    command
-        .args(["--model", "small", "--url", &url])
-        .env("OPENAI_API_KEY", "the-key");
-    let chat = run(command, "add\nyes\nonce more\n").await;
-    assert!(chat.succeeded, "{}", chat.errors);
-    assert_lines(
-        &chat.output,
-        &[
-            "four",
-            "answered 429 Too Many Requests: {\"error\":\"slow down\"}",
-        ],
-    );
-    assert!(!(chat.output + &chat.errors).contains("the-key"));
-
-    let seen = seen.lock().unwrap();
-    let (head, body) = &seen[0];
-    assert!(head.starts_with("post /v1/chat/completions "), "{head}");
-    assert!(head.contains("authorization: bearer the-key"), "{head}");
-    assert_eq!(body["model"], "small");
-    assert_eq!(
-        body["messages"],
-        json!([{"role": "user", "content": "add"}])
-    );
-    let function = &body["tools"][0]["function"];
-    assert_eq!(function["name"], "sums__add");
-    assert_eq!(function["description"], "Adds");
-    assert_eq!(function["parameters"]["type"], "object");
-    let result = json!({"role": "tool", "tool_call_id": "c1", "content": "the sum is 4"});
-    assert_eq!(seen[1].1["messages"][2], result);
     serving.abort();
 }
 

@@ -9,6 +9,7 @@ mod backup;
 mod chat;
 mod deploy;
 mod files;
+mod find;
 mod harness;
 mod notes;
 mod shop;

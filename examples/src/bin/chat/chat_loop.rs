@@ -4,22 +4,28 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnbuckle::servers::{ServerItem, Servers};
-use turnbuckle::types::{CallToolResult, ContentBlock, ProgressNotificationParams, Tool};
+use turnbuckle::types::{CallToolResult, ProgressNotificationParams, Tool};
 
 use crate::consent::Consent;
 use crate::console::Console;
+use crate::history::History;
+use crate::items::{block_text, get_prompt, read_resource, show_prompts, show_resources};
 use crate::model::{Model, ToolCall};
 
-/// The most bytes of a tool's result that the model reads.
+/// The most bytes of a tool's result or a resource that the model reads.
 const MAX_RESULT_BYTES: usize = 64 << 10;
 
 /// The most calls in one answer of the model.
 const MAX_CALLS_PER_ANSWER: usize = 16;
 
 const HELP: &str = "\
-/tools    lists the tools
-/servers  shows the state of the servers
-/quit     ends the program
+/tools                  lists the tools
+/resources              lists the resources
+/attach URI             puts a resource before the next message
+/prompts                lists the prompts
+/prompt NAME ARG=VALUE  sends a prompt to the model
+/servers                shows the state of the servers
+/quit                   ends the program
 Everything else is a message to the model.";
 
 pub(crate) struct ChatLoop {
@@ -28,7 +34,9 @@ pub(crate) struct ChatLoop {
     console: Arc<Console>,
     max_rounds: usize,
     consent: Consent,
-    messages: Vec<Value>,
+    history: History,
+    /// The resources that stand before the next message.
+    attached: Vec<String>,
 }
 
 impl ChatLoop {
@@ -36,6 +44,7 @@ impl ChatLoop {
         servers: Servers,
         model: Arc<Model>,
         console: Arc<Console>,
+        history: History,
         max_rounds: usize,
     ) -> Self {
         Self {
@@ -44,20 +53,38 @@ impl ChatLoop {
             console,
             max_rounds,
             consent: Consent::default(),
-            messages: Vec::new(),
+            history,
+            attached: Vec::new(),
         }
     }
 
     /// Reads messages and commands until the end of the input.
     pub(crate) async fn run(&mut self) {
         while let Some(line) = self.console.read("> ").await {
-            match line.trim() {
+            let line = line.trim();
+            let (command, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match command {
                 "" => {}
                 "/quit" => return,
                 "/help" => self.console.print(HELP),
                 "/tools" => self.show_tools(),
                 "/servers" => self.show_servers(),
-                message => self.answer(message).await,
+                "/resources" => show_resources(&self.servers, &self.console),
+                "/prompts" => show_prompts(&self.servers, &self.console),
+                "/attach" => match read_resource(&self.servers, rest.trim()).await {
+                    Ok(text) => self.attached.push(shorten(text)),
+                    Err(error) => self.console.print(format!("error: {error}")),
+                },
+                "/prompt" => match get_prompt(&self.servers, rest).await {
+                    Ok(messages) => self.answer(messages).await,
+                    Err(error) => self.console.print(format!("error: {error}")),
+                },
+                _ => {
+                    self.attached.push(line.to_owned());
+                    let message = std::mem::take(&mut self.attached).join("\n\n");
+                    let message = json!({"role": "user", "content": message});
+                    self.answer(vec![message]).await;
+                }
             }
         }
     }
@@ -76,24 +103,28 @@ impl ChatLoop {
         }
     }
 
-    /// Lets the model answer a message, with as many calls of tools as it needs and may make.
-    async fn answer(&mut self, message: &str) {
-        let length = self.messages.len();
-        self.messages
-            .push(json!({"role": "user", "content": message}));
+    /// Lets the model answer messages, with as many calls of tools as it needs and may make.
+    async fn answer(&mut self, messages: Vec<Value>) {
+        for message in messages {
+            self.history.push(message);
+        }
         for _ in 0..self.max_rounds {
             // The tools of this moment: servers come and go.
             let tools = self.servers.tools();
             let described: Vec<Value> = tools.iter().map(describe).collect();
-            let answer = match self.model.complete(&self.messages, &described).await {
+            let answer = match self
+                .model
+                .complete(self.history.messages(), &described)
+                .await
+            {
                 Ok(answer) => answer,
                 Err(error) => {
                     // The next message begins as if this one had not been sent.
-                    self.messages.truncate(length);
+                    self.history.remove_last_turn();
                     return self.console.print(format!("error: {error}"));
                 }
             };
-            self.messages.push(answer.message);
+            self.history.push(answer.message);
             if let Some(text) = &answer.text {
                 self.console.print(text);
             }
@@ -105,7 +136,7 @@ impl ChatLoop {
                     true => self.call(&tools, call).await,
                     false => format!("at most {MAX_CALLS_PER_ANSWER} calls at a time"),
                 };
-                self.messages.push(json!({
+                self.history.push(json!({
                     "role": "tool", "tool_call_id": call.id, "content": result,
                 }));
             }
@@ -133,22 +164,25 @@ impl ChatLoop {
         let request = request.on_progress(move |server, progress| {
             console.print(format!("-- {server}: {}", format_progress(&progress)));
         });
-        let mut text = match request.await {
+        shorten(match request.await {
             Ok(result) => describe_result(&result),
             Err(error) => {
                 self.console.print(format!("-- {error}"));
                 format!("the call failed: {error}")
             }
-        };
-        if text.len() > MAX_RESULT_BYTES {
-            let end = (0..=MAX_RESULT_BYTES)
-                .rev()
-                .find(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or_default());
-            text.push_str("\n(the rest is left out)");
-        }
-        text
+        })
     }
+}
+
+/// Returns the beginning of a text that is too long.
+fn shorten(mut text: String) -> String {
+    if text.len() > MAX_RESULT_BYTES {
+        let mut ends = (0..=MAX_RESULT_BYTES).rev();
+        let end = ends.find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or_default());
+        text.push_str("\n(the rest is left out)");
+    }
+    text
 }
 
 /// Returns a tool as the model reads it.
@@ -163,14 +197,11 @@ fn describe(tool: &ServerItem<Tool>) -> Value {
 
 /// Returns a result as the model reads it.
 fn describe_result(result: &CallToolResult) -> String {
-    let blocks = result.content.iter().map(|block| match block {
-        ContentBlock::Text(text) => text.text.clone(),
-        other => serde_json::to_string(other).unwrap_or_default(),
-    });
+    let blocks = result.content.iter().map(block_text);
     let text = blocks.collect::<Vec<_>>().join("\n");
-    match result.is_error {
-        Some(true) => format!("error: {text}"),
-        _ => text,
+    match result.is_error() {
+        true => format!("error: {text}"),
+        false => text,
     }
 }
 

@@ -18,12 +18,16 @@
 //! ```
 //!
 //! Each call of a tool needs the user's consent, once or for the rest of the chat. A server that cannot
-//! be reached is named, and the others are used; it is connected later by itself.
+//! be reached is named, and the others are used; it is connected later by itself. The user attaches
+//! resources to a message, and begins with prompts of the servers. The oldest messages are dropped
+//! when the conversation becomes too long.
 
 mod answers;
 mod chat_loop;
 mod consent;
 mod console;
+mod history;
+mod items;
 mod model;
 
 use std::path::PathBuf;
@@ -36,6 +40,7 @@ use turnbuckle::types::LoggingLevel;
 
 use chat_loop::ChatLoop;
 use console::Console;
+use history::History;
 use model::Model;
 
 /// A chat with a model that uses the servers of an mcp.json.
@@ -56,6 +61,9 @@ struct Options {
     /// The most answers of the model to one message of the user.
     #[arg(long, value_name = "COUNT", default_value_t = 20)]
     max_rounds: usize,
+    /// The most bytes of the conversation that the model reads; older messages are dropped.
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 10)]
+    max_history: usize,
 }
 
 #[tokio::main]
@@ -86,7 +94,8 @@ async fn run(options: Options) -> Result<(), String> {
             console.print(format!("-- {status}"));
         }
     }
-    let mut chat = ChatLoop::new(servers.clone(), model, console, options.max_rounds);
+    let history = History::new(options.max_history);
+    let mut chat = ChatLoop::new(servers.clone(), model, console, history, options.max_rounds);
     chat.run().await;
     servers.close().await;
     Ok(())
