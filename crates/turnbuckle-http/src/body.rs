@@ -110,6 +110,18 @@ where
     Ok(rest.map(BytesMut::freeze).or(first).unwrap_or_default())
 }
 
+/// The size in bytes of a body that is worth a copy, so that it keeps no larger buffer.
+const MAX_DETACHED_BYTES: usize = 64 << 10;
+
+/// Copies a body that is a piece of a large buffer.
+#[cold]
+pub(crate) fn detach(body: Bytes) -> Bytes {
+    match body.len() <= MAX_DETACHED_BYTES {
+        true => Bytes::copy_from_slice(&body),
+        false => body,
+    }
+}
+
 impl From<MemoryExceeded> for BodyError {
     fn from(exceeded: MemoryExceeded) -> Self {
         Self::NoMemory(exceeded)
@@ -349,6 +361,13 @@ mod tests {
         assert!(exceeded.to_string().contains("Limits::max_owner_bytes"));
         drop((half, over));
         assert_eq!(owner.memory().used(), 0);
+    }
+
+    #[test]
+    fn a_short_body_keeps_no_large_buffer() {
+        let buffer = Bytes::from(vec![b' '; 100_000]);
+        let body = detach(buffer.slice(10..20));
+        assert!(buffer.is_unique() && body.len() == 10);
     }
 
     #[test]

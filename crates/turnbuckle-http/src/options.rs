@@ -86,7 +86,9 @@ pub struct HttpServerOptions {
     /// The delay before a reconnect that clients are told (the `retry` field of SSE). Default 1 s.
     pub reconnect_delay: Duration,
     /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further ones
-    /// wait. Default 10,000.
+    /// wait. A connection takes up to 26 KiB, which do not count for
+    /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30 KiB more.
+    /// Default 4,000.
     pub max_connections: usize,
     /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at most
     /// 24,576. One more is answered by 431. Default 64.
@@ -166,7 +168,7 @@ impl Default for HttpServerOptions {
             max_total_replay_bytes: 32 << 20,
             replay_ttl: Duration::from_secs(60),
             reconnect_delay: Duration::from_secs(1),
-            max_connections: 10_000,
+            max_connections: 4_000,
             max_headers: 64,
             max_header_bytes: 64 << 10,
             header_timeout: Duration::from_secs(30),

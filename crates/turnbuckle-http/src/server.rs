@@ -2,7 +2,7 @@
 
 mod address;
 mod connection;
-mod head_refusal;
+mod head_guard;
 mod health;
 #[cfg(feature = "http2")]
 mod http2;

@@ -9,7 +9,7 @@ use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
@@ -48,6 +48,8 @@ pub(crate) struct ConnectionInfo {
     pub(crate) account: Arc<RateAccount>,
     id: u64,
     address: Option<ClientAddress>,
+    /// True while the buffer that requests are read into is larger than what a request counts for.
+    has_large_buffer: AtomicBool,
 }
 
 impl ConnectionInfo {
@@ -57,7 +59,17 @@ impl ConnectionInfo {
             account,
             id: LAST_ID.fetch_add(1, Ordering::Relaxed),
             address: address.map(ClientAddress),
+            has_large_buffer: AtomicBool::new(false),
         })
+    }
+
+    /// Returns whether a piece of the request would keep a large buffer for as long as it exists.
+    pub(crate) fn has_large_buffer(&self) -> bool {
+        self.has_large_buffer.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_large_buffer(&self, is_large: bool) {
+        self.has_large_buffer.store(is_large, Ordering::Relaxed);
     }
 }
 

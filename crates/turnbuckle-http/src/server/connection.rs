@@ -18,7 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use turnbuckle_session::{Signal, WriteTimeout};
 use turnbuckle_wire::rpc;
 
-use super::head_refusal::HeadRefusals;
+use super::head_guard::HeadGuard;
 use super::health::HealthRoutes;
 use super::listener::AcceptedStream;
 use super::routes::{HttpRoutes, RouteLayers, Routes};
@@ -141,7 +141,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = ConnectionService::new(context, peer);
-    let stream = HeadRefusals::new(stream);
+    let max_head = Http1Bounds::new(&context.options).max_header_bytes;
+    let stream = HeadGuard::new(stream, max_head, service.connection.clone());
     #[cfg(feature = "http2")]
     if context.options.http2 {
         return Box::pin(super::http2::serve(stream, service, context)).await;

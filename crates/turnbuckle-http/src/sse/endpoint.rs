@@ -188,7 +188,7 @@ impl SseEndpoints {
             principal,
             shutdown: Some(self.shutdown.clone()),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::request_head::capture(parts, self.server.http_needs()),
+            http: crate::request_head::capture(parts, self.server.http_needs(), None),
         };
         let served = serve_with_account(
             account,

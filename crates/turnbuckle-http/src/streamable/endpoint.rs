@@ -196,6 +196,7 @@ impl StreamableEndpoint {
         };
         let (length, max) = (head.content_length, max_message_bytes);
         let frame = match body::read(body, length, max, body_timeout, owner).await {
+            Ok(frame) if has_large_buffer(connection) => body::detach(frame),
             Ok(frame) => frame,
             Err(why) => return body_error_reply(&why, &self.options),
         };
@@ -218,11 +219,13 @@ impl StreamableEndpoint {
         connection: Option<&ConnectionInfo>,
     ) -> PostOutcome<'_> {
         let principal = principal::from_extensions(&parts.extensions);
+        let is_large = has_large_buffer(connection);
+        let large_head = is_large.then(|| head.bytes(&parts.method, &parts.uri));
         let transport = TransportContext {
             principal: principal.clone(),
             shutdown: Some(self.shutdown.clone()),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::request_head::capture(parts, self.server.http_needs()),
+            http: crate::request_head::capture(parts, self.server.http_needs(), large_head),
         };
         let inbound = |text| InboundFrame {
             frame,
@@ -263,6 +266,11 @@ impl StreamableEndpoint {
             }
         }
     }
+}
+
+/// Returns whether a request was read into a buffer that is larger than what the request counts for.
+fn has_large_buffer(connection: Option<&ConnectionInfo>) -> bool {
+    connection.is_some_and(ConnectionInfo::has_large_buffer)
 }
 
 /// Returns a response as plain JSON with a status. The scopes that a forbidden request lacks are

@@ -38,8 +38,9 @@ use crate::shared::transport::Binding;
 /// them at a time.
 const MAX_UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// The bytes that a request takes besides its frame and its arguments: its state, and its task.
-const REQUEST_BYTES: usize = 4 << 10;
+/// The bytes that a request takes besides its frame and its arguments: its state, its task, and the
+/// rest of the buffer that it was read into.
+pub(crate) const REQUEST_BYTES: usize = 12 << 10;
 
 /// The rules for when a request may be served, and what is done when it begins and ends.
 pub(crate) trait Lifecycle {
@@ -251,7 +252,12 @@ impl<L: Lifecycle> Admission<'_, L> {
             Some(raw) if self.features.log_by_request => Some(decode_log_level(raw)?),
             _ => None,
         };
-        let held_bytes = REQUEST_BYTES + 2 * frame.frame.len();
+        let head_bytes = frame
+            .transport
+            .http
+            .as_ref()
+            .map_or(0, |it| it.byte_count());
+        let held_bytes = REQUEST_BYTES + head_bytes + 2 * frame.frame.len();
         let identity = self.dispatch.dispatch.identity();
         Ok(RequestContext::new(RequestState {
             id: request.id.clone(),

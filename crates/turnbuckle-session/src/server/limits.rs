@@ -84,7 +84,8 @@ pub struct Limits {
     /// rate allows it. Default 100 a second.
     pub progress_rate: Rate,
     /// Bytes of requests and answers that are held for one peer: bodies that are being read, requests
-    /// that run, answers and messages that wait for a reader, sessions, and what is kept for replay. A
+    /// that run, answers and messages that wait for a reader, sessions, long heads that are being read
+    /// and what is kept for replay. A
     /// request counts twice its size, for its decoded arguments. Further requests are refused, and so is an
     /// answer for which there is no room. Default 64 MiB.
     pub max_owner_bytes: usize,

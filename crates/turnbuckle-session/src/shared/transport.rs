@@ -87,6 +87,11 @@ pub trait HttpHead: Send + Sync {
     /// credentials are hidden: `Authorization`, `Proxy-Authorization` and `Cookie`.
     fn header(&self, name: &str) -> Option<&str>;
 
+    /// Returns the bytes that the head takes beside those that every request counts for.
+    fn byte_count(&self) -> usize {
+        0
+    }
+
     /// Returns the values that layers in front of the endpoint put into the request.
     #[cfg(feature = "http")]
     fn extensions(&self) -> &http::Extensions;

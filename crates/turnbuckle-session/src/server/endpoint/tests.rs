@@ -8,6 +8,7 @@ use turnbuckle_types::{EmptyResult, ErrorKind, Implementation, ServerCapabilitie
 use turnbuckle_wire::rpc::Message;
 
 use super::*;
+use crate::server::admission::REQUEST_BYTES;
 use crate::server::dispatch::ServerIdentity;
 use crate::server::session::MessageOutcome;
 use crate::shared::frame_queue::QueuedFrame;
@@ -319,7 +320,7 @@ fn used(endpoint: &ServerEndpoint) -> usize {
 }
 
 /// The memory of a pending `REQUEST`: a constant, its frame, and its arguments.
-const PENDING_BYTES: usize = (4 << 10) + 2 * REQUEST.len();
+const PENDING_BYTES: usize = REQUEST_BYTES + 2 * REQUEST.len();
 
 #[tokio::test(start_paused = true)]
 async fn requests_beyond_the_memory_of_their_owner_are_refused_by_name() {

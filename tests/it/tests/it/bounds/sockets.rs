@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_session::{Limits, Rate, Signal};
@@ -56,8 +57,8 @@ async fn ask(address: &str, request: &str) -> (TcpStream, u16) {
     (stream, status)
 }
 
-/// Asserts that a head is refused by 431, with a body that names the setting.
-async fn assert_refused(address: &str, request: &str, setting: &str) {
+/// Sends a request, and returns its refusal.
+async fn refusal(address: &str, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     stream.write_all(request.as_bytes()).await.expect("room");
     let mut text = String::new();
@@ -68,6 +69,12 @@ async fn assert_refused(address: &str, request: &str, setting: &str) {
         assert!(size > 0, "{text}");
         text.push_str(&String::from_utf8_lossy(&piece[..size]));
     }
+    text
+}
+
+/// Asserts that a head is refused by 431, with a body that names the setting.
+async fn assert_refused(address: &str, request: &str, setting: &str) {
+    let text = refusal(address, request).await;
     assert!(text.starts_with("HTTP/1.1 431 "), "{text}");
     assert!(text.contains(setting), "{text}");
 }
@@ -89,6 +96,26 @@ async fn the_head_of_a_request_has_so_many_bytes() {
         assert_refused(&address, over, "HttpServerOptions::max_header_bytes").await;
         shutdown.close();
     }
+}
+
+#[tokio::test]
+async fn heads_that_are_half_sent_count_for_the_memory_of_all_clients() {
+    let limits = Limits::new().max_total_bytes(200_000);
+    let options = HttpServerOptions::new().limits(limits);
+    let (address, shutdown) = start(options.max_address_percent(100)).await;
+    let half = request(60_000, 0)[..50_000].to_owned();
+    let mut connections = JoinSet::new();
+    for _ in 0..8 {
+        let (address, half) = (address.clone(), half.clone());
+        connections.spawn(async move { refusal(&address, &half).await });
+    }
+    // Those for which there is room wait for the rest of their head.
+    let refused = connections.join_next().await.expect("one of them").unwrap();
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused.contains("Limits::max_total_bytes"), "{refused}");
+    // A short head needs no room.
+    assert_eq!(ask(&address, &request(0, 0)).await.1, 400);
+    shutdown.close();
 }
 
 #[tokio::test]
