@@ -140,6 +140,7 @@ fn main() -> ExitCode {
     let json = command
         .output_args()
         .is_some_and(|look| look.output != Format::Text);
+    let _telemetry = observe::start_telemetry();
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use turnbuckle_session::{MemoryExceeded, MemoryPermit, RateAccount};
+use turnbuckle_session::{MemoryExceeded, MemoryPermit, RateAccount, StreamCount};
 
 use crate::sse;
 use crate::streamable::EventStream;
@@ -135,10 +135,26 @@ enum BodyKind {
     /// A message in two pieces. A piece that was sent is empty.
     Full([Bytes; 2]),
     /// An SSE stream of Streamable HTTP.
-    Events(Pin<Box<EventStream>>),
-    Connection(Box<sse::SseStream>),
+    Events(Counted<Pin<Box<EventStream>>>),
+    /// A connection of HTTP+SSE.
+    Connection(Counted<Box<sse::SseStream>>),
     /// The body of a layer around the server.
     Layered(Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>),
+}
+
+/// A stream that metrics count while it is open.
+struct Counted<S> {
+    stream: S,
+    _count: StreamCount,
+}
+
+impl<S> Counted<S> {
+    fn new(stream: S) -> Self {
+        Self {
+            stream,
+            _count: StreamCount::start(),
+        }
+    }
 }
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -158,7 +174,7 @@ impl ResponseBody {
     }
 
     pub(crate) fn events(events: EventStream) -> Self {
-        Self(BodyKind::Events(Box::pin(events)))
+        Self(BodyKind::Events(Counted::new(Box::pin(events))))
     }
 
     /// Wraps the body of a layer around the server.
@@ -171,7 +187,7 @@ impl ResponseBody {
     }
 
     pub(crate) fn sse_connection(stream: sse::SseStream) -> Self {
-        Self(BodyKind::Connection(Box::new(stream)))
+        Self(BodyKind::Connection(Counted::new(Box::new(stream))))
     }
 }
 
@@ -182,7 +198,7 @@ impl fmt::Debug for ResponseBody {
             BodyKind::Full([head, tail]) => {
                 write!(f, "ResponseBody({} bytes)", head.len() + tail.len())
             }
-            BodyKind::Events(_) | BodyKind::Connection(_) => f.write_str("ResponseBody(events)"),
+            BodyKind::Events(..) | BodyKind::Connection(..) => f.write_str("ResponseBody(events)"),
             BodyKind::Layered(_) => f.write_str("ResponseBody(layered)"),
         }
     }
@@ -202,10 +218,12 @@ impl Body for ResponseBody {
                 Poll::Ready(next.map(|part| Ok(Frame::data(std::mem::take(part)))))
             }
             BodyKind::Events(events) => events
+                .stream
                 .as_mut()
                 .poll_next(cx)
                 .map(|event| event.map(|event| Ok(Frame::data(event)))),
-            BodyKind::Connection(stream) => stream
+            BodyKind::Connection(connection) => connection
+                .stream
                 .poll_next(cx)
                 .map(|events| events.map(|events| Ok(Frame::data(events)))),
             BodyKind::Layered(body) => body.as_mut().poll_frame(cx),
@@ -215,7 +233,7 @@ impl Body for ResponseBody {
     fn is_end_stream(&self) -> bool {
         match &self.0 {
             BodyKind::Full(parts) => parts.iter().all(Bytes::is_empty),
-            BodyKind::Events(_) | BodyKind::Connection(_) => false,
+            BodyKind::Events(..) | BodyKind::Connection(..) => false,
             BodyKind::Layered(body) => body.is_end_stream(),
         }
     }
@@ -223,7 +241,7 @@ impl Body for ResponseBody {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             BodyKind::Full([head, tail]) => SizeHint::with_exact((head.len() + tail.len()) as u64),
-            BodyKind::Events(_) | BodyKind::Connection(_) => SizeHint::default(),
+            BodyKind::Events(..) | BodyKind::Connection(..) => SizeHint::default(),
             BodyKind::Layered(body) => body.size_hint(),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
-use turnbuckle_session::{MemoryExceeded, MemoryPermit};
+use turnbuckle_session::{MemoryExceeded, MemoryPermit, count_refusal};
 use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, DecodeError};
@@ -201,6 +201,7 @@ pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
 /// total.
 #[cold]
 pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> HttpReply {
+    count_refusal(&format!("HttpServerOptions::{}", exceeded.setting(total)));
     let code = match exceeded {
         Exceeded::Total => StatusCode::SERVICE_UNAVAILABLE,
         Exceeded::Owner | Exceeded::Address => StatusCode::TOO_MANY_REQUESTS,
@@ -214,6 +215,7 @@ pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> H
 /// all owners together have.
 #[cold]
 pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
+    exceeded.count_refusal();
     let code = match exceeded {
         MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
         MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
@@ -225,6 +227,7 @@ pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
 
 /// Returns the reply to a request with too many headers.
 pub(crate) fn too_many_headers(most: usize) -> HttpReply {
+    count_refusal("HttpServerOptions::max_headers");
     error_reply(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
         &format!("a request may have {most} headers at most (HttpServerOptions::max_headers)"),
@@ -234,6 +237,7 @@ pub(crate) fn too_many_headers(most: usize) -> HttpReply {
 /// Returns the reply to a request whose head has too many bytes.
 #[cold]
 pub(crate) fn too_large_head(most: usize) -> HttpReply {
+    count_refusal("HttpServerOptions::max_header_bytes");
     let message = format!(
         "the head of a request may have {most} bytes at most (HttpServerOptions::max_header_bytes)"
     );
@@ -262,6 +266,7 @@ pub(crate) fn unsupported_media_type() -> HttpReply {
 pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> HttpReply {
     match why {
         BodyError::TooLarge => {
+            count_refusal("HttpServerOptions::max_message_bytes");
             let message = format!(
                 "a message may have {} bytes at most (HttpServerOptions::max_message_bytes)",
                 options.max_message_bytes
@@ -270,9 +275,12 @@ pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> 
         }
         BodyError::NoMemory(exceeded) => memory_reply(*exceeded),
         BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
-        BodyError::TimedOut => error_reply(
-            StatusCode::REQUEST_TIMEOUT,
-            "the body did not come in time (HttpServerOptions::body_timeout)",
-        ),
+        BodyError::TimedOut => {
+            count_refusal("HttpServerOptions::body_timeout");
+            error_reply(
+                StatusCode::REQUEST_TIMEOUT,
+                "the body did not come in time (HttpServerOptions::body_timeout)",
+            )
+        }
     }
 }

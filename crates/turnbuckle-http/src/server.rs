@@ -28,7 +28,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket};
+use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket, count_refusal};
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
@@ -387,6 +387,8 @@ impl AddressShares {
     /// Closes a connection whose address has its share. A client without TLS is told why, if the socket
     /// takes the answer at once.
     fn refuse(&self, stream: AcceptedStream, exceeded: Exceeded, options: &HttpServerOptions) {
+        let setting = exceeded.setting("max_connections");
+        count_refusal(&format!("HttpServerOptions::{setting}"));
         let message = exceeded.message("connections", "max_connections");
         if self.log_rate.admit("log entries", "once a second").is_ok() {
             tracing::warn!(address = ?stream.peer(), "a connection was closed: {message}");

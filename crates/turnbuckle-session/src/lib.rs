@@ -61,7 +61,10 @@ pub use shared::memory_budget::{
 };
 pub use shared::panic_guard::{catch_panic, log_reference};
 pub use shared::rate::{RateAccount, TokenBucket};
-pub use shared::trace::{EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry};
+pub use shared::trace::{
+    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, TraceContext, count_refusal,
+    set_telemetry,
+};
 pub use shared::write_timeout::WriteTimeout;
 
 // For turnbuckle's own crates: the server's end.

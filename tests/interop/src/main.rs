@@ -1,12 +1,14 @@
 //! Our client with every server at hand: those of other SDKs, and our own over every transport, in
-//! each revision that both sides have. Prints a table of each; what failed stands below it.
+//! each revision that both sides have. Prints a table of each; what failed stands below it. Then
+//! our client, our server and an OpenTelemetry collector.
 //!
 //! `interop-client --node NODE --turnbuckle BINARY [PEER]`. `PEER` is the beginning of a name in
-//! the tables. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
+//! the tables, or of `collector`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
 //! wrong.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
 mod answers;
+mod collector;
 mod left;
 mod matrix;
 mod pair;
@@ -86,7 +88,8 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
     };
     let (tables, only) = (Peers::read()?, only.unwrap_or_default());
     let mut all = tables.iter().flat_map(|peers| &peers.all);
-    match all.any(|peer| peer.name.starts_with(&only)) {
+    let is_known = |name: &str| name.starts_with(&only);
+    match is_known(collector::NAME) || all.any(|peer| is_known(&peer.name)) {
         true => Ok((programs, tables, only)),
         false => Err(format!("no server is called {only:?}").into()),
     }
@@ -126,6 +129,17 @@ async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<boo
         );
         problems += taken.iter().map(|row| row.problems.len()).sum::<usize>();
         print(&taken);
+    }
+    if collector::NAME.starts_with(only) {
+        let began = Instant::now();
+        let missing = collector::check(programs).await?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("our client and our server with an OpenTelemetry collector ({seconds:.1} s)\n");
+        match missing.is_empty() {
+            true => println!("traces joined and metrics arrived: ok\n"),
+            false => println!("{}\n", missing.join("\n")),
+        }
+        problems += missing.len();
     }
     Ok(problems == 0)
 }

@@ -1,9 +1,10 @@
 //! A connector wrapper that observes all messages: it records results as the server wrote them, and
-//! writes the trace file.
+//! writes the trace file. Also the log of the command, and the export of its traces and metrics.
 
 mod known_secrets;
 mod recorder;
 mod redact;
+mod telemetry;
 mod trace;
 
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use turnbuckle::types::RequestId;
 
 pub(crate) use known_secrets::KnownSecrets;
 pub(crate) use recorder::Recorder;
+pub(crate) use telemetry::start_telemetry;
 pub(crate) use trace::Trace;
 
 /// The observers of a connection.
@@ -115,6 +117,10 @@ struct ObservedLink {
 impl Link for ObservedLink {
     fn kind(&self) -> LinkKind {
         self.inner.kind()
+    }
+
+    fn network_transport(&self) -> &'static str {
+        self.inner.network_transport()
     }
 
     fn send(&self, parcel: OutboundMessage) -> SendFuture {

@@ -16,6 +16,7 @@ mod network;
 mod peers;
 mod refusals;
 mod support;
+mod telemetry;
 #[cfg(unix)]
 mod terminal;
 #[cfg(unix)]

@@ -61,6 +61,8 @@ pub(crate) fn command(words: &[&str]) -> Command {
         .args(words)
         .env_remove("CI")
         .env_remove("NO_COLOR")
+        .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
+        .env_remove("RUST_LOG")
         .env("TERM", "xterm")
         // What one test learns of a server is not for the others.
         .env("XDG_CACHE_HOME", "/dev/null")

@@ -205,6 +205,10 @@ impl Link for SseLink {
         LinkKind::Duplex
     }
 
+    fn network_transport(&self) -> &'static str {
+        "tcp"
+    }
+
     fn send(&self, message: OutboundMessage) -> SendFuture {
         let state = self.state.clone();
         Box::pin(async move {

@@ -98,6 +98,15 @@ pub(crate) enum Exceeded {
 }
 
 impl Exceeded {
+    /// Returns the setting of the bound: `total`, or that of the shares.
+    pub(crate) fn setting(self, total: &str) -> &str {
+        match self {
+            Self::Total => total,
+            Self::Owner => "max_owner_percent",
+            Self::Address => "max_address_percent",
+        }
+    }
+
     /// Returns what refuses an entry of a table of `things` whose total is the setting `total`.
     pub(crate) fn message(self, things: &str, total: &str) -> String {
         match self {

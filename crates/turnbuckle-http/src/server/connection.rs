@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_session::{Signal, WriteTimeout};
+use turnbuckle_session::{Signal, WriteTimeout, count_refusal};
 use turnbuckle_wire::rpc;
 
 use super::head_guard::HeadGuard;
@@ -215,6 +215,7 @@ pub(super) fn refusal(code: StatusCode, message: &str) -> Vec<u8> {
 }
 
 pub(super) fn log_large_head() {
+    count_refusal("HttpServerOptions::max_header_bytes");
     tracing::debug!(
         "the head of a request is too large (HttpServerOptions::max_header_bytes, HttpServerOptions::max_headers)"
     );

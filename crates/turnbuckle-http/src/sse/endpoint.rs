@@ -9,7 +9,8 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use tokio::time::timeout;
 use turnbuckle_session::{
-    Dispatch, Limits, MemoryBudget, ServerEndpoint, Signal, TransportContext, serve_with_account,
+    Dispatch, Limits, MemoryBudget, ServerEndpoint, Signal, TransportContext, count_refusal,
+    serve_with_account,
 };
 use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::era::VersionHeader;
@@ -299,6 +300,7 @@ fn too_many_requests(error: &ProtocolError) -> HttpReply {
 }
 
 fn queue_full() -> HttpReply {
+    count_refusal("Limits::max_queue_bytes");
     error_reply(
         StatusCode::SERVICE_UNAVAILABLE,
         "too many messages of this connection wait (Limits::max_queue_bytes, \

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::{HandlerOutcome, count_refusal};
 
 use crate::error::failure::{Failure, Result};
 use crate::handler::context::HandlerContext;
@@ -57,6 +57,7 @@ impl ConcurrencyLimit {
                 self.max_running
             );
             tracing::warn!("{message} ({}, ServerBuilder::max_waiting)", self.set_by);
+            count_refusal("ServerBuilder::max_waiting");
             return Err(Failure::new(message));
         }
         tokio::select! {

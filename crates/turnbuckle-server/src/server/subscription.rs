@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use turnbuckle_session::{Change, ChangeFeed, RequestContext, client_network};
+use turnbuckle_session::{Change, ChangeFeed, RequestContext, client_network, count_refusal};
 use turnbuckle_types::{Principal, ProtocolError};
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
@@ -347,6 +347,7 @@ impl Subscribers {
             self.remove_closed();
         }
         full(self).map_or(Ok(()), |whose| {
+            count_refusal("ServerBuilder::max_total_subscriptions");
             Err(ProtocolError::rate_limited(
                 format!("too many resource subscriptions {whose} (ServerBuilder::max_total_subscriptions)"),
                 RETRY_DELAY,
@@ -397,6 +398,7 @@ pub(crate) fn check_subscription_count(count: usize, limit: usize) -> Result<(),
     if count <= limit {
         return Ok(());
     }
+    count_refusal("ServerBuilder::max_subscriptions");
     Err(ProtocolError::invalid_params(format!(
         "one subscriber can subscribe to {limit} resources at most (ServerBuilder::max_subscriptions)"
     )))

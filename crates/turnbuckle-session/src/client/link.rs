@@ -94,22 +94,21 @@ pub enum LinkKind {
     Exchange,
 }
 
-impl LinkKind {
-    /// Returns the name of the transport in traces and metrics: `pipe` or `tcp`.
-    pub(crate) fn transport_name(self) -> &'static str {
-        match self {
-            Self::Duplex => "pipe",
-            Self::Exchange => "tcp",
-        }
-    }
-}
-
 /// A connection to a server.
 ///
 /// Dropping the last handle ends the connection at once; [`Link::close`] ends it in an orderly way.
 pub trait Link: Send + Sync + 'static {
     /// Returns the kind of this link.
     fn kind(&self) -> LinkKind;
+
+    /// Returns the name of the transport in traces and metrics, as OpenTelemetry's semantic
+    /// conventions write it: by default `pipe` for a duplex link, and `tcp` for exchanges.
+    fn network_transport(&self) -> &'static str {
+        match self.kind() {
+            LinkKind::Duplex => "pipe",
+            LinkKind::Exchange => "tcp",
+        }
+    }
 
     /// Sends a message. What comes back on its exchange is handed to the inbox before the future
     /// resolves.

@@ -50,11 +50,12 @@ pub(crate) trait Lifecycle {
     /// Decides what is done with a request.
     fn judge(&self, id: &RequestId, method: Option<Method>, era: EraKind) -> RequestDecision;
 
-    /// Answers `initialize`.
+    /// Answers `initialize`, and ends its trace.
     fn initialize(
         &self,
         request: &rpc::Request<'_, Params<'_>>,
         frame: InboundFrame<'_>,
+        trace: Option<Box<RequestTrace>>,
     ) -> EncodedResponse;
 
     /// Returns the facts about the client, unless they are in the request's own envelope.
@@ -125,11 +126,7 @@ impl<L: Lifecycle> Admission<'_, L> {
                 return respond(Reply::complete(EmptyResult::new()), trace);
             }
             RequestDecision::Open => {
-                let response = self.lifecycle.initialize(request, frame);
-                if let Some(trace) = trace {
-                    trace.succeed();
-                }
-                return Served::Response(response);
+                return Served::Response(self.lifecycle.initialize(request, frame, trace));
             }
             RequestDecision::Serve if method == Some(Method::Discover) => {
                 return respond(

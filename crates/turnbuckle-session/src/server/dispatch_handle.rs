@@ -66,6 +66,7 @@ impl DispatchHandle {
         exceeded: MemoryExceeded,
         features: &'static Features,
     ) -> EncodedResponse {
+        exceeded.count_refusal();
         let error = ProtocolError::internal(format!(
             "the request was served, but there is no room for its response of {bytes} bytes: \
              {exceeded}"

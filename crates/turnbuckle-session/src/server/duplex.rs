@@ -31,6 +31,7 @@ use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
+use crate::shared::trace::count_refusal;
 use crate::shared::transport::{Binding, Frame, Transport, TransportContext};
 
 /// The longest time that a stopped connection waits for its client to read what was flushed.
@@ -359,6 +360,7 @@ impl<T: Transport> Connection<T> {
 
     #[cold]
     fn refuse_too_long(&self, limit: usize) -> EncodedResponse {
+        count_refusal("StdioOptions::max_message_bytes");
         self.session.encode_refusal(&DecodeError {
             kind: DecodeErrorKind::InvalidRequest,
             id: None,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_types::{Principal, ProtocolError, RequestId};
-use turnbuckle_wire::era::{ParamHeader, Params, Reply};
+use turnbuckle_wire::era::{ParamHeader, Params, Reply, code_of};
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
 
@@ -22,7 +22,7 @@ use crate::shared::kernel::RequestDecision;
 use crate::shared::memory_budget::MemoryBudget;
 use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::trace::has_spans;
+use crate::shared::trace::{RequestTrace, has_spans};
 use crate::shared::transport::{Binding, HttpNeeds};
 
 /// A server behind an HTTP endpoint. It serves requests that need no session, each in an exchange
@@ -256,8 +256,12 @@ impl Lifecycle for SingleRequest<'_> {
         &self,
         request: &rpc::Request<'_, Params<'_>>,
         _: InboundFrame<'_>,
+        trace: Option<Box<RequestTrace>>,
     ) -> EncodedResponse {
         let error = ProtocolError::internal("a request without a session opens none");
+        if let Some(trace) = trace {
+            trace.fail_with_code(code_of(error.kind(), self.revision.features()));
+        }
         self.endpoint
             .encode_error(&request.id, error, self.revision)
     }

@@ -18,6 +18,7 @@ use crate::server::session::state::SessionState;
 use crate::shared::kernel::OutgoingRequestError;
 use crate::shared::reply_sink::{ReplySink, send_when_space};
 use crate::shared::signal::Signal;
+use crate::shared::trace::count_refusal;
 
 /// A handle to the client of a legacy session, with which the server sends requests and
 /// notifications to that client.
@@ -169,6 +170,7 @@ impl Peer {
             OutgoingRequestError::Ended => PeerError::Ended,
             OutgoingRequestError::TooMany => {
                 let limit = self.session.limits.max_outgoing_requests;
+                count_refusal("Limits::max_outgoing_requests");
                 tracing::warn!(
                     "more than {limit} requests wait for the client (Limits::max_outgoing_requests)"
                 );

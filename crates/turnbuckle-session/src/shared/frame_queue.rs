@@ -13,6 +13,7 @@ use tokio::sync::futures::Notified;
 
 use crate::shared::memory_budget::{MemoryAccount, MemoryPermit};
 use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
+use crate::shared::trace::{Level, change_level};
 use crate::shared::transport::Transport;
 
 /// Limits of a [`FrameQueue`]. Senders wait while one of them is reached.
@@ -142,7 +143,7 @@ impl FrameQueue {
         state.closed |= close;
         state.bytes = 0;
         state.memory = MemoryPermit::default();
-        let frames = std::mem::take(&mut state.frames);
+        let frames = state.take_frames();
         drop(state);
         drop(frames);
         self.space.notify_waiters();
@@ -205,6 +206,7 @@ impl FrameQueue {
 impl State {
     fn pop(&mut self) -> Option<QueuedFrame> {
         let frame = self.frames.pop_front()?;
+        change_level(Level::QueuedMessages, -1);
         self.bytes -= frame.len();
         if matches!(frame, QueuedFrame::Message(_)) {
             let left = self.memory.bytes().saturating_sub(frame.len());
@@ -216,6 +218,16 @@ impl State {
     fn push(&mut self, frame: QueuedFrame) {
         self.bytes += frame.len();
         self.frames.push_back(frame);
+        change_level(Level::QueuedMessages, 1);
+    }
+
+    fn take_frames(&mut self) -> VecDeque<QueuedFrame> {
+        let frames = std::mem::take(&mut self.frames);
+        if !frames.is_empty() {
+            let count = i64::try_from(frames.len()).unwrap_or(i64::MAX);
+            change_level(Level::QueuedMessages, -count);
+        }
+        frames
     }
 
     fn register(&mut self, cx: &task::Context<'_>) {
@@ -223,6 +235,12 @@ impl State {
         if !registered.is_some_and(|reader| reader.will_wake(cx.waker())) {
             self.reader = Some(cx.waker().clone());
         }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.take_frames();
     }
 }
 

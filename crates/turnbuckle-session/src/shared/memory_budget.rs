@@ -13,6 +13,7 @@ use bytes::Bytes;
 use turnbuckle_types::ProtocolError;
 
 use crate::server::limits::Limits;
+use crate::shared::trace::count_refusal;
 
 mod eviction;
 
@@ -202,6 +203,15 @@ pub enum MemoryExceeded {
 }
 
 impl MemoryExceeded {
+    /// Counts a message that is refused for this reason, for metrics.
+    #[cold]
+    pub fn count_refusal(&self) {
+        count_refusal(match self {
+            Self::Owner { .. } => "Limits::max_owner_bytes",
+            Self::Total { .. } => "Limits::max_total_bytes",
+        });
+    }
+
     /// Returns the time after which another try is worth it.
     #[must_use]
     pub fn retry_after(&self) -> Duration {
@@ -228,6 +238,7 @@ impl fmt::Display for MemoryExceeded {
 
 impl From<MemoryExceeded> for ProtocolError {
     fn from(exceeded: MemoryExceeded) -> Self {
+        exceeded.count_refusal();
         Self::rate_limited(exceeded.to_string(), exceeded.retry_after())
     }
 }

@@ -16,6 +16,7 @@ use turnbuckle_wire::revision::Method;
 
 use crate::server::limits::Limits;
 use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
+use crate::shared::trace::count_refusal;
 
 /// A rate limit: a number of operations per second, and a burst.
 ///
@@ -244,6 +245,7 @@ impl RateAccount {
         match self.logs.take(Instant::now) {
             Ok(()) => Some(self.dropped_logs.swap(0, Ordering::Relaxed)),
             Err(_) => {
+                count_refusal("Limits::log_rate");
                 self.dropped_logs.fetch_add(1, Ordering::Relaxed);
                 None
             }
@@ -310,12 +312,14 @@ impl Drop for RunningRequest {
 
 /// Returns the error for a request beyond a limit of running requests.
 pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
+    count_refusal(set_by);
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
     ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)
 }
 
 #[cold]
 fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> ProtocolError {
+    count_refusal(set_by);
     let Rate { per_second, .. } = rate;
     let message = format!("too many {what}: the limit is {per_second} a second ({set_by})");
     ProtocolError::rate_limited(message, wait)

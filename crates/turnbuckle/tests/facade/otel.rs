@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use opentelemetry::baggage::BaggageExt as _;
 use opentelemetry::propagation::TextMapCompositePropagator;
@@ -16,6 +17,7 @@ use tracing::Instrument as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use turnbuckle::client::EraPreference;
 use turnbuckle::http::{HttpConnector, HttpServerOptions, StreamableHttp};
+use turnbuckle::session::{Limits, Rate};
 use turnbuckle::{Client, RawArguments, Revision, Server, Tool};
 use turnbuckle_it::wires::{Script, Wires};
 
@@ -68,6 +70,38 @@ impl Collector {
         spans.remove(0)
     }
 
+    /// Returns the value of a sum, of the measurements with a certain attribute if one is given.
+    fn sum(&self, name: &str, attribute: Option<&KeyValue>) -> i64 {
+        self.meter_provider.force_flush().unwrap();
+        let exported = self.metrics.get_finished_metrics().unwrap();
+        let last = exported.last().unwrap();
+        let metrics = last.scope_metrics().flat_map(|scope| scope.metrics());
+        let mut total = 0;
+        for metric in metrics.filter(|metric| metric.name() == name) {
+            let is_wanted = |mut attributes: Box<dyn Iterator<Item = &KeyValue> + '_>| {
+                attribute.is_none_or(|wanted| attributes.any(|found| found == wanted))
+            };
+            match metric.data() {
+                AggregatedMetrics::I64(MetricData::Sum(sum)) => {
+                    for point in sum.data_points() {
+                        if is_wanted(Box::new(point.attributes())) {
+                            total += point.value();
+                        }
+                    }
+                }
+                AggregatedMetrics::U64(MetricData::Sum(sum)) => {
+                    for point in sum.data_points() {
+                        if is_wanted(Box::new(point.attributes())) {
+                            total += i64::try_from(point.value()).unwrap();
+                        }
+                    }
+                }
+                _ => panic!("{name} is no sum"),
+            }
+        }
+        total
+    }
+
     /// Returns the attributes of all measurements of a histogram.
     fn attributes(&self, histogram: &str) -> Vec<BTreeSet<String>> {
         self.meter_provider.force_flush().unwrap();
@@ -101,6 +135,9 @@ fn server(tool: &str) -> Server {
     Server::new("s", "1").tool(tool).build().unwrap()
 }
 
+/// Held by each test: the measurements are those of the whole process.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Connects a client to a server of one tool.
 async fn connect(revision: Revision, transport: &str, tool: &str) -> Client {
     let wires = Wires::new(Script::plain());
@@ -120,6 +157,7 @@ async fn connect(revision: Revision, transport: &str, tool: &str) -> Client {
 
 #[tokio::test(start_paused = true)]
 async fn spans_and_baggage_of_a_client_and_its_server_join_into_one_trace() {
+    let _alone = ALONE.lock().await;
     let collector = &*COLLECTOR;
     for revision in [Revision::NEWEST, Revision::NEWEST_LEGACY] {
         for transport in ["pipe", "tcp"] {
@@ -157,6 +195,7 @@ async fn spans_and_baggage_of_a_client_and_its_server_join_into_one_trace() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_and_legacy_sessions_are_measured_on_both_sides() {
+    let _alone = ALONE.lock().await;
     let collector = &*COLLECTOR;
     for revision in [Revision::NEWEST, Revision::NEWEST_LEGACY] {
         for transport in ["pipe", "tcp"] {
@@ -166,7 +205,7 @@ async fn requests_and_legacy_sessions_are_measured_on_both_sides() {
             client.call_tool("made_up", &json!({})).await.unwrap_err();
             client.close().await;
             // The server notices the end of the connection in a task of its own.
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
             let shared = [
                 format!("mcp.protocol.version={revision}"),
                 format!("network.transport={transport}"),
@@ -198,4 +237,70 @@ async fn requests_and_legacy_sessions_are_measured_on_both_sides() {
             }
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_in_flight_sessions_and_streams_are_counted_while_they_are_there() {
+    let _alone = ALONE.lock().await;
+    let collector = &*COLLECTOR;
+    let counts = || {
+        [
+            "turnbuckle.server.active_requests",
+            "turnbuckle.client.active_requests",
+            "turnbuckle.server.active_sessions",
+            "turnbuckle.client.active_sessions",
+            "turnbuckle.server.active_streams",
+            "turnbuckle.queued_messages",
+        ]
+        .map(|name| collector.sum(name, None))
+    };
+    let waiting = Tool::builder("wait").handler(async |_: RawArguments| {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        "done"
+    });
+    let server = Server::new("s", "1").tool(waiting).build().unwrap();
+    let wires = Wires::new(Script::plain());
+    let service = StreamableHttp::new(server, HttpServerOptions::new());
+    let connector = HttpConnector::new("http://localhost/mcp").unwrap();
+    let client = Client::builder("test", "1")
+        .era(EraPreference::Only(Revision::NEWEST_LEGACY))
+        .connect(connector.http_client(wires.web(service)))
+        .await
+        .unwrap();
+    // The stream of the session is open.
+    assert_eq!(counts(), [0, 0, 1, 1, 1, 0]);
+    let call = client.call_tool("wait", &json!({}));
+    let call = tokio::spawn(call.into_future());
+    // The response of the call becomes a stream by now.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(counts(), [1, 1, 1, 1, 2, 0]);
+    call.await.unwrap().unwrap();
+    client.close().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(counts(), [0; 6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn refusals_are_counted_with_the_name_of_the_bound() {
+    let _alone = ALONE.lock().await;
+    let collector = &*COLLECTOR;
+    let limits = Limits::new().call_rate(Rate::per_second(1));
+    let wires = Wires::new(Script::plain());
+    let service = StreamableHttp::new(server("refused"), HttpServerOptions::new().limits(limits));
+    let connector = HttpConnector::new("http://localhost/mcp").unwrap();
+    let client = Client::builder("test", "1")
+        .era(EraPreference::Only(Revision::NEWEST))
+        .connect(connector.http_client(wires.web(service)))
+        .await
+        .unwrap();
+    let bound = KeyValue::new("turnbuckle.bound", "Limits::call_rate");
+    let before = collector.sum("turnbuckle.server.refusals", Some(&bound));
+    let mut refused = 0;
+    for _ in 0..3 {
+        let call = client.call_tool("refused", &json!({})).await;
+        refused += i64::from(call.is_err());
+    }
+    assert!(refused > 0);
+    let counted = collector.sum("turnbuckle.server.refusals", Some(&bound)) - before;
+    assert_eq!(counted, refused);
 }

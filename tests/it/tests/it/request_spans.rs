@@ -6,7 +6,7 @@ use serde_json::json;
 use turnbuckle_it::harness::{Bind, Case, Client};
 use turnbuckle_server::{Failure, Prompt, RawArguments, Server, Tool};
 use turnbuckle_session::{
-    EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry,
+    EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_telemetry,
 };
 use turnbuckle_types::ProtocolError;
 
@@ -122,6 +122,8 @@ impl Telemetry for Recorder {
     fn request_ended(&self, _: &EndedRequest<'_>) {}
     fn session_started(&self, _: Side) {}
     fn session_ended(&self, _: &EndedSession) {}
+    fn level_changed(&self, _: Level, _: i64) {}
+    fn bound_reached(&self, _: &str) {}
 }
 
 #[tokio::test(start_paused = true)]

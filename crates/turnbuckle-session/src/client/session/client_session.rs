@@ -97,6 +97,13 @@ impl ClientSession {
         self.link.get().map_or(LinkKind::Duplex, |link| link.kind())
     }
 
+    /// Returns the name of the transport in traces and metrics.
+    pub(super) fn network_transport(&self) -> &'static str {
+        self.link
+            .get()
+            .map_or("pipe", |link| link.network_transport())
+    }
+
     /// Sets the revision of the connection. Only then are requests of the server answered.
     ///
     /// In the legacy era this happens after the response to `initialize` and before `initialized` is
@@ -105,7 +112,7 @@ impl ClientSession {
         let features = revision.features();
         if self.revision.set(revision).is_ok() {
             if features.era == EraKind::Legacy {
-                let transport = self.link_kind().transport_name();
+                let transport = self.network_transport();
                 self.count.start(Side::Client, features.revision, transport);
             }
             self.kernel().handshake_succeeded();

@@ -63,7 +63,7 @@ impl ClientSession {
             target: request.mirrored.name,
             id: None,
             features: request.revision.features(),
-            transport: self.link_kind().transport_name(),
+            transport: self.network_transport(),
             session_id: None,
             parent: None,
         });

@@ -19,7 +19,7 @@ use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::{NotificationDecision, RequestDecision};
 use crate::shared::panic_guard::catch_panic;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::trace::Side;
+use crate::shared::trace::{RequestTrace, Side, count_refusal};
 
 /// The outcome of receiving a message.
 #[derive(Debug)]
@@ -135,6 +135,7 @@ impl Session {
             roots.clear();
         }
         let Ok(permit) = self.notification_permits().try_acquire_owned() else {
+            count_refusal("Limits::max_notification_handlers");
             tracing::debug!(
                 name,
                 "a notification was dropped: too many are being handled \
@@ -182,6 +183,7 @@ impl Lifecycle for SessionLifecycle<'_> {
         &self,
         request: &rpc::Request<'_, Params<'_>>,
         frame: InboundFrame<'_>,
+        trace: Option<Box<RequestTrace>>,
     ) -> EncodedResponse {
         let Session {
             state, dispatch, ..
@@ -211,6 +213,9 @@ impl Lifecycle for SessionLifecycle<'_> {
                     (Revision::NEWEST_LEGACY.features(), Reply::from(error))
                 }
             };
+        if let Some(trace) = trace {
+            trace.end(&reply, features);
+        }
         dispatch.encode(&request.id, &reply, features)
     }
 

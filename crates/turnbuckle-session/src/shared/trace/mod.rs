@@ -21,8 +21,10 @@ use turnbuckle_wire::revision::{Features, Method, Revision};
 
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
-pub use telemetry::{EndedRequest, EndedSession, Side, Telemetry, set_telemetry};
-pub(crate) use telemetry::{SessionCount, telemetry};
+pub use telemetry::{
+    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal, set_telemetry,
+};
+pub(crate) use telemetry::{SessionCount, change_level, telemetry};
 
 /// The most characters of a method, name, URI or request id in a span.
 const MAX_CHARS: usize = 256;

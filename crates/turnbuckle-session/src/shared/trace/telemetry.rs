@@ -40,6 +40,23 @@ pub trait Telemetry: Send + Sync + 'static {
 
     /// Counts a legacy session that has ended.
     fn session_ended(&self, session: &EndedSession);
+
+    /// Counts a change of a level.
+    fn level_changed(&self, level: Level, by: i64);
+
+    /// Counts a message or a connection that a server refused or dropped because of a bound: the
+    /// setting of that name, such as `Limits::call_rate`.
+    fn bound_reached(&self, bound: &str);
+}
+
+/// A number of things that exist at the same time, in the whole process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// Streams of events that a server over HTTP sends to its clients.
+    Streams,
+    /// Messages and responses that wait in a queue until the peer reads them.
+    QueuedMessages,
 }
 
 /// A request that has ended, as metrics record it. A peer cannot make up values: their number stays
@@ -93,6 +110,48 @@ pub fn set_telemetry(telemetry: impl Telemetry) -> bool {
 #[inline]
 pub(crate) fn telemetry() -> Option<&'static dyn Telemetry> {
     TELEMETRY.get().map(|telemetry| &**telemetry)
+}
+
+/// Counts a change of a level.
+#[inline]
+pub(crate) fn change_level(level: Level, by: i64) {
+    if let Some(telemetry) = telemetry() {
+        telemetry.level_changed(level, by);
+    }
+}
+
+/// Counts a message or a connection that is refused or dropped because of a bound, for metrics:
+/// the setting of that name.
+#[cold]
+pub fn count_refusal(bound: &str) {
+    if let Some(telemetry) = telemetry() {
+        telemetry.bound_reached(bound);
+    }
+}
+
+/// The count of one open stream of events, for metrics, until this is dropped.
+#[derive(Debug)]
+pub struct StreamCount {
+    is_counted: bool,
+}
+
+impl StreamCount {
+    /// Counts a stream that was opened.
+    #[must_use]
+    pub fn start() -> Self {
+        change_level(Level::Streams, 1);
+        Self {
+            is_counted: telemetry().is_some(),
+        }
+    }
+}
+
+impl Drop for StreamCount {
+    fn drop(&mut self) {
+        if self.is_counted {
+            change_level(Level::Streams, -1);
+        }
+    }
 }
 
 /// The count of one legacy session while it is open: until it is ended or dropped.

@@ -1,17 +1,27 @@
 //! Traces and metrics for OpenTelemetry.
 //!
-//! [`install`] connects turnbuckle with the providers and propagators that the program has set for
-//! its process: spans of requests become children of the spans that peers name, clients send the
-//! context of their spans, and requests and sessions are counted. The names are those of the
+//! [`init`] exports to the collector that the environment of the process names. A program that has
+//! a subscriber and exporters of its own calls [`install`] instead, which connects turnbuckle with
+//! them.
+//!
+//! Spans of requests become children of the spans that peers name, clients send the context of their
+//! spans, and requests, sessions, streams, queues and refusals are measured. Attributes, and the
+//! names of metrics that begin with `mcp.`, are those of the
 //! [semantic conventions for MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md).
 
-use opentelemetry::metrics::{Histogram, Meter, UpDownCounter};
+mod environment;
+
+use std::borrow::Cow;
+
+use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
 use opentelemetry::propagation::{Extractor, Injector};
 use opentelemetry::{Context, KeyValue, global};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use turnbuckle_session::{
-    EndedRequest, EndedSession, Side, Telemetry, TraceContext, set_telemetry,
+    EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_telemetry,
 };
+
+pub use environment::{Exporters, init};
 
 /// The bounds of the buckets of durations in seconds, as the semantic conventions recommend them.
 const BUCKETS: [f64; 14] = [
@@ -36,6 +46,9 @@ pub fn install() -> bool {
 struct Bridge {
     client: Instruments,
     server: Instruments,
+    active_streams: UpDownCounter<i64>,
+    queued_messages: UpDownCounter<i64>,
+    refusals: Counter<u64>,
 }
 
 /// The instruments of one side.
@@ -51,6 +64,23 @@ impl Bridge {
         Self {
             client: Instruments::new(meter, "client"),
             server: Instruments::new(meter, "server"),
+            active_streams: up_down_counter(
+                meter,
+                "turnbuckle.server.active_streams",
+                "{stream}",
+                "Streams of events over HTTP that are open.",
+            ),
+            queued_messages: up_down_counter(
+                meter,
+                "turnbuckle.queued_messages",
+                "{message}",
+                "Messages that wait until the peer reads them.",
+            ),
+            refusals: meter
+                .u64_counter("turnbuckle.server.refusals")
+                .with_unit("{refusal}")
+                .with_description("Messages and connections that were refused because of a bound.")
+                .build(),
         }
     }
 
@@ -73,11 +103,8 @@ impl Instruments {
                 .build()
         };
         let active = |what: &str, unit: &'static str, description: &'static str| {
-            meter
-                .i64_up_down_counter(format!("mcp.{side}.active_{what}"))
-                .with_unit(unit)
-                .with_description(description)
-                .build()
+            let name = format!("turnbuckle.{side}.active_{what}");
+            up_down_counter(meter, name, unit, description)
         };
         Self {
             operation_duration: duration("operation", "The duration of requests."),
@@ -90,6 +117,19 @@ impl Instruments {
             active_sessions: active("sessions", "{session}", "Legacy sessions that are open."),
         }
     }
+}
+
+fn up_down_counter(
+    meter: &Meter,
+    name: impl Into<Cow<'static, str>>,
+    unit: &'static str,
+    description: &'static str,
+) -> UpDownCounter<i64> {
+    meter
+        .i64_up_down_counter(name)
+        .with_unit(unit)
+        .with_description(description)
+        .build()
 }
 
 impl Telemetry for Bridge {
@@ -155,6 +195,19 @@ impl Telemetry for Bridge {
         instruments
             .session_duration
             .record(session.seconds, &attributes);
+    }
+
+    fn level_changed(&self, level: Level, by: i64) {
+        match level {
+            Level::Streams => self.active_streams.add(by, &[]),
+            Level::QueuedMessages => self.queued_messages.add(by, &[]),
+            _ => {}
+        }
+    }
+
+    fn bound_reached(&self, bound: &str) {
+        let bound = KeyValue::new("turnbuckle.bound", bound.to_owned());
+        self.refusals.add(1, &[bound]);
     }
 }
 

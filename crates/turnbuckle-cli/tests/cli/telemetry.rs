@@ -1,0 +1,77 @@
+//! The log of a command by `RUST_LOG`, and its export by `OTEL_*`. Export to a real collector is tried
+//! in `tests/interop`.
+
+use crate::support::{DEMO, Run, command};
+
+/// Calls a tool of the demo with variables in the environment.
+fn call(variables: &[(&str, &str)]) -> Run {
+    let words = [&["call", "echo", "message=hi"], &DEMO[..]].concat();
+    let mut command = command(&words);
+    command.envs(variables.iter().copied());
+    Run::new(command.output().expect("the tool runs")).ends(0)
+}
+
+#[test]
+fn rust_log_chooses_what_is_logged_to_standard_error() {
+    assert_eq!(call(&[]).err, "");
+    assert_eq!(call(&[("RUST_LOG", "turnbuckle=warn")]).err, "");
+    let run = call(&[("RUST_LOG", "turnbuckle=debug")]);
+    assert!(
+        run.err.contains("answered method=\"tools/call\""),
+        "{run:?}"
+    );
+    assert!(!run.out.contains("answered"), "{run:?}");
+}
+
+#[test]
+fn a_variable_that_cannot_be_used_is_named_and_the_command_does_its_work() {
+    const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
+    for (variables, expected) in [
+        (
+            &[("RUST_LOG", "turnbuckle=loud")][..],
+            "warning: RUST_LOG is \"turnbuckle=loud\"",
+        ),
+        (
+            &[ENDPOINT, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")],
+            "warning: OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\"",
+        ),
+        (
+            &[ENDPOINT, ("OTEL_EXPORTER_OTLP_TIMEOUT", "1s")],
+            "warning: OTEL_EXPORTER_OTLP_TIMEOUT is \"1s\"",
+        ),
+        (
+            &[ENDPOINT, ("OTEL_TRACES_EXPORTER", "console")],
+            "warning: OTEL_TRACES_EXPORTER is \"console\"",
+        ),
+    ] {
+        let run = call(variables);
+        assert!(run.err.starts_with(expected), "{run:?}");
+        assert_eq!(run.err.lines().count(), 1, "{run:?}");
+    }
+}
+
+#[test]
+fn nothing_is_exported_if_a_variable_says_so() {
+    for variable in [
+        ("OTEL_SDK_DISABLED", "true"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", ""),
+    ] {
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
+        assert_eq!(call(&[endpoint, variable]).err, "", "{variable:?}");
+    }
+}
+
+#[test]
+fn a_collector_that_is_not_there_is_reported_at_the_end() {
+    // Nothing listens at this port.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let endpoint = format!(
+        "http://{}",
+        listener.local_addr().expect("it has an address")
+    );
+    drop(listener);
+    let run = call(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint)]);
+    let expected = "warning: the last traces or metrics were not exported to \
+                    OTEL_EXPORTER_OTLP_ENDPOINT";
+    assert!(run.err.starts_with(expected), "{run:?}");
+}
