@@ -13,9 +13,9 @@ use turnbuckle::stdio::Command;
 use turnbuckle::{Client, ClientBuilder};
 
 use crate::problem::{Problem, to_problem};
+use crate::process::itself;
 use crate::random::Random;
 use crate::raw::SOON;
-use crate::role::itself;
 use crate::server::WATCHED;
 use crate::started::Urls;
 

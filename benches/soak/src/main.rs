@@ -3,8 +3,9 @@
 //! answers are checked. Then everybody leaves, and what the server holds is what it held before.
 //!
 //! `turnbuckle-soak [--minutes N] [--seconds N] [--seed S]`; `cargo xtask soak` builds and runs it.
-//! `turnbuckle-soak attacks [--seconds N] [--only WORD]` plays every attack by itself and measures what it
-//! does to the server and to an honest client. The other words are what it starts itself with (see `role`).
+//! `turnbuckle-soak attacks [--seconds N] [--only WORD] [--server PROGRAM] [--brief]` plays every attack by
+//! itself and measures what it does to the server and to an honest client. The other words are what it
+//! starts itself with (see `role`).
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 
 mod address;
@@ -13,6 +14,7 @@ mod bad;
 mod counts;
 mod driver;
 mod good;
+mod hostile;
 mod problem;
 mod process;
 mod random;

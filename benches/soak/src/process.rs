@@ -1,6 +1,7 @@
 //! A server in a process of its own, which ends when its input does.
 
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -15,6 +16,11 @@ pub(crate) struct ServerProcess {
     child: Child,
     /// The line that it prints first: where its endpoints are.
     pub(crate) first_line: String,
+}
+
+/// Returns the path of this program, which plays every role.
+pub(crate) fn itself() -> Result<PathBuf, Problem> {
+    env::current_exe().map_err(to_problem)
 }
 
 /// Starts a program of this package in a role, with pipes for its input and output, and with these

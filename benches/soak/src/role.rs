@@ -1,8 +1,8 @@
 //! The roles in which this program starts itself.
 
 use std::io::{Read, Write};
+use std::thread;
 use std::time::Duration;
-use std::{env, thread};
 
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -11,7 +11,9 @@ use turnbuckle::http::{HttpServer, HttpServerOptions, TlsIdentity};
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Authorize, Client, Run};
 
+use crate::hostile;
 use crate::problem::{Problem, to_problem};
+use crate::process::itself;
 use crate::server::{TABLES, attacked_config, attacked_pipe_config, config, server, tokens};
 use crate::volume::volume;
 
@@ -25,6 +27,8 @@ const AT_ONCE: u64 = 16;
 /// - `attacked`: the same with the default bounds of memory, for single attacks; `attacked-http2` with
 ///   HTTP/2, `attacked-tls` with TLS (the certificate is printed after the URLs), `attacked-tokens` with
 ///   a check of tokens, `attacked-pipe` on its input and output.
+/// - `hostile`: a server on its input and output that floods its client; `attacked-list` and
+///   `attacked-call`: the client that it floods.
 /// - `stdio`: the server on its input and output.
 /// - `run [--http ADDRESS]`: the server as a user's program is one.
 /// - `client`: a client of `stdio`, which it starts, under load.
@@ -47,6 +51,9 @@ pub(crate) fn play(role: &str) -> Result<(), Problem> {
             let (options, tokens) = (attacked_config().max_address_percent(100), tokens()?);
             runtime.block_on(http(options, "", |http| http.auth(tokens)))
         }
+        "attacked-list" => runtime.block_on(hostile::ask(false)),
+        "attacked-call" => runtime.block_on(hostile::ask(true)),
+        "hostile" => hostile::serve(),
         "attacked-pipe" => runtime.block_on(pipe(attacked_pipe_config())),
         "stdio" => runtime.block_on(pipe(StdioOptions::new().limits(config().limits))),
         "run" => runtime.block_on(async {
@@ -65,11 +72,6 @@ pub(crate) fn runtime() -> Result<Runtime, Problem> {
     builder.enable_all().build().map_err(to_problem)
 }
 
-/// Returns the command of this program in another role.
-pub(crate) fn itself() -> Result<std::path::PathBuf, Problem> {
-    env::current_exe().map_err(to_problem)
-}
-
 /// Returns a certificate of its own for 127.0.0.1, with its key, and the certificate in hexadecimal.
 fn identity() -> Result<(TlsIdentity, String), Problem> {
     let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
@@ -82,8 +84,19 @@ fn identity() -> Result<(TlsIdentity, String), Problem> {
 }
 
 async fn pipe(options: StdioOptions) -> Result<(), Problem> {
+    grow_run_queue().await;
     let server = server().map_err(to_problem)?;
     stdio::run(server, options).await.map_err(to_problem)
+}
+
+/// Tasks that are ready at once in the warm-up of a server.
+const READY_TASKS: usize = 10_000;
+
+/// Gives the runtime a run queue for as many tasks as an attack makes ready at once. tokio never shrinks
+/// that queue, and one that grows under attack keeps glibc from giving back the memory below it.
+async fn grow_run_queue() {
+    let mut tasks: JoinSet<()> = (0..READY_TASKS).map(|_| async {}).collect();
+    while tasks.join_next().await.is_some() {}
 }
 
 /// Serves HTTP, with `certificate` printed after the URLs.
@@ -92,6 +105,7 @@ async fn http(
     certificate: &str,
     protect: impl FnOnce(HttpServer) -> HttpServer,
 ) -> Result<(), Problem> {
+    grow_run_queue().await;
     let server = server().map_err(to_problem)?;
     let http = HttpServer::bind(server, "127.0.0.1:0", options)
         .await

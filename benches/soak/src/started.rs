@@ -9,9 +9,8 @@ use tokio::time::{Instant, sleep};
 use crate::address::ServerAddress;
 use crate::counts::Counts;
 use crate::problem::{Problem, to_problem};
-use crate::process::ServerProcess;
+use crate::process::{ServerProcess, itself};
 use crate::raw::{Raw, call};
-use crate::role::itself;
 use crate::server::OVER;
 
 /// The place where its endpoints are.

@@ -10,7 +10,7 @@ pub(super) const LONG: Duration = Duration::from_secs(10);
 pub(super) const SHORT: Duration = Duration::from_millis(400);
 
 /// The time that the server has to give back what an attack took: longer than the longest of its timeouts.
-pub(super) const SETTLE: Duration = Duration::from_secs(30);
+pub(super) const SETTLE: Duration = Duration::from_secs(20);
 
 /// The time between two looks at the server.
 pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);

@@ -74,26 +74,20 @@ impl HonestClient {
     }
 
     /// Returns the number of sessions that the server has.
-    pub(super) async fn sessions(&mut self) -> usize {
-        match self.held().await {
-            Ok(sessions) => sessions,
-            Err(_) => {
-                self.reconnect().await;
-                self.held().await.unwrap_or_default()
-            }
+    pub(super) async fn sessions(&mut self) -> Result<usize, Problem> {
+        let counted = within_timeout(count_sessions(&mut self.raw)).await;
+        if counted.is_err() {
+            self.reconnect().await;
         }
+        counted
     }
 
-    async fn held(&mut self) -> Result<usize, Problem> {
-        self.raw
-            .modern("tools/call", call("held", &json!({})))
-            .await;
-        let (_, body) = self.raw.answer().await?;
-        let answer: Value = serde_json::from_slice(&body).map_err(to_problem)?;
-        let text = answer["result"]["content"][0]["text"].as_str();
-        let held: Value = serde_json::from_str(text.unwrap_or_default()).map_err(to_problem)?;
-        let sessions = held["sessions"].as_u64().ok_or("no number of sessions")?;
-        usize::try_from(sessions).map_err(to_problem)
+    /// Ends the session and the connection.
+    pub(super) async fn leave(mut self) {
+        let headers = of_session(&self.session);
+        self.raw.ask("DELETE", "/mcp", &headers).await;
+        // A session that was ended in the attack cannot be ended again.
+        let _ = within_timeout(self.raw.answer()).await;
     }
 
     /// Calls in both eras, one call at a time, and tells now and then how many sessions there are.
@@ -129,17 +123,17 @@ impl HonestClient {
                     raw.answer().await.map(drop)
                 });
                 self.service.record(opened.await);
-                sessions(self.sessions().await);
+                self.sessions().await.map_or_else(drop, &mut sessions);
             }
             sleep(PAUSE).await;
         }
-        sessions(self.sessions().await);
+        self.sessions().await.map_or_else(drop, &mut sessions);
     }
 
     /// Takes another connection, and another session if that one is gone.
     async fn reconnect(&mut self) {
-        if let Ok(Ok(mut raw)) = timeout(CALL_TIMEOUT, Raw::connect_by(self.route.clone())).await {
-            if let Ok(Ok(session)) = timeout(CALL_TIMEOUT, raw.open()).await {
+        if let Ok(mut raw) = within_timeout(Raw::connect_by(self.route.clone())).await {
+            if let Ok(session) = within_timeout(raw.open()).await {
                 self.session = session;
             }
             self.raw = raw;
@@ -147,11 +141,32 @@ impl HonestClient {
     }
 }
 
+/// Returns the number of sessions that a server has, counted over a connection of its own.
+pub(super) async fn sessions(route: Route) -> Result<usize, Problem> {
+    let mut raw = within_timeout(Raw::connect_by(route)).await?;
+    within_timeout(count_sessions(&mut raw)).await
+}
+
+async fn count_sessions(raw: &mut Raw) -> Result<usize, Problem> {
+    raw.modern("tools/call", call("held", &json!({}))).await;
+    let (_, body) = raw.answer().await?;
+    let answer: Value = serde_json::from_slice(&body).map_err(to_problem)?;
+    let text = answer["result"]["content"][0]["text"].as_str();
+    let held: Value = serde_json::from_str(text.unwrap_or_default()).map_err(to_problem)?;
+    let sessions = held["sessions"].as_u64().ok_or("no number of sessions")?;
+    usize::try_from(sessions).map_err(to_problem)
+}
+
+async fn within_timeout<T>(call: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
+    let answered = timeout(CALL_TIMEOUT, call).await;
+    answered.map_err(|_| "no answer in time".to_owned())?
+}
+
 /// Returns the time that a call takes, if it is answered.
 pub(super) async fn measure(call: impl Future<Output = Result<(), Problem>>) -> Option<Duration> {
     let began = Instant::now();
-    let answered = timeout(CALL_TIMEOUT, call).await;
-    matches!(answered, Ok(Ok(()))).then(|| began.elapsed())
+    let answered = within_timeout(call).await;
+    answered.is_ok().then(|| began.elapsed())
 }
 
 async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {

@@ -34,7 +34,7 @@ const CLOSED_WINDOW: u32 = 0;
 const STREAMS: u32 = 100;
 
 /// Requests for large answers on a connection.
-const LARGE_STREAMS: u32 = 20;
+const LARGE_STREAMS: u32 = 16;
 
 /// The time after which an attacker comes again.
 const AGAIN: Duration = Duration::from_millis(50);

@@ -78,8 +78,8 @@ attacks! {
     // HTTP/2.
     Http2 One 50 http2::streams "http/2: many requests of a connection",
     Http2 One 20 http2::resets "http/2: requests that are reset",
-    Http2 One 50 http2::closed_windows "http/2: closed windows",
-    Http2 Many 50 http2::closed_windows "http/2: closed windows of many addresses",
+    Http2 One 20 http2::closed_windows "http/2: closed windows",
+    Http2 Many 20 http2::closed_windows "http/2: closed windows of many addresses",
     Http2 One 300 http2::half_bodies "http/2: half-sent bodies",
     Http2 One 20 http2::endless_headers "http/2: headers without an end",
     Http2 One 20 http2::pings "http/2: pings and settings",

@@ -4,10 +4,12 @@
 //! Each attack has a server process of its own. Over HTTP attackers come from `127.0.0.1`, or from many
 //! addresses, and the honest client from `127.0.0.2`; where tokens are checked all come from one address
 //! with different tokens. An attack over HTTP is a row of the table in `list`. A server on a pipe has one
-//! client, so the honest client is the attacker itself afterwards; these attacks are in `pipes`.
+//! client, so the honest client is the attacker itself afterwards; these attacks are in `pipes`. Those of
+//! a server on its client are in `client`.
 
 mod attack;
 mod calls;
+mod client;
 mod floods;
 mod form;
 mod honest;
@@ -24,14 +26,20 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::process::Command;
 use tokio::task::JoinSet;
 
-use crate::problem::Problem;
-use crate::role::{itself, runtime};
+use crate::problem::{Problem, to_problem};
+use crate::process::itself;
+use crate::role::runtime;
 use form::{Form, LONG, SHORT};
 use outcome::Outcome;
 
-const USAGE: &str = "usage: turnbuckle-soak attacks [--seconds N] [--only WORD] [--server PROGRAM]";
+const USAGE: &str =
+    "usage: turnbuckle-soak attacks [--seconds N] [--only WORD] [--server PROGRAM] [--brief]";
+
+/// The option that selects the short form, which must come last.
+const BRIEF: &str = "--brief";
 
 /// Attacks that are played at a time in the short form, most of whose time is waiting.
 const SHORT_LANES: usize = 6;
@@ -46,6 +54,7 @@ pub(crate) fn play(words: &[String]) -> Result<(), Problem> {
     let mut only = "";
     for pair in words.chunks(2) {
         match pair {
+            [name] if name == BRIEF => (form.time, form.is_short) = (SHORT, true),
             [name, value] if name == "--only" => only = value,
             [name, value] if name == "--server" => form.server = value.into(),
             [name, value] if name == "--seconds" => {
@@ -58,14 +67,16 @@ pub(crate) fn play(words: &[String]) -> Result<(), Problem> {
     runtime()?.block_on(run(form, only))
 }
 
-/// Plays every attack for a moment and with few attackers.
+/// Plays every attack for a moment and with few attackers, in a process of its own: the counts and delays of
+/// this one are its own.
 pub(crate) async fn run_briefly() -> Result<(), Problem> {
-    let form = Form {
-        time: SHORT,
-        is_short: true,
-        server: itself()?,
-    };
-    run(form, "").await
+    let mut command = Command::new(itself()?);
+    let command = command.args(["attacks", BRIEF]).kill_on_drop(true);
+    let status = command.status().await.map_err(to_problem)?;
+    match status.success() {
+        true => Ok(()),
+        false => Err("attacks failed".to_owned()),
+    }
 }
 
 async fn run(form: Form, only: &str) -> Result<(), Problem> {
@@ -118,6 +129,13 @@ fn plays(form: &Arc<Form>, only: &str) -> Vec<Play> {
         let form = form.clone();
         plays.push(Box::pin(async move {
             let played = pipe::play(attack, &form).await;
+            played.map_err(|problem| format!("{}: {problem}", attack.name))
+        }));
+    }
+    for attack in client::ATTACKS.iter().filter(|it| it.name.contains(only)) {
+        let form = form.clone();
+        plays.push(Box::pin(async move {
+            let played = client::play(attack, &form).await;
             played.map_err(|problem| format!("{}: {problem}", attack.name))
         }));
     }

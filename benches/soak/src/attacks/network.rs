@@ -5,11 +5,11 @@ use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::attack::{Attack, Attacker};
 use super::form::{Form, SAMPLE_INTERVAL, SHORT};
-use super::honest::HonestClient;
+use super::honest::{self, HonestClient, Service};
 use super::outcome::Outcome;
 use super::target::{Scene, Target, Usage};
 use crate::problem::Problem;
@@ -19,13 +19,15 @@ use crate::server::HONEST_TOKEN;
 
 /// The attackers of one attack, in a thread of their own, so that the honest client does not wait for them.
 struct Attackers {
-    thread: JoinHandle<Result<(), Problem>>,
+    thread: JoinHandle<()>,
     over: oneshot::Sender<()>,
+    ended: oneshot::Receiver<()>,
 }
 
 impl Attackers {
     fn start(attack: &'static Attack, count: usize, route: Route) -> Result<Self, Problem> {
         let (over, is_over) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
         let runtime = runtime()?;
         let thread = thread::spawn(move || {
             runtime.block_on(async {
@@ -35,17 +37,24 @@ impl Attackers {
                 }
                 let _ = is_over.await;
                 attackers.shutdown().await;
-                Ok(())
-            })
+            });
+            drop(runtime);
+            drop(end);
         });
-        Ok(Self { thread, over })
+        Ok(Self {
+            thread,
+            over,
+            ended,
+        })
     }
 
     /// Lets all attackers vanish.
-    fn end(self) -> Result<(), Problem> {
+    async fn end(self) -> Result<(), Problem> {
         drop(self.over);
+        // The thread says nothing more when it ends.
+        let _ = self.ended.await;
         let ended = self.thread.join();
-        ended.map_err(|_| "the attackers panicked".to_owned())?
+        ended.map_err(|_| "the attackers panicked".to_owned())
     }
 }
 
@@ -67,14 +76,47 @@ pub(super) async fn play(attack: &'static Attack, form: &Form) -> Result<Outcome
     };
     let target = Target::start(&form.server, attack.scene).await?;
     let route = honest_route(attack.scene, target.route.clone());
-    let mut honest = HonestClient::connect(route).await?;
+    let mut honest = HonestClient::connect(route.clone()).await?;
     let warm_up = Instant::now() + SHORT / 2;
     honest.call_until(warm_up, |_| {}).await;
     honest.take_service();
-    let start = target.usage(honest.sessions().await)?;
-    let mut peak = start;
+    let start = target.usage(honest.sessions().await?)?;
+    let (peak, service) = wave(attack, attackers, form, &target, honest).await?;
+    let end = settle(form, &target, &route, start).await?;
+    // glibc gives memory back from the top of its heap alone, and one small block that it caches there, or
+    // that tokio or hyper keep, holds all that is below. What is free there is used again, so a second wave
+    // must not need more; what leaks does.
+    let again = if form.is_short || end.is_near(start) {
+        None
+    } else {
+        let honest = HonestClient::connect(route.clone()).await?;
+        wave(attack, attackers, form, &target, honest).await?;
+        Some(settle(form, &target, &route, end).await?)
+    };
+    target.end().await?;
+    Ok(Outcome {
+        name: attack.name,
+        attackers,
+        start,
+        peak: peak.max(start),
+        end: Some(end),
+        again,
+        service: Some(service),
+    })
+}
+
+/// Lets the attackers act for a while and vanish, while the honest client calls. Returns the highest usage,
+/// and the service of that client.
+async fn wave(
+    attack: &'static Attack,
+    attackers: usize,
+    form: &Form,
+    target: &Target,
+    mut honest: HonestClient,
+) -> Result<(Usage, Service), Problem> {
     let running = Attackers::start(attack, attackers, target.route.clone())?;
     let until = Instant::now() + form.time;
+    let mut peak = Usage::default();
     let sampling = async {
         while Instant::now() < until {
             peak = peak.max(target.usage(0)?);
@@ -86,38 +128,30 @@ pub(super) async fn play(attack: &'static Attack, form: &Form) -> Result<Outcome
     let calling = honest.call_until(until, |count| sessions = sessions.max(count));
     let (sampled, ()) = tokio::join!(sampling, calling);
     sampled?;
-    peak.sessions = peak.sessions.max(sessions);
-    running.end()?;
+    peak.sessions = sessions;
+    running.end().await?;
     let service = honest.take_service();
-    let end = settle(form, &target, &mut honest, start).await?;
-    drop(honest);
-    target.end().await?;
-    Ok(Outcome {
-        name: attack.name,
-        attackers,
-        start,
-        peak,
-        end: Some(end),
-        service: Some(service),
-    })
+    honest.leave().await;
+    Ok((peak, service))
 }
 
 /// Waits until the server holds what it held before, but not for ever, and returns what it holds.
 async fn settle(
     form: &Form,
     target: &Target,
-    honest: &mut HonestClient,
+    route: &Route,
     start: Usage,
 ) -> Result<Usage, Problem> {
-    let most = form.settle_time();
-    let deadline = Instant::now() + most;
+    let deadline = Instant::now() + form.settle_time();
     loop {
-        let sessions = timeout(most, honest.sessions()).await.unwrap_or_default();
-        let usage = target.usage(sessions)?;
-        let is_back = usage.files <= start.files + 1
+        let mut usage = target.usage(0)?;
+        // This request also lets hyper write its cached date anew, which keeps what is below it.
+        let sessions = honest::sessions(route.clone()).await;
+        usage.sessions = *sessions.as_ref().unwrap_or(&usize::MAX);
+        let is_back = usage.files <= start.files
             && (form.is_short || (usage.sessions <= start.sessions && usage.is_near(start)));
         if is_back || Instant::now() > deadline {
-            return Ok(usage);
+            return sessions.map(|_| usage);
         }
         sleep(2 * SAMPLE_INTERVAL).await;
     }

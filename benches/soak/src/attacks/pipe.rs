@@ -155,6 +155,7 @@ pub(super) async fn play(attack: &PipeAttack, form: &Form) -> Result<Outcome, Pr
         start,
         peak,
         end: None,
+        again: None,
         service: None,
     };
     if attack.ends {

@@ -12,7 +12,7 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[("MALLOC_TRIM_THRESHOLD_", "1310
 
 /// Resident memory that a server may keep after an attack, beside a fifth of the idle size: an allocator
 /// keeps pages in whole.
-const KEPT_KIB: usize = 4 << 10;
+pub(super) const KEPT_KIB: usize = 4 << 10;
 
 /// The resources that a server process uses.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,11 +11,10 @@ use tokio::time::timeout;
 
 use crate::address::ServerAddress;
 use crate::problem::{Problem, to_problem};
-use crate::process::spawn;
+use crate::process::{itself, spawn};
 use crate::random::Random;
 use crate::random::sleep_randomly;
 use crate::raw::{SOON, modern, request};
-use crate::role::itself;
 
 fn start() -> Result<Child, Problem> {
     spawn(&itself()?, "stdio", &[], Stdio::null())
