@@ -1,5 +1,6 @@
 //! Questions and logs, with the name of the server that they come from.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use turnbuckle_client::{Form, FormAnswer, Roots};
@@ -21,9 +22,14 @@ fn asking() -> Server {
         log.warning("asked").await;
         Ok(format!("{name} {roots}"))
     });
+    let roots = Tool::builder("roots").handler(async |ask: Ask| -> Result<String> {
+        let roots = ask.roots().await?;
+        Ok(roots.into_iter().map(|root| root.uri).collect())
+    });
     Server::new("asking", "1")
         .logging()
         .tool(greet)
+        .tool(roots)
         .build()
         .unwrap()
 }
@@ -63,5 +69,38 @@ async fn a_question_and_a_log_message_arrive_with_the_name_of_the_server() {
         let logged = logged.lock().unwrap().clone();
         let expected = ["one", "two"].map(|name| (name.to_owned(), LoggingLevel::Warning));
         assert_eq!(logged, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_of_roots_is_asked_each_time_and_its_roots_are_checked() {
+    for era in ERAS {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = asked.clone();
+        let servers = Servers::builder("host", "1")
+            .on_roots(move |question: ServerQuestion| {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let uri = match &*question.server {
+                    "invalid" => "https://example.com/",
+                    _ => "file:///code",
+                };
+                async move { Ok(vec![Root::unchecked(uri)]) }
+            })
+            .server("one", InProcess::new(asking()))
+            .server("invalid", InProcess::new(asking()))
+            .clients(speak(era))
+            .connect()
+            .await
+            .unwrap();
+        for expected in [1, 2] {
+            let result = servers.call_tool("one__roots", &()).await.unwrap();
+            assert_eq!(result.text(), "file:///code");
+            assert_eq!(asked.load(Ordering::Relaxed), expected, "{era:?}");
+        }
+        let refused = match servers.call_tool("invalid__roots", &()).await {
+            Ok(result) => result.is_error(),
+            Err(_) => true,
+        };
+        assert!(refused, "{era:?}");
     }
 }
