@@ -1,4 +1,4 @@
-//! Tests of the `find` program, with the `notes` and `files` servers.
+//! Tests of the `search` program, with the `notes` and `files` servers.
 
 use std::fs;
 use std::process::Stdio;
@@ -25,7 +25,7 @@ async fn three_servers_are_searched_and_one_that_is_down_is_named() {
         }});
         let config = directory.path().join("mcp.json");
         fs::write(&config, servers.to_string()).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_find"))
+        let output = Command::new(env!("CARGO_BIN_EXE_search"))
             .arg(&config)
             .arg("green")
             .stdin(Stdio::null())
@@ -52,7 +52,7 @@ async fn three_servers_are_searched_and_one_that_is_down_is_named() {
 
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_named() {
-    let program = Command::new(env!("CARGO_BIN_EXE_find"))
+    let program = Command::new(env!("CARGO_BIN_EXE_search"))
         .args(["/no/such/mcp.json", "tea"])
         .output();
     let output = with_timeout(program).await.unwrap();

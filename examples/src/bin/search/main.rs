@@ -1,10 +1,10 @@
 //! Searches several servers at once: calls the tool `search` of each server of an `mcp.json` that has
 //! one. It shows a client of many servers, of which some may be down.
 //!
-//! Run it with `cargo run -p turnbuckle-examples --bin find -- mcp.json WORDS`.
+//! Run it with `cargo run -p turnbuckle-examples --bin search -- mcp.json WORDS`.
 //!
 //! ```text
-//! find mcp.json "green tea"      searches notes, files and tickets, if the file names such servers
+//! search mcp.json "green tea"      searches notes, files and tickets, if the file names such servers
 //! ```
 
 use std::io::{Write, stdout};
@@ -27,7 +27,7 @@ struct Options {
 #[tokio::main]
 async fn main() -> turnbuckle::Result {
     let options = Options::parse();
-    let servers = Servers::builder("find", env!("CARGO_PKG_VERSION"))
+    let servers = Servers::builder("search", env!("CARGO_PKG_VERSION"))
         .config_file(&options.config)?
         .connect()
         .await?;
