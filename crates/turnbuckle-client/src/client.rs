@@ -12,8 +12,8 @@ use turnbuckle_types::method::{
 };
 use turnbuckle_types::{
     CallToolRequestParams, CompleteRequestParams, CompletionArgument, CompletionReference,
-    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawJson,
-    RawObject, ReadResourceRequestParams, RequestParams, SetLevelRequestParams, describe_decode_error,
+    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawJson, RawObject,
+    ReadResourceRequestParams, RequestParams, SetLevelRequestParams, describe_decode_error,
 };
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::mirrored_name;
