@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use turnbuckle_session::{MemoryExceeded, MemoryPermit, RateAccount, StreamCount};
+use turnbuckle_session::{MemoryExceeded, MemoryPermit, OwnerAccount, StreamCount};
 
 use crate::sse;
 use crate::streamable::EventStream;
@@ -35,7 +35,7 @@ pub(crate) async fn read<B>(
     content_length: Option<u64>,
     max: usize,
     timeout: Duration,
-    account: impl FnOnce() -> Arc<RateAccount>,
+    account: impl FnOnce() -> Arc<OwnerAccount>,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
@@ -56,7 +56,7 @@ async fn collect<B>(
     body: B,
     content_length: Option<u64>,
     max: usize,
-    account: impl FnOnce() -> Arc<RateAccount>,
+    account: impl FnOnce() -> Arc<OwnerAccount>,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
@@ -292,8 +292,8 @@ mod tests {
         }
     }
 
-    fn account() -> Arc<RateAccount> {
-        RateAccount::new(&Limits::new())
+    fn account() -> Arc<OwnerAccount> {
+        OwnerAccount::new(&Limits::new())
     }
 
     fn read_now(body: Pieces, length: Option<u64>, max: usize) -> Result<Bytes, BodyError> {
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_being_read_counts_for_its_owner() {
-        let owner = RateAccount::new(&Limits::new().max_owner_bytes(100_000));
+        let owner = OwnerAccount::new(&Limits::new().max_owner_bytes(100_000));
         let begin = |pieces: usize, length| {
             let mut body = Pieces::new((0..pieces).map(|_| vec![b' '; 10_000]));
             body.endless = true;

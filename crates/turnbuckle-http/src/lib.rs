@@ -25,8 +25,8 @@ mod origin;
 mod principal;
 mod random_id;
 mod reply;
-mod request_head;
 mod server;
+mod shares;
 mod sse;
 mod streamable;
 
@@ -37,12 +37,12 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use options::HttpServerOptions;
-pub use principal::shares::ClientAddress;
 #[cfg(feature = "tls")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
 pub use server::TlsIdentity;
 pub use server::mounted::shutdown_after;
 pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RoutesFuture};
+pub use shares::ClientAddress;
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
 

@@ -1,7 +1,4 @@
-//! The principal of a request, the owner of a session or connection, and the shares of owners and client
-//! addresses.
-
-pub(crate) mod shares;
+//! The principal of a request, and the owner of a session or connection.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,10 +29,13 @@ struct OwnerIdentity {
 
 impl Owner {
     pub(crate) fn new(principal: Option<&Principal>) -> Self {
-        Self(principal.map(|principal| OwnerIdentity {
-            issuer: principal.issuer.clone(),
-            subject: principal.subject.clone(),
-            client: principal.client.clone(),
+        Self(principal.map(|principal| {
+            let (issuer, subject, client) = principal.identity();
+            OwnerIdentity {
+                issuer: issuer.to_owned(),
+                subject: subject.to_owned(),
+                client: client.map(str::to_owned),
+            }
         }))
     }
 
@@ -44,9 +44,10 @@ impl Owner {
         match (&self.0, principal) {
             (None, _) => true,
             (Some(owner), Some(principal)) => {
-                owner.issuer == principal.issuer
-                    && owner.subject == principal.subject
-                    && owner.client == principal.client
+                let (issuer, subject, client) = principal.identity();
+                owner.issuer == issuer
+                    && owner.subject == subject
+                    && owner.client.as_deref() == client
             }
             (Some(_), None) => false,
         }

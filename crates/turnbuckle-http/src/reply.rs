@@ -14,7 +14,7 @@ use turnbuckle_wire::rpc::{self, DecodeError};
 use crate::body::{BodyError, ResponseBody};
 use crate::event;
 use crate::options::HttpServerOptions;
-use crate::principal::shares::Exceeded;
+use crate::shares::Exceeded;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);

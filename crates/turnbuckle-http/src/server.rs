@@ -32,7 +32,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket, coun
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
-use crate::principal::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
+use crate::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 

@@ -16,7 +16,7 @@
 //!
 //! **For turnbuckle's own crates**, and free to change in every release:
 //! - of the server's end, [`ServerEndpoint`], [`Session`] and [`InboundFrame`] serve messages,
-//!   [`ReplySink`] carries messages and responses back, [`RateAccount`] counts requests, and
+//!   [`ReplySink`] carries messages and responses back, [`OwnerAccount`] counts requests, and
 //!   [`MemoryAccount`] the bytes that are held for them;
 //! - of the client's end, [`ClientSession`] makes an [`OutboundRequest`] on a link;
 //! - [`IncomingRequest`], [`IncomingNotification`] and [`HandlerOutcome`] are the interface between
@@ -53,6 +53,7 @@ pub use shared::transport::{
 };
 
 // For turnbuckle's own crates: both ends.
+pub use shared::account::OwnerAccount;
 pub use shared::blocking::{block_on, run_blocking};
 pub use shared::incoming::{HandlerFuture, HandlerOutcome, IncomingNotification, IncomingRequest};
 pub use shared::keyed_rates::KeyedRates;
@@ -60,7 +61,7 @@ pub use shared::memory_budget::{
     EvictMemory, MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit,
 };
 pub use shared::panic_guard::{catch_panic, log_reference};
-pub use shared::rate::{RateAccount, TokenBucket};
+pub use shared::rate::TokenBucket;
 pub use shared::trace::{
     EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, TraceContext, count_refusal,
     set_telemetry,

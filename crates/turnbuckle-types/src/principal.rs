@@ -56,6 +56,13 @@ impl Principal {
         self
     }
 
+    /// Returns all that names the caller: the issuer, the subject, and the client that acts for it.
+    /// Principals of the same identity are the same caller, with whatever scopes and claims.
+    #[must_use]
+    pub fn identity(&self) -> (&str, &str, Option<&str>) {
+        (&self.issuer, &self.subject, self.client.as_deref())
+    }
+
     /// Returns whether the caller has a scope.
     #[must_use]
     pub(crate) fn has_scope(&self, scope: &str) -> bool {

@@ -26,7 +26,7 @@ use super::routes::{HttpRoutes, RouteLayers, Routes};
 use super::tls::TlsHandshakes;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
-use crate::principal::shares::{ConnectionInfo, Share};
+use crate::shares::{ConnectionInfo, Share};
 
 /// The smallest buffer for headers that hyper accepts.
 const MIN_HEADER_BYTES: usize = 8 << 10;

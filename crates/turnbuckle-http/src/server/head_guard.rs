@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use turnbuckle_session::{MemoryExceeded, MemoryPermit};
 
 use super::connection::refusal;
-use crate::principal::shares::ConnectionInfo;
+use crate::shares::ConnectionInfo;
 
 /// The beginning of the response that is replaced.
 const STATUS_LINE: &[u8] = b"HTTP/1.1 431 ";
@@ -171,7 +171,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeadGuard<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncWriteExt as _;
-    use turnbuckle_session::{Limits, RateAccount};
+    use turnbuckle_session::{Limits, OwnerAccount};
 
     use super::*;
 
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_buffer_of_a_head_that_is_being_read_counts_for_its_owner() {
-        let owner = RateAccount::new(&Limits::new().max_owner_bytes(HEAD));
+        let owner = OwnerAccount::new(&Limits::new().max_owner_bytes(HEAD));
         let memory = owner.memory();
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let begin = || {

@@ -17,7 +17,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::body::ResponseBody;
-use crate::principal::shares::ConnectionInfo;
+use crate::shares::ConnectionInfo;
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 

@@ -21,7 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::options::HttpServerOptions;
-use crate::principal::shares::{ClientAddress, ShareLimits};
+use crate::shares::{ClientAddress, ShareLimits};
 
 /// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
 /// neither.

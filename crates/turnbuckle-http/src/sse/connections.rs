@@ -7,8 +7,8 @@ use turnbuckle_types::Principal;
 
 use super::transport::MessageQueue;
 use crate::principal::ScopedOwner;
-use crate::principal::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 use crate::random_id;
+use crate::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 
 /// The open connections and their queues of posted messages.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl Drop for ConnectionEntry {
 mod tests {
     use std::future::pending;
 
-    use turnbuckle_session::{Limits, RateAccount};
+    use turnbuckle_session::{Limits, OwnerAccount};
 
     use super::super::transport::open_transport;
     use super::*;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     fn queue() -> MessageQueue {
-        let account = RateAccount::new(&Limits::new());
+        let account = OwnerAccount::new(&Limits::new());
         open_transport(account, 1024, 64, Box::pin(pending()), Box::pin(pending())).0
     }
 

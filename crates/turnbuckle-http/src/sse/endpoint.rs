@@ -24,12 +24,12 @@ use crate::body::{self, ResponseBody};
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
-use crate::principal::shares::{Clients, ConnectionInfo, ShareLimits, find_address};
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, exceeded_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, stream_reply,
     too_large_head, too_many_headers, unknown_coding, unsupported_media_type,
 };
+use crate::shares::{Clients, ConnectionInfo, ShareLimits, find_address};
 use crate::{event, principal};
 
 const STREAM_METHODS: HeaderValue = HeaderValue::from_static("GET, OPTIONS");
@@ -189,7 +189,7 @@ impl SseEndpoints {
             principal,
             shutdown: Some(self.shutdown.clone()),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::request_head::capture(parts, self.server.http_needs(), None),
+            http: crate::head::captured::capture(parts, self.server.http_needs(), None),
         };
         let served = serve_with_account(
             account,

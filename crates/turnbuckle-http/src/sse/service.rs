@@ -15,8 +15,8 @@ use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
 use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
-use crate::principal::shares::ConnectionInfo;
 use crate::server::mounted::{MountedEndpoint, register};
+use crate::shares::ConnectionInfo;
 
 /// The HTTP+SSE transport for clients of the first revision: a `tower::Service` for both of its
 /// endpoints. Cheap to clone; clones share their connections.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, mpsc};
-use turnbuckle_session::{Frame, MemoryExceeded, RateAccount, Transport};
+use turnbuckle_session::{Frame, MemoryExceeded, OwnerAccount, Transport};
 
 use crate::event;
 
@@ -24,7 +24,7 @@ pub(crate) struct MessageQueue {
     capacity: usize,
     bodies: Arc<Semaphore>,
     /// The account of the messages.
-    account: Arc<RateAccount>,
+    account: Arc<OwnerAccount>,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct ConnectionClosed;
 
 impl MessageQueue {
     /// Returns the account of the connection.
-    pub(crate) fn account(&self) -> &Arc<RateAccount> {
+    pub(crate) fn account(&self) -> &Arc<OwnerAccount> {
         &self.account
     }
 
@@ -112,7 +112,7 @@ pub(crate) struct SseTransport {
 /// `capacity` bytes of messages and lets `max_bodies` bodies be received at a time, its event buffer,
 /// and the server's end.
 pub(crate) fn open_transport(
-    account: Arc<RateAccount>,
+    account: Arc<OwnerAccount>,
     capacity: usize,
     max_bodies: usize,
     handshake_deadline: EndOfInput,

@@ -22,14 +22,12 @@ use crate::body::ResponseBody;
 use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
 use crate::origin::OriginPolicy;
-use crate::principal::shares::{
-    Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address,
-};
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_large_head,
     too_many_headers, unknown_coding, unsupported_media_type,
 };
+use crate::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address};
 use crate::{body, principal};
 
 pub(crate) const SESSION_ID: HeaderName =
@@ -225,13 +223,13 @@ impl StreamableEndpoint {
             principal: principal.clone(),
             shutdown: Some(self.shutdown.clone()),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::request_head::capture(parts, self.server.http_needs(), large_head),
+            http: crate::head::captured::capture(parts, self.server.http_needs(), large_head),
         };
         let inbound = |text| InboundFrame {
             frame,
             text,
             transport: &transport,
-            rate_account: connection.map(|connection| &connection.account),
+            account: connection.map(|connection| &connection.account),
         };
         let sender = RequestSender {
             principal: principal.as_deref(),

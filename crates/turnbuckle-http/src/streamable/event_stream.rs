@@ -11,7 +11,7 @@ use turnbuckle_session::{QueuedFrame, ReplySink as _, ResponseStream, Session, S
 use super::stream::StreamReader;
 use crate::event;
 use crate::keep_alive::KeepAlive;
-use crate::principal::shares::Share;
+use crate::shares::Share;
 
 /// The body of an SSE response.
 pub(crate) struct EventStream {

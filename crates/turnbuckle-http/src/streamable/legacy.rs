@@ -26,10 +26,10 @@ use super::stream::{SessionStream, StreamReader};
 use crate::body::ResponseBody;
 use crate::event;
 use crate::head::RequestHeaders;
-use crate::principal::shares::{Client, Exceeded, Share};
 use crate::reply::{
     HttpReply, accepted_reply, error_reply, exceeded_reply, memory_reply, stream_reply,
 };
+use crate::shares::{Client, Exceeded, Share};
 
 /// Characters of an unknown version that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
@@ -56,7 +56,7 @@ impl StreamableEndpoint {
             _ => None,
         };
         if let (Some(client), Message::Request(request)) = (handshake, &message) {
-            let account = self.server.account(sender.principal, frame.rate_account);
+            let account = self.server.account(sender.principal, frame.account);
             if let Err(error) = self.clients.admit_handshake(client, &account) {
                 return self.refuse_handshake(&request.id, error).into();
             }
@@ -273,7 +273,7 @@ impl StreamableEndpoint {
             body => body,
         };
         let principal = frame.transport.principal.as_deref();
-        let account = self.server.account(principal, frame.rate_account);
+        let account = self.server.account(principal, frame.account);
         let limits = self.sessions.stream_limits().clone();
         let own = SessionStream::new(1, limits, account.memory().clone());
         own.expect_reader();

@@ -14,8 +14,8 @@ use super::endpoint::{RequestSender, StreamableEndpoint, modern_reply};
 use super::legacy::exceeded_listening;
 use super::pending_post::{PendingPost, PostOutcome};
 use crate::head::{RequestHeaders, header_values};
-use crate::principal::shares::Share;
 use crate::reply::HttpReply;
+use crate::shares::Share;
 
 impl StreamableEndpoint {
     /// Returns the reply to a request whose envelope is invalid.

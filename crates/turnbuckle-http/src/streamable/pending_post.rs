@@ -16,8 +16,8 @@ use super::post_sink::PostSink;
 use super::stream::{FirstOutput, ReaderReservation};
 use crate::body::ResponseBody;
 use crate::event;
-use crate::principal::shares::Share;
 use crate::reply::{HttpReply, stream_reply};
+use crate::shares::Share;
 
 /// The outcome of serving a POST.
 pub(super) enum PostOutcome<'a> {

@@ -11,13 +11,13 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, RateAccount, ServerEndpoint, Signal};
+use turnbuckle_session::{Dispatch, MemoryBudget, OwnerAccount, ServerEndpoint, Signal};
 
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
-use crate::principal::shares::ConnectionInfo;
 use crate::server::mounted::{MountedEndpoint, register};
+use crate::shares::ConnectionInfo;
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
@@ -71,7 +71,7 @@ impl StreamableHttp {
     }
 
     /// Returns the account of another connection.
-    pub(crate) fn new_account(&self) -> Arc<RateAccount> {
+    pub(crate) fn new_account(&self) -> Arc<OwnerAccount> {
         self.endpoint.server.new_account()
     }
 

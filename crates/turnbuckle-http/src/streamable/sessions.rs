@@ -13,8 +13,8 @@ use turnbuckle_types::Principal;
 use super::stream::{SessionStream, StreamLimits};
 use crate::options::HttpServerOptions;
 use crate::principal::Owner;
-use crate::principal::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 use crate::random_id;
+use crate::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 
 mod eviction;
 mod streams;

@@ -119,7 +119,7 @@ async fn list_roots(peer: &Peer) -> Result<Json, PeerError> {
     let version = cache.version();
     let roots = request().await?;
     if roots.decode::<ListRootsResult>().is_ok() {
-        cache.insert(version, &roots);
+        peer.cache_roots(version, &roots);
     }
     Ok(roots)
 }

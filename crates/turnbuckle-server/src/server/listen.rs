@@ -44,12 +44,8 @@ pub(crate) async fn listen(
         hub.subscribe(&feed, change);
     }
     let uris = honoured.resource_subscriptions.iter().flatten();
-    let subscribed = hub.subscribe_resources(
-        &feed,
-        hub.client_of(&context),
-        uris.map(String::as_str),
-        server.0.subscription_limits,
-    );
+    let limits = server.0.subscription_limits;
+    let subscribed = hub.subscribe_for(&context, &feed, uris.map(String::as_str), limits);
     if let Err(error) = subscribed {
         return error.into();
     }

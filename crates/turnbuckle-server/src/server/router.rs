@@ -324,9 +324,8 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
-            let hub = self.subscriptions();
-            let client = hub.client_of(context);
-            hub.subscribe_resources(feed, client, [uri], self.0.subscription_limits)?;
+            let (hub, limits) = (self.subscriptions(), self.0.subscription_limits);
+            hub.subscribe_for(context, feed, std::iter::once(uri), limits)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }

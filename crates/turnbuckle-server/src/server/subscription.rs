@@ -10,12 +10,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use turnbuckle_session::{Change, ChangeFeed, RequestContext, client_network, count_refusal};
-use turnbuckle_types::{Principal, ProtocolError};
+use turnbuckle_session::{
+    Change, ChangeFeed, MemoryPermit, RequestContext, client_network, count_refusal,
+};
+use turnbuckle_types::ProtocolError;
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
 /// ended by then.
 const RETRY_DELAY: Duration = Duration::from_secs(4);
+
+/// The bytes that a subscription to a resource takes besides its URI.
+const SUBSCRIPTION_BYTES: usize = 256;
 
 /// The subscribers of one server.
 #[derive(Debug, Default)]
@@ -53,6 +58,8 @@ struct ResourceCount {
     feed: Weak<ChangeFeed>,
     client: Option<ClientKey>,
     count: usize,
+    /// The memory of the subscriptions.
+    memory: MemoryPermit,
 }
 
 /// A client whose subscriptions are counted together: a keyed hash of its principal, or else of its
@@ -173,47 +180,62 @@ impl SubscriptionHub {
     }
 
     /// Returns the client of a request, if anything tells who it is.
-    pub(crate) fn client_of(&self, context: &RequestContext) -> Option<ClientKey> {
+    fn client_of(&self, context: &RequestContext) -> Option<ClientKey> {
         let hash = match (context.principal(), context.client_address()) {
-            (Some(principal), _) => {
-                let Principal {
-                    issuer,
-                    subject,
-                    client,
-                    ..
-                } = principal;
-                self.hasher.hash_one((issuer, subject, client))
-            }
+            (Some(principal), _) => self.hasher.hash_one(principal.identity()),
             (None, address) => self.hasher.hash_one(client_network(address?)),
         };
         Some(ClientKey(hash))
     }
 
-    /// Subscribes a feed of this client to resources.
+    /// Subscribes a feed to resources for the client of a request, on whose account they count.
     ///
     /// # Errors
-    /// When the subscriber, the client or all together have as many subscriptions as the limits allow.
-    pub(crate) fn subscribe_resources<'a>(
+    /// When the subscriber, the client or all together have as many subscriptions or bytes as the
+    /// limits allow.
+    pub(crate) fn subscribe_for<'a>(
+        &self,
+        context: &RequestContext,
+        feed: &Arc<ChangeFeed>,
+        uris: impl Iterator<Item = &'a str> + Clone,
+        limits: SubscriptionLimits,
+    ) -> Result<(), ProtocolError> {
+        let bytes = uris.clone().map(subscription_bytes).sum();
+        // Reserved before the lock is taken, since sessions may end for it.
+        let memory = context.reserve_memory(bytes)?;
+        self.subscribe_resources(feed, self.client_of(context), uris, limits, memory)
+    }
+
+    /// Subscribes a feed of this client to resources, for which `memory` is enough.
+    fn subscribe_resources<'a>(
         &self,
         feed: &Arc<ChangeFeed>,
         client: Option<ClientKey>,
         uris: impl IntoIterator<Item = &'a str>,
         limits: SubscriptionLimits,
+        mut memory: MemoryPermit,
     ) -> Result<(), ProtocolError> {
         let mut subscribers = self.subscribers();
-        for uri in uris {
+        let mut bytes = 0;
+        let subscribed = uris.into_iter().try_for_each(|uri| {
             let feeds = subscribers.by_uri.get(uri);
             if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
-                continue;
+                return Ok(());
             }
             let count = subscribers.resource_count(feed) + 1;
             check_subscription_count(count, limits.per_subscriber)?;
             subscribers.check_total(client, limits)?;
             subscribers.add_resource(feed, client, uri);
+            bytes += subscription_bytes(uri);
+            Ok(())
+        });
+        if let Some(resources) = subscribers.resource_counts.get_mut(&address(feed)) {
+            memory.resize_beyond_limits(bytes);
+            resources.memory.absorb(memory);
         }
         drop(subscribers);
         self.resources_changed.notify_one();
-        Ok(())
+        subscribed
     }
 
     /// Removes a feed that has ended from the lists. Its resource subscriptions are removed by the
@@ -248,6 +270,9 @@ impl SubscriptionHub {
             && removed
         {
             resources.count -= 1;
+            let left = resources.memory.bytes();
+            let left = left.saturating_sub(subscription_bytes(uri));
+            resources.memory.resize_beyond_limits(left);
             let client = resources.client;
             subscribers.give_back(client, 1);
         }
@@ -261,6 +286,11 @@ impl SubscriptionHub {
         subscribers.remove_closed();
         subscribers.open_at_cleanup
     }
+}
+
+/// Returns the bytes that a subscription to a resource takes.
+fn subscription_bytes(uri: &str) -> usize {
+    SUBSCRIPTION_BYTES + uri.len()
 }
 
 /// Returns the address of a feed, which identifies the feed while a weak reference to it exists.
@@ -301,6 +331,7 @@ impl Subscribers {
             feed: Arc::downgrade(feed),
             client,
             count: 0,
+            memory: MemoryPermit::default(),
         };
         let resources = self
             .resource_counts

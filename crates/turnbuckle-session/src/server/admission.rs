@@ -23,10 +23,10 @@ use crate::server::handler_task::{
 use crate::server::handshake;
 use crate::server::inbound_frame::InboundFrame;
 use crate::server::limits::Limits;
+use crate::shared::account::OwnerAccount;
 use crate::shared::frame_range::FrameRange;
 use crate::shared::incoming::{IncomingRequest, received_method};
 use crate::shared::kernel::RequestDecision;
-use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{
@@ -79,7 +79,7 @@ pub(crate) struct Admission<'a, L> {
     pub(crate) dispatch: &'a Arc<DispatchHandle>,
     pub(crate) limits: &'a Limits,
     /// The account whose rates the request counts on.
-    pub(crate) account: &'a Arc<RateAccount>,
+    pub(crate) account: &'a Arc<OwnerAccount>,
     /// The features of the revision that the request speaks.
     pub(crate) features: &'static Features,
     pub(crate) binding: Binding,

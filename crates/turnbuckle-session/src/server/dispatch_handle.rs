@@ -7,8 +7,8 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Features;
 
 use crate::server::dispatch::Dispatch;
+use crate::shared::account::OwnerAccount;
 use crate::shared::memory_budget::MemoryExceeded;
-use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::EncodedResponse;
 
 /// A [`Dispatch`] with its encoded server information.
@@ -43,7 +43,7 @@ impl DispatchHandle {
         id: &RequestId,
         reply: &Reply,
         features: &'static Features,
-        account: &RateAccount,
+        account: &OwnerAccount,
         uncounted: usize,
     ) -> EncodedResponse {
         let mut response = self.encode(id, reply, features);

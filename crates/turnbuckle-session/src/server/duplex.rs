@@ -26,9 +26,9 @@ use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::inbound_frame::InboundFrame;
 use crate::server::limits::Limits;
 use crate::server::session::{MessageOutcome, Session};
+use crate::shared::account::OwnerAccount;
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::memory_budget::MemoryPermit;
-use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
 use crate::shared::trace::count_refusal;
@@ -64,14 +64,14 @@ pub async fn serve<T: Transport>(
     context: TransportContext,
     stop: Signal,
 ) -> CloseReason {
-    let account = RateAccount::new(&limits);
+    let account = OwnerAccount::new(&limits);
     serve_with_account(account, dispatch.into(), transport, limits, context, stop).await
 }
 
 /// Serves one connection as [`serve`] does, with its rates counted on an account that it may share
 /// with others.
 pub async fn serve_with_account<T: Transport>(
-    account: Arc<RateAccount>,
+    account: Arc<OwnerAccount>,
     dispatch: Arc<dyn Dispatch>,
     transport: T,
     limits: Limits,
@@ -330,7 +330,7 @@ impl<T: Transport> Connection<T> {
             frame,
             text,
             transport: &self.context,
-            rate_account: None,
+            account: None,
         };
         let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
             FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {

@@ -17,10 +17,10 @@ use crate::server::legacy_state::LegacyState;
 use crate::server::limits::Limits;
 use crate::server::response_stream::ResponseStream;
 use crate::server::session::Session;
+use crate::shared::account::{OwnerAccount, OwnerAccounts, RunningRequest};
 use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
 use crate::shared::kernel::RequestDecision;
 use crate::shared::memory_budget::MemoryBudget;
-use crate::shared::rate::{RateAccount, RateAccounts, RunningRequest};
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::trace::{RequestTrace, has_spans};
 use crate::shared::transport::{Binding, HttpNeeds};
@@ -31,7 +31,7 @@ use crate::shared::transport::{Binding, HttpNeeds};
 pub struct ServerEndpoint {
     dispatch: Arc<DispatchHandle>,
     limits: Arc<Limits>,
-    accounts: Arc<RateAccounts>,
+    accounts: Arc<OwnerAccounts>,
     /// The state of legacy clients without a session, by revision.
     without_session: Arc<[OnceLock<Arc<LegacyState>>; Revision::ALL.len()]>,
 }
@@ -63,7 +63,7 @@ impl ServerEndpoint {
         let limits = Arc::new(limits);
         Self {
             dispatch: Arc::new(DispatchHandle::new(dispatch)),
-            accounts: Arc::new(RateAccounts::new(limits.clone(), budget)),
+            accounts: Arc::new(OwnerAccounts::new(limits.clone(), budget)),
             limits,
             without_session: Arc::default(),
         }
@@ -87,14 +87,14 @@ impl ServerEndpoint {
     pub fn account(
         &self,
         principal: Option<&Principal>,
-        connection: Option<&Arc<RateAccount>>,
-    ) -> Arc<RateAccount> {
+        connection: Option<&Arc<OwnerAccount>>,
+    ) -> Arc<OwnerAccount> {
         self.accounts.account_of(principal, connection)
     }
 
     /// Returns the account of another connection.
     #[must_use]
-    pub fn new_account(&self) -> Arc<RateAccount> {
+    pub fn new_account(&self) -> Arc<OwnerAccount> {
         self.accounts.new_account()
     }
 
@@ -107,7 +107,7 @@ impl ServerEndpoint {
         frame: InboundFrame<'_>,
     ) -> ExchangeOutcome {
         let features = revision.features();
-        let account = self.account(frame.transport.principal.as_deref(), frame.rate_account);
+        let account = self.account(frame.transport.principal.as_deref(), frame.account);
         let admission = Admission {
             dispatch: &self.dispatch,
             limits: &self.limits,
@@ -178,7 +178,7 @@ impl ServerEndpoint {
 
     /// Returns the account of another session: that of its principal, or one of its own.
     #[must_use]
-    pub fn session_account(&self, principal: Option<&Principal>) -> Arc<RateAccount> {
+    pub fn session_account(&self, principal: Option<&Principal>) -> Arc<OwnerAccount> {
         match principal {
             Some(_) => self.account(principal, None),
             None => self.new_account(),
@@ -188,7 +188,11 @@ impl ServerEndpoint {
     /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
     /// to no request. The session counts on `account`.
     #[must_use]
-    pub fn new_session(&self, account: Arc<RateAccount>, sink: Arc<dyn ReplySink>) -> Arc<Session> {
+    pub fn new_session(
+        &self,
+        account: Arc<OwnerAccount>,
+        sink: Arc<dyn ReplySink>,
+    ) -> Arc<Session> {
         let limits = self.limits.clone();
         Session::new(
             self.dispatch.clone(),
@@ -206,7 +210,7 @@ impl ServerEndpoint {
         &self,
         revision: Option<Revision>,
         sink: Arc<dyn ReplySink>,
-        account: Arc<RateAccount>,
+        account: Arc<OwnerAccount>,
     ) -> Arc<Session> {
         let session = self.new_session(account, sink);
         if let Some(revision) = revision {
@@ -238,7 +242,7 @@ impl std::fmt::Debug for ServerEndpoint {
 /// The lifecycle of a request without a session: it may always be served.
 struct SingleRequest<'a> {
     endpoint: &'a ServerEndpoint,
-    account: &'a Arc<RateAccount>,
+    account: &'a Arc<OwnerAccount>,
     revision: Revision,
 }
 

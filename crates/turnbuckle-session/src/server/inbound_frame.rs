@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::shared::rate::RateAccount;
+use crate::shared::account::OwnerAccount;
 use crate::shared::transport::{Binding, TransportContext};
 
 /// A received frame with its transport context.
@@ -17,7 +17,7 @@ pub struct InboundFrame<'a> {
     /// The facts that the transport knows about the message, such as its principal.
     pub transport: &'a TransportContext,
     /// The account of the connection for rate limits. It is charged for requests without a principal.
-    pub rate_account: Option<&'a Arc<RateAccount>>,
+    pub account: Option<&'a Arc<OwnerAccount>>,
 }
 
 impl InboundFrame<'_> {

@@ -113,6 +113,15 @@ impl Peer {
         self.session.legacy.get().map(|legacy| &**legacy)
     }
 
+    /// Keeps the client's answer to `roots/list`, a request that was sent at this version of the
+    /// [`RootsCache`](crate::RootsCache), until the client says that its roots have changed.
+    pub fn cache_roots(&self, version: u64, roots: &Json) {
+        let cache = self.legacy_state().and_then(LegacyState::roots_cache);
+        if let Some(cache) = cache {
+            cache.insert(version, roots, &self.session.memory);
+        }
+    }
+
     /// Returns the feed of changed lists and resources. The session reads changes from it and sends
     /// them to the client as notifications.
     #[must_use]

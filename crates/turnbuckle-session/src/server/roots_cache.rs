@@ -1,8 +1,10 @@
 //! The roots of a legacy client, kept until the client says that they have changed.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::Json;
+
+use crate::shared::memory_budget::{MemoryAccount, MemoryPermit};
 
 /// The largest answer to `roots/list` that is kept, in bytes.
 const MAX_ROOTS_BYTES: usize = 64 * 1024;
@@ -15,14 +17,15 @@ pub struct RootsCache(Mutex<State>);
 struct State {
     /// The number of changes that the client notified of.
     version: u64,
-    answer: Option<Json>,
+    answer: Option<(Json, MemoryPermit)>,
 }
 
 impl RootsCache {
     /// Returns the answer, if one is kept.
     #[must_use]
     pub fn get(&self) -> Option<Json> {
-        self.lock().answer.clone()
+        let state = self.lock();
+        state.answer.as_ref().map(|(answer, _)| answer.clone())
     }
 
     /// Returns the number of changes so far, for [`insert`](Self::insert).
@@ -31,12 +34,19 @@ impl RootsCache {
         self.lock().version
     }
 
-    /// Keeps an answer to a request that was sent at this version. An answer that is older than the
-    /// last change, or has more than 64 KiB, is not kept.
-    pub fn insert(&self, version: u64, answer: &Json) {
+    /// Keeps an answer to a request that was sent at this version; it counts on the account. An answer
+    /// that is older than the last change, has more than 64 KiB or finds no memory is not kept.
+    pub(crate) fn insert(&self, version: u64, answer: &Json, account: &Arc<MemoryAccount>) {
+        let bytes = answer.as_str().len();
+        if bytes > MAX_ROOTS_BYTES {
+            return;
+        }
+        let Ok(memory) = account.reserve_free(bytes) else {
+            return;
+        };
         let mut state = self.lock();
-        if state.version == version && answer.as_str().len() <= MAX_ROOTS_BYTES {
-            state.answer = Some(answer.clone());
+        if state.version == version {
+            state.answer = Some((answer.clone(), memory));
         }
     }
 
@@ -55,6 +65,13 @@ impl RootsCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server::limits::Limits;
+    use crate::shared::memory_budget::MemoryBudget;
+
+    fn account() -> Arc<MemoryAccount> {
+        let limits = Limits::new().max_owner_bytes(MAX_ROOTS_BYTES);
+        MemoryBudget::new(&limits).new_account()
+    }
 
     fn answer(bytes: usize) -> Json {
         Json::encode(&"r".repeat(bytes - 2)).unwrap()
@@ -64,20 +81,31 @@ mod tests {
     fn an_answer_that_is_older_than_a_change_is_not_kept() {
         let cache = RootsCache::default();
         let before = cache.version();
-        cache.insert(before, &answer(8));
+        cache.insert(before, &answer(8), &account());
         assert_eq!(cache.get(), Some(answer(8)));
         cache.clear();
         assert_eq!(cache.get(), None);
-        cache.insert(before, &answer(8));
+        cache.insert(before, &answer(8), &account());
         assert_eq!(cache.get(), None);
     }
 
     #[test]
     fn an_answer_over_the_bound_is_not_kept() {
         let cache = RootsCache::default();
-        cache.insert(0, &answer(MAX_ROOTS_BYTES + 1));
+        cache.insert(0, &answer(MAX_ROOTS_BYTES + 1), &account());
         assert_eq!(cache.get(), None);
-        cache.insert(0, &answer(MAX_ROOTS_BYTES));
+        cache.insert(0, &answer(MAX_ROOTS_BYTES), &account());
         assert!(cache.get().is_some());
+    }
+    #[test]
+    fn an_answer_counts_for_its_client_for_as_long_as_it_is_kept() {
+        let (cache, account) = (RootsCache::default(), account());
+        cache.insert(0, &answer(MAX_ROOTS_BYTES), &account);
+        assert_eq!(account.used(), MAX_ROOTS_BYTES);
+        let other = RootsCache::default();
+        other.insert(0, &answer(8), &account);
+        assert_eq!(other.get(), None, "there is no memory for it");
+        cache.clear();
+        assert_eq!(account.used(), 0);
     }
 }

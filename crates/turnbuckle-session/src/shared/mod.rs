@@ -1,6 +1,7 @@
 //! Parts that both ends of a connection use: the pure protocol rules, transports, queues, signals,
 //! rate limits, the budget of memory and the timeout of writes.
 
+pub(crate) mod account;
 pub(crate) mod blocking;
 pub(crate) mod frame_queue;
 pub(crate) mod frame_range;

@@ -25,7 +25,7 @@ fn open(
     deadline: EndOfInput,
     shutdown: EndOfInput,
 ) -> (MessageQueue, EventBuffer, SseTransport) {
-    let account = RateAccount::new(&Limits::new());
+    let account = OwnerAccount::new(&Limits::new());
     open_transport(account, capacity, max_bodies, deadline, shutdown)
 }
 

@@ -1,4 +1,4 @@
-use turnbuckle_session::{Limits, RateAccount};
+use turnbuckle_session::{Limits, OwnerAccount};
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<SessionStream> {
 }
 
 fn memory() -> Arc<MemoryAccount> {
-    RateAccount::new(&Limits::new()).memory().clone()
+    OwnerAccount::new(&Limits::new()).memory().clone()
 }
 
 fn cx() -> Context<'static> {

@@ -20,7 +20,7 @@ fn subscribe(
     feed: &Arc<ChangeFeed>,
     uri: &str,
 ) -> Result<(), ProtocolError> {
-    hub.subscribe_resources(feed, None, [uri], LIMITS)
+    hub.subscribe_resources(feed, None, [uri], LIMITS, MemoryPermit::default())
 }
 
 #[test]
@@ -28,7 +28,13 @@ fn one_client_has_half_of_all_subscriptions() {
     let hub = SubscriptionHub::default();
     let feeds: Vec<_> = (0..5).map(|_| Arc::new(ChangeFeed::new())).collect();
     let add = |feed: usize, client, uri: &str| {
-        hub.subscribe_resources(&feeds[feed], Some(ClientKey(client)), [uri], LIMITS)
+        hub.subscribe_resources(
+            &feeds[feed],
+            Some(ClientKey(client)),
+            [uri],
+            LIMITS,
+            MemoryPermit::default(),
+        )
     };
     for (feed, uri) in [(0, "a"), (0, "b"), (1, "a")] {
         add(feed, 1, uri).unwrap();
@@ -57,6 +63,28 @@ fn one_client_has_half_of_all_subscriptions() {
         (subscribers.resource_total, subscribers.by_client.len()),
         (0, 0)
     );
+}
+
+#[test]
+fn subscriptions_count_for_the_memory_of_their_client() {
+    let account = turnbuckle_session::OwnerAccount::new(&turnbuckle_session::Limits::new());
+    let memory = account.memory();
+    let hub = SubscriptionHub::default();
+    let feed = Arc::new(ChangeFeed::new());
+    let one = subscription_bytes("a");
+    let add = |uris: &[&str]| {
+        let held = memory.reserve(one * uris.len()).unwrap();
+        hub.subscribe_resources(&feed, None, uris.iter().copied(), LIMITS, held)
+    };
+    add(&["a"]).unwrap();
+    add(&["a", "b"]).unwrap();
+    assert_eq!(memory.used(), 2 * one, "once for each resource");
+    assert!(add(&["c"]).is_err());
+    assert_eq!(memory.used(), 2 * one, "nothing for what is refused");
+    hub.unsubscribe(&feed, "a");
+    assert_eq!(memory.used(), one);
+    hub.remove_feed(&feed);
+    assert_eq!(memory.used(), 0);
 }
 
 #[test]

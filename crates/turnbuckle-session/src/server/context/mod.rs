@@ -11,15 +11,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, RequestId};
+use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, ProtocolError, RequestId};
 use turnbuckle_wire::era::{Reply, params};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
 use crate::server::session::state::CancelRequest;
+use crate::shared::account::OwnerAccount;
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::memory_budget::MemoryPermit;
-use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::LazySignal;
 use crate::shared::transport::{Binding, HttpHead, TransportContext};
@@ -51,7 +51,7 @@ pub(crate) struct RequestState {
     pub(crate) sink: RequestSink,
     pub(crate) signal: LazySignal,
     /// The account whose rates the request counts on.
-    pub(crate) account: Arc<RateAccount>,
+    pub(crate) account: Arc<OwnerAccount>,
     pub(crate) lazy: LazyState,
     /// The memory of the frame and of the arguments that were decoded from it.
     pub(crate) _memory: MemoryPermit,
@@ -63,7 +63,7 @@ pub(crate) struct LazyState {
     /// `None` in the cell: the request ended before it reported any progress.
     progress: OnceLock<Option<Box<ProgressThrottle>>>,
     /// The account of this request's log messages, where `account` is shared between peers.
-    log_account: OnceLock<Arc<RateAccount>>,
+    log_account: OnceLock<Arc<OwnerAccount>>,
     /// A timeout of its own, set before its handler was first pending.
     timeout: Mutex<Option<(Duration, TimeoutReply)>>,
     /// True once the client was handed out to be asked.
@@ -153,6 +153,14 @@ impl RequestContext {
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
         params::raw_meta(self.text())?.decode().ok()
+    }
+
+    /// Reserves memory on the account of the client, for what outlives the request.
+    ///
+    /// # Errors
+    /// An error that names the limit, when the client or all clients together would have too much.
+    pub fn reserve_memory(&self, bytes: usize) -> Result<MemoryPermit, ProtocolError> {
+        Ok(self.state.account.memory().reserve(bytes)?)
     }
 
     /// Returns whether the request was cancelled. Nothing is sent for it any more.

@@ -14,7 +14,7 @@ use turnbuckle_wire::rpc;
 use super::RequestContext;
 use super::progress::{ProgressThrottle, ReportOutcome};
 use crate::server::tasks;
-use crate::shared::rate::RateAccount;
+use crate::shared::account::OwnerAccount;
 use crate::shared::reply_sink::{retry_until_space, send_when_space};
 
 impl RequestContext {
@@ -160,7 +160,7 @@ impl RequestContext {
 
     /// Returns the account that this request's log messages count on. A shared account is not
     /// used: a client is not told how many messages for other clients were dropped.
-    fn log_account(&self) -> &Arc<RateAccount> {
+    fn log_account(&self) -> &Arc<OwnerAccount> {
         let account = &self.state.account;
         match account.is_shared() {
             true => {

@@ -78,7 +78,7 @@ fn request() -> (RequestContext, Arc<Narrow>) {
         transport: TransportContext::default(),
         sink: RequestSink::Shared(narrow.clone()),
         signal: LazySignal::default(),
-        account: RateAccount::new(&limits),
+        account: OwnerAccount::new(&limits),
         lazy: LazyState::default(),
         _memory: MemoryPermit::default(),
     });

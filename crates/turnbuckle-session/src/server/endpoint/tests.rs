@@ -127,7 +127,7 @@ fn with_decoded<T>(
         frame: &Bytes::from_static(text.as_bytes()),
         text,
         transport: &TransportContext::default(),
-        rate_account: None,
+        account: None,
     };
     let message = rpc::decode(frame.text).unwrap();
     receive(message, frame)

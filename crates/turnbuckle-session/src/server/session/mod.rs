@@ -18,8 +18,8 @@ use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::limits::Limits;
 use crate::server::peer::Peer;
+use crate::shared::account::OwnerAccount;
 use crate::shared::memory_budget::MemoryPermit;
-use crate::shared::rate::RateAccount;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
 use crate::shared::transport::Binding;
@@ -35,7 +35,7 @@ pub struct Session {
     state: Arc<SessionState>,
     dispatch: Arc<DispatchHandle>,
     binding: Binding,
-    account: Arc<RateAccount>,
+    account: Arc<OwnerAccount>,
     /// Permits for handling notifications.
     notification_permits: OnceLock<Arc<Semaphore>>,
 }
@@ -48,10 +48,10 @@ impl Session {
         binding: Binding,
         limits: impl Into<Arc<Limits>>,
         sink: Arc<dyn ReplySink>,
-        account: Arc<RateAccount>,
+        account: Arc<OwnerAccount>,
     ) -> Arc<Self> {
         Arc::new(Self {
-            state: SessionState::new(limits.into(), sink),
+            state: SessionState::new(limits.into(), account.memory().clone(), sink),
             dispatch,
             binding,
             account,

@@ -9,6 +9,7 @@ use crate::server::change::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
 use crate::server::limits::Limits;
 use crate::shared::kernel::Kernel;
+use crate::shared::memory_budget::MemoryAccount;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::Signal;
 use crate::shared::trace::SessionCount;
@@ -31,6 +32,8 @@ pub(crate) trait CancelRequest: Send + Sync {
 /// The state of one session or connection.
 pub(crate) struct SessionState {
     pub(crate) limits: Arc<Limits>,
+    /// The account of what is kept for the client.
+    pub(crate) memory: Arc<MemoryAccount>,
     kernel: Mutex<Kernel<Arc<dyn CancelRequest>, ResponseSender>>,
     /// Set by the handshake of the legacy era.
     pub(crate) legacy: OnceLock<Arc<LegacyState>>,
@@ -44,10 +47,15 @@ pub(crate) struct SessionState {
 }
 
 impl SessionState {
-    pub(crate) fn new(limits: Arc<Limits>, sink: Arc<dyn ReplySink>) -> Arc<Self> {
+    pub(crate) fn new(
+        limits: Arc<Limits>,
+        memory: Arc<MemoryAccount>,
+        sink: Arc<dyn ReplySink>,
+    ) -> Arc<Self> {
         let kernel = Kernel::new(limits.max_in_flight, limits.max_outgoing_requests);
         Arc::new(Self {
             limits,
+            memory,
             kernel: Mutex::new(kernel),
             legacy: OnceLock::new(),
             sink,

@@ -13,7 +13,7 @@ use foldhash::HashMap;
 use turnbuckle_types::{ErrorKind, ProtocolError, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
 
-use crate::shared::rate::in_flight;
+use crate::shared::account::in_flight;
 
 /// Capacity of the request table that is kept while no request runs.
 const MIN_CAPACITY: usize = 28;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
 use http::Extensions;
-use turnbuckle_session::{KeyedRates, RateAccount, client_network};
+use turnbuckle_session::{KeyedRates, OwnerAccount, client_network};
 use turnbuckle_types::{Principal, ProtocolError};
 
 use crate::options::HttpServerOptions;
@@ -45,7 +45,7 @@ impl ClientAddress {
 #[derive(Debug)]
 pub(crate) struct ConnectionInfo {
     /// The account of its requests without a principal.
-    pub(crate) account: Arc<RateAccount>,
+    pub(crate) account: Arc<OwnerAccount>,
     id: u64,
     address: Option<ClientAddress>,
     /// True while the buffer that requests are read into is larger than what a request counts for.
@@ -53,7 +53,7 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    pub(crate) fn new(account: Arc<RateAccount>, address: Option<IpAddr>) -> Arc<Self> {
+    pub(crate) fn new(account: Arc<OwnerAccount>, address: Option<IpAddr>) -> Arc<Self> {
         static LAST_ID: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
             account,
@@ -301,15 +301,7 @@ impl Clients {
         connection: Option<&ConnectionInfo>,
     ) -> Client {
         let owner = match (principal, connection) {
-            (Some(principal), _) => {
-                let Principal {
-                    issuer,
-                    subject,
-                    client,
-                    ..
-                } = principal;
-                Some(self.hash((issuer, subject, client)))
-            }
+            (Some(principal), _) => Some(self.hash(principal.identity())),
             (None, connection) => connection.map(|connection| self.hash(connection.id)),
         };
         let address = find_address(extensions, connection);
@@ -335,7 +327,7 @@ impl Clients {
     pub(crate) fn admit_handshake(
         &self,
         client: Client,
-        account: &RateAccount,
+        account: &OwnerAccount,
     ) -> Result<(), ProtocolError> {
         account.admit_handshake()?;
         client.address.map_or(Ok(()), |address| {
@@ -424,7 +416,7 @@ mod tests {
     #[test]
     fn a_layer_overrides_the_address_of_the_connection() {
         let clients = Clients::new(&HttpServerOptions::new());
-        let account = RateAccount::new(&turnbuckle_session::Limits::new());
+        let account = OwnerAccount::new(&turnbuckle_session::Limits::new());
         let proxy: IpAddr = "127.0.0.1".parse().unwrap();
         let connection = ConnectionInfo::new(account, Some(proxy));
         let mut extensions = Extensions::new();

@@ -1,0 +1,277 @@
+//! The accounts of owners: what each has used of its rates, how many of its requests run, and the
+//! memory that is held for it.
+//!
+//! An owner is a principal, else a legacy session, else a connection.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
+use turnbuckle_wire::revision::Method;
+
+use crate::server::limits::Limits;
+use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
+use crate::shared::rate::{Rate, TokenBucket};
+use crate::shared::trace::count_refusal;
+
+/// The account of an owner: what it has used of its rates, how many of its requests run, and the memory
+/// that is held for it.
+#[derive(Debug)]
+pub struct OwnerAccount {
+    calls: TokenBucket,
+    completions: TokenBucket,
+    logs: TokenBucket,
+    handshakes: TokenBucket,
+    progress: Rate,
+    /// Log messages that were dropped since the last one was sent.
+    dropped_logs: AtomicU64,
+    /// Handlers that run in tasks.
+    running: AtomicUsize,
+    max_running: usize,
+    /// True if several peers share the account.
+    shared: bool,
+    memory: Arc<MemoryAccount>,
+}
+
+impl OwnerAccount {
+    /// Returns the account of the only peer of a server, which has used nothing yet.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Arc<Self> {
+        Self::in_budget(limits, &MemoryBudget::new(limits))
+    }
+
+    /// Returns the account of one of several peers, which has used nothing yet.
+    #[must_use]
+    pub fn in_budget(limits: &Limits, budget: &Arc<MemoryBudget>) -> Arc<Self> {
+        Arc::new(Self::with_sharing(limits, budget, false))
+    }
+
+    fn with_sharing(limits: &Limits, budget: &Arc<MemoryBudget>, shared: bool) -> Self {
+        let now = Instant::now();
+        let full = |rate| TokenBucket::full(rate, now);
+        Self {
+            calls: full(limits.call_rate),
+            completions: full(limits.completion_rate),
+            logs: full(limits.log_rate),
+            handshakes: full(limits.handshake_rate),
+            progress: limits.progress_rate,
+            dropped_logs: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
+            max_running: limits.max_in_flight,
+            shared,
+            memory: budget.new_account(),
+        }
+    }
+
+    /// Counts a request of the peer. Requests that show that the peer is there, or that end
+    /// something, are always admitted.
+    ///
+    /// # Errors
+    /// Returns an error when the rate is exceeded, or too many requests run. The requests of a
+    /// shared account that run are not bounded.
+    pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), ProtocolError> {
+        let (bucket, what, set_by) = match method {
+            Some(Method::Ping | Method::Initialize | Method::Unsubscribe) => return Ok(()),
+            Some(Method::Complete) => (&self.completions, "completions", "Limits::completion_rate"),
+            _ => (&self.calls, "calls", "Limits::call_rate"),
+        };
+        if self.running.load(Ordering::Relaxed) >= self.max_running && !self.shared {
+            return Err(in_flight(self.max_running, "Limits::max_in_flight"));
+        }
+        bucket.admit(what, set_by)
+    }
+
+    /// Counts a handshake of the peer: an `initialize`, or a new connection of HTTP+SSE. A shared account
+    /// admits all of them, because one peer could take the handshakes of all others.
+    ///
+    /// # Errors
+    /// Returns an error when the rate is exceeded.
+    pub fn admit_handshake(&self) -> Result<(), ProtocolError> {
+        match self.shared {
+            true => Ok(()),
+            false => self
+                .handshakes
+                .admit("handshakes", "Limits::handshake_rate"),
+        }
+    }
+
+    /// Counts a log message. Returns the number of messages that were dropped before it, or `None`
+    /// if it is to be dropped.
+    pub(crate) fn admit_log(&self) -> Option<u64> {
+        match self.logs.take(Instant::now) {
+            Ok(()) => Some(self.dropped_logs.swap(0, Ordering::Relaxed)),
+            Err(_) => {
+                count_refusal("Limits::log_rate");
+                self.dropped_logs.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Returns the rate of progress reports of one request.
+    pub(crate) fn progress(&self) -> Rate {
+        self.progress
+    }
+
+    /// Counts a running request.
+    pub(crate) fn start_request(self: &Arc<Self>) -> RunningRequest {
+        self.running.fetch_add(1, Ordering::Relaxed);
+        RunningRequest(self.clone())
+    }
+
+    /// Returns an account with the same rates, of which nothing is used.
+    pub(crate) fn with_same_rates(&self) -> Arc<Self> {
+        let now = Instant::now();
+        let full = |bucket: &TokenBucket| TokenBucket::full(bucket.rate(), now);
+        Arc::new(Self {
+            calls: full(&self.calls),
+            completions: full(&self.completions),
+            logs: full(&self.logs),
+            handshakes: full(&self.handshakes),
+            progress: self.progress,
+            dropped_logs: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
+            max_running: self.max_running,
+            shared: false,
+            memory: self.memory.clone(),
+        })
+    }
+
+    /// Returns the account of the memory that is held for the peer.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.memory
+    }
+
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared
+    }
+
+    fn is_idle(&self, now: Instant) -> bool {
+        self.running.load(Ordering::Relaxed) == 0
+            && self.memory.used() == 0
+            && [&self.calls, &self.completions, &self.logs, &self.handshakes]
+                .iter()
+                .all(|bucket| bucket.is_full(now))
+    }
+}
+
+/// A running request. It is counted until this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunningRequest(Arc<OwnerAccount>);
+
+impl Drop for RunningRequest {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Returns the error for a request beyond a limit of running requests.
+pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
+    count_refusal(set_by);
+    let message = format!("too many requests in flight: the limit is {most} ({set_by})");
+    ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)
+}
+
+/// The accounts of the peers of one endpoint.
+#[derive(Debug)]
+pub(crate) struct OwnerAccounts {
+    limits: Arc<Limits>,
+    budget: Arc<MemoryBudget>,
+    known: Mutex<Known>,
+    hasher: RandomState,
+    /// The account of the principals beyond the limit.
+    overflow: Arc<OwnerAccount>,
+    /// The account of the requests without a principal and without a known connection.
+    anonymous: Arc<OwnerAccount>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Accounts by a keyed hash of the principal.
+    by_name: HashMap<u64, Arc<OwnerAccount>>,
+    /// The time when idle accounts were last removed.
+    swept: Option<Instant>,
+}
+
+/// The shortest time between two removals of idle accounts.
+const SWEEP_GAP: Duration = Duration::from_secs(1);
+
+impl OwnerAccounts {
+    pub(crate) fn new(limits: Arc<Limits>, budget: Arc<MemoryBudget>) -> Self {
+        Self {
+            known: Mutex::default(),
+            hasher: RandomState::new(),
+            overflow: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
+            anonymous: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
+            limits,
+            budget,
+        }
+    }
+
+    /// Returns the budget that the accounts share.
+    pub(crate) fn budget(&self) -> &Arc<MemoryBudget> {
+        &self.budget
+    }
+
+    /// Returns the account of another peer.
+    pub(crate) fn new_account(&self) -> Arc<OwnerAccount> {
+        OwnerAccount::in_budget(&self.limits, &self.budget)
+    }
+
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the account of a request: that of its principal, else that of its connection, else
+    /// one account for all requests without either.
+    pub(crate) fn account_of<'a>(
+        &'a self,
+        principal: Option<&Principal>,
+        connection: Option<&'a Arc<OwnerAccount>>,
+    ) -> Arc<OwnerAccount> {
+        match (principal, connection) {
+            (Some(principal), _) => self.account_of_principal(principal),
+            (None, Some(connection)) => connection.clone(),
+            (None, None) => self.anonymous.clone(),
+        }
+    }
+
+    fn account_of_principal(&self, principal: &Principal) -> Arc<OwnerAccount> {
+        let name = self.hasher.hash_one(principal.identity());
+        let mut known = self.lock_known();
+        if let Some(account) = known.by_name.get(&name) {
+            return account.clone();
+        }
+        if known.by_name.len() >= self.limits.max_principals {
+            known.forget_idle(Instant::now());
+        }
+        if known.by_name.len() >= self.limits.max_principals {
+            return self.overflow.clone();
+        }
+        let account = self.new_account();
+        known.by_name.insert(name, account.clone());
+        account
+    }
+}
+
+impl Known {
+    /// Removes idle accounts: a new account would have the same tokens.
+    fn forget_idle(&mut self, now: Instant) {
+        let lately = |swept: Instant| now.saturating_duration_since(swept) < SWEEP_GAP;
+        if self.swept.is_some_and(lately) {
+            return;
+        }
+        self.swept = Some(now);
+        self.by_name
+            .retain(|_, account| Arc::strong_count(account) > 1 || !account.is_idle(now));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use super::*;
+
+fn accounts(limits: Limits) -> OwnerAccounts {
+    let budget = MemoryBudget::new(&limits);
+    OwnerAccounts::new(Arc::new(limits), budget)
+}
+
+fn somebody(name: usize) -> Principal {
+    Principal::new("https://issuer.example", name.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
+    let limits = Limits::new()
+        .max_principals(2)
+        .call_rate(Rate::per_second(1))
+        .completion_rate(Rate::per_second(1));
+    let accounts = accounts(limits);
+    let of = |name| accounts.account_of(Some(&somebody(name)), None);
+    assert!(Arc::ptr_eq(&of(1), &of(1)));
+    for name in [1, 2] {
+        assert!(of(name).admit(None).is_ok());
+        assert!(of(name).admit(None).is_err(), "it is used up");
+        assert!(of(name).admit(Some(Method::Complete)).is_ok());
+    }
+    // Nobody is idle: those who come share what is left.
+    assert!(Arc::ptr_eq(&of(3), &of(4)));
+    assert!(of(3).is_shared());
+    assert!(of(3).admit(None).is_ok() && of(4).admit(None).is_err());
+    // Those who are known are known for as long as they have something to pay off.
+    tokio::time::sleep(Duration::from_millis(999)).await;
+    assert!(of(5).is_shared());
+    assert!(of(1).admit(None).is_err());
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!of(5).is_shared());
+    assert_eq!(accounts.lock_known().by_name.len(), 1);
+}
+
+#[test]
+fn who_holds_an_account_keeps_it() {
+    let accounts = accounts(Limits::new().max_principals(1));
+    let kept = accounts.account_of(Some(&somebody(1)), None);
+    assert!(accounts.account_of(Some(&somebody(2)), None).is_shared());
+    assert!(Arc::ptr_eq(
+        &kept,
+        &accounts.account_of(Some(&somebody(1)), None)
+    ));
+}
+
+#[test]
+fn without_a_principal_the_connection_counts_and_without_one_everybody() {
+    let limits = Limits::new();
+    let accounts = accounts(limits.clone());
+    let connection = OwnerAccount::new(&limits);
+    let of = |connection| accounts.account_of(None, connection);
+    assert!(Arc::ptr_eq(&of(Some(&connection)), &connection));
+    assert!(Arc::ptr_eq(&of(None), &of(None)));
+    let named = accounts.account_of(Some(&somebody(1)), Some(&connection));
+    assert!(!Arc::ptr_eq(&named, &connection));
+}
+
+#[test]
+fn what_ends_something_is_never_refused() {
+    let never = Rate::per_second(0);
+    let account = OwnerAccount::new(&Limits::new().call_rate(never).completion_rate(never));
+    for method in [Method::Ping, Method::Initialize, Method::Unsubscribe] {
+        assert!(account.admit(Some(method)).is_ok());
+    }
+    for (method, setting) in [
+        (Some(Method::CallTool), "(Limits::call_rate)"),
+        (None, "(Limits::call_rate)"),
+        (Some(Method::Complete), "(Limits::completion_rate)"),
+    ] {
+        let error = account.admit(method).unwrap_err();
+        assert!(error.message().contains(setting), "{error}");
+        assert!(matches!(error.kind(), ErrorKind::RateLimited { .. }));
+    }
+}
+
+#[test]
+fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
+    let limits = Limits::new().max_in_flight(2);
+    let account = OwnerAccount::new(&limits);
+    let one = account.start_request();
+    assert!(account.admit(None).is_ok());
+    let two = account.start_request();
+    let error = account.admit(None).unwrap_err();
+    assert!(
+        error.message().contains("(Limits::max_in_flight)"),
+        "{error}"
+    );
+    assert!(account.admit(Some(Method::Ping)).is_ok());
+    drop((one, two));
+    assert!(account.admit(None).is_ok());
+    let everybody = Arc::new(OwnerAccount::with_sharing(
+        &limits,
+        &MemoryBudget::new(&limits),
+        true,
+    ));
+    let _many: Vec<_> = (0..10).map(|_| everybody.start_request()).collect();
+    assert!(everybody.admit(None).is_ok());
+}
