@@ -70,6 +70,20 @@ pub(super) async fn left_behind(it: Attacker) -> Result<(), Problem> {
     }
 }
 
+/// Calls with a small message in a session and leaves, as often as it can.
+pub(super) async fn small_left_behind(it: Attacker) -> Result<(), Problem> {
+    let mut raw = it.connect().await?;
+    let session = raw.open().await?;
+    let slow = call("slow", &json!({"ms": 60_000}));
+    for id in 0.. {
+        let mut raw = it.connect().await?;
+        raw.legacy(&session, &request(id, "tools/call", &slow))
+            .await;
+        sleep(AGAIN / 5).await;
+    }
+    Ok(())
+}
+
 /// Fills the replay log of a session's stream and leaves it there.
 pub(super) async fn replay_log(it: Attacker) -> Result<(), Problem> {
     let mut raw = it.connect().await?;

@@ -55,6 +55,7 @@ attacks! {
     Plain One 150 calls::unread_stream "unread streams",
     Plain One 150 calls::unread_stream_in_session "unread streams in sessions",
     Plain One 200 calls::left_behind "calls left behind",
+    Plain One 200 calls::small_left_behind "small calls left behind",
     Plain One 640 calls::replay_log "replay logs",
     Plain One 200 calls::questions "questions that nobody answers",
     Plain One 100 calls::vanishes "callers who vanish",

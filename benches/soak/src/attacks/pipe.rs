@@ -20,6 +20,9 @@ use crate::raw::{GREETED, GREETING, SOON, call, request};
 /// Calls of the honest client before and after the attack.
 const CALLS: u64 = 200;
 
+/// The time between two of these calls, which leaves them below the rate that a client may have.
+const PAUSE: Duration = Duration::from_millis(1);
+
 /// One attack on a pipe.
 pub(super) struct PipeAttack {
     pub(super) name: &'static str,
@@ -111,9 +114,10 @@ impl Pipe {
     async fn measure_service(&mut self) -> Result<Service, Problem> {
         let deadline = Instant::now() + SOON;
         let mut number = 0;
-        // What is left of the attack is answered first, and its rate may be used up.
+        // What is left of the attack is answered first, and its rates may be used up, that of handshakes too.
         loop {
             number += 1;
+            self.greet().await?;
             let answered = timeout(SOON, self.call(number)).await;
             match answered {
                 Ok(Ok(())) => break,
@@ -126,6 +130,7 @@ impl Pipe {
         for _ in 0..CALLS {
             number += 1;
             service.record(measure(self.call(number)).await);
+            sleep(PAUSE).await;
         }
         Ok(service)
     }
@@ -135,7 +140,6 @@ pub(super) async fn play(attack: &PipeAttack, form: &Form) -> Result<Outcome, Pr
     let mut child = spawn(&form.server, "attacked-pipe", VARIABLES, Stdio::null())?;
     let process = child.id().ok_or("the server has ended")?;
     let mut pipe = Pipe::take(&mut child)?;
-    pipe.greet().await?;
     pipe.measure_service().await?;
     let start = usage(process, 0)?;
     let mut peak = start;
@@ -169,7 +173,6 @@ pub(super) async fn play(attack: &PipeAttack, form: &Form) -> Result<Outcome, Pr
     if let Ok(Err(problem)) = attacked {
         return Err(problem);
     }
-    pipe.greet().await?;
     outcome.service = Some(pipe.measure_service().await?);
     outcome.end = Some(settle(form.settle_time(), process, start).await?);
     drop(pipe);
