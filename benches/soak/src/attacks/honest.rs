@@ -25,6 +25,9 @@ pub(super) struct Service {
     calls: usize,
     /// The times of the calls that were answered.
     times: Vec<Duration>,
+    /// Attempts to open a session on a new connection, and those that succeeded. They count as calls, too.
+    openings: usize,
+    opened: usize,
 }
 
 impl Service {
@@ -33,11 +36,21 @@ impl Service {
         self.times.extend(answered);
     }
 
+    fn record_opening(&mut self, opened: Option<Duration>) {
+        self.record(opened);
+        self.openings += 1;
+        self.opened += usize::from(opened.is_some());
+    }
+
     pub(super) fn answered_percent(&self) -> usize {
-        match self.calls {
-            0 => 0,
-            calls => self.times.len() * 100 / calls,
-        }
+        (self.times.len() * 100)
+            .checked_div(self.calls)
+            .unwrap_or(0)
+    }
+
+    /// Returns the part of the new connections that got a session, in percent, if there were any.
+    pub(super) fn opened_percent(&self) -> Option<usize> {
+        (self.opened * 100).checked_div(self.openings)
     }
 
     /// Returns the time within which 99 % of the answers came.
@@ -122,7 +135,7 @@ impl HonestClient {
                     raw.ask("DELETE", "/mcp", &of_session(&session)).await;
                     raw.answer().await.map(drop)
                 });
-                self.service.record(opened.await);
+                self.service.record_opening(opened.await);
                 self.sessions().await.map_or_else(drop, &mut sessions);
             }
             sleep(PAUSE).await;

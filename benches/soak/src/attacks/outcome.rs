@@ -39,7 +39,7 @@ pub(super) struct Outcome {
 /// Returns the names of the columns.
 pub(super) fn header() -> String {
     format!(
-        "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>10}{:>9}",
+        "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>10}{:>8}{:>9}",
         "attack",
         "attackers",
         "idle MiB",
@@ -51,6 +51,7 @@ pub(super) fn header() -> String {
         "sessions",
         "after",
         "answered",
+        "opened",
         "p99 ms"
     )
 }
@@ -73,15 +74,17 @@ impl fmt::Display for Outcome {
             self.peak.sessions,
             end(|usage| usage.sessions.to_string()),
         )?;
-        match &self.service {
-            Some(service) => write!(
-                f,
-                "{:>8} %{:>9.1}",
-                service.answered_percent(),
-                service.p99().as_secs_f64() * 1000.0
-            ),
-            None => write!(f, "{:>10}{:>9}", "-", "-"),
-        }
+        let Some(service) = &self.service else {
+            return write!(f, "{:>10}{:>8}{:>9}", "-", "-", "-");
+        };
+        let opened = service.opened_percent();
+        write!(
+            f,
+            "{:>8} %{:>8}{:>9.1}",
+            service.answered_percent(),
+            opened.map_or("-".to_owned(), |percent| format!("{percent} %")),
+            service.p99().as_secs_f64() * 1000.0
+        )
     }
 }
 
