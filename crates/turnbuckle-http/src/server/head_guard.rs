@@ -28,6 +28,10 @@ const UNCOUNTED_BYTES: usize = 16 << 10;
 /// The size of a read buffer that a request may keep as a whole, since it counts for that much.
 const SMALL_BUFFER_BYTES: usize = 12 << 10;
 
+/// The largest part of a head that counts. What is read of a long body passes through the buffer and is
+/// not told from a head.
+const MAX_COUNTED_BYTES: usize = 1 << 20;
+
 /// A connection whose read buffer counts for its owner, and on which hyper's response to a large head
 /// gets a body.
 pub(super) struct HeadGuard<S> {
@@ -49,7 +53,7 @@ impl<S> HeadGuard<S> {
             stream,
             pending: Vec::new(),
             unanswered: 0,
-            max_head,
+            max_head: max_head.min(MAX_COUNTED_BYTES),
             memory: connection.account.memory().reserve_beyond_limits(0),
             connection,
         }
@@ -94,6 +98,7 @@ impl<S: AsyncWrite + Unpin> HeadGuard<S> {
     /// Sends as much of a refusal as the connection takes at once.
     #[cold]
     fn refuse(&mut self, exceeded: MemoryExceeded, cx: &mut Context<'_>) -> io::Error {
+        exceeded.count_refusal();
         let code = match exceeded {
             MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
             MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
