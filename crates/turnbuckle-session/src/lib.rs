@@ -64,7 +64,7 @@ pub use shared::panic_guard::{catch_panic, log_reference};
 pub use shared::rate::TokenBucket;
 pub use shared::trace::{
     EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, TraceContext, count_refusal,
-    set_telemetry,
+    record_arguments, set_telemetry,
 };
 pub use shared::write_timeout::WriteTimeout;
 

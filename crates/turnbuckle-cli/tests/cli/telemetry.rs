@@ -1,6 +1,9 @@
 //! The log of a command by `RUST_LOG`, and its export by `OTEL_*`. Export to a real collector is tried
 //! in `tests/interop`.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use crate::support::{DEMO, Run, command};
 
 /// Calls a tool of the demo with variables in the environment.
@@ -74,4 +77,38 @@ fn a_collector_that_is_not_there_is_reported_at_the_end() {
     let expected = "warning: the last traces or metrics were not exported to \
                     OTEL_EXPORTER_OTLP_ENDPOINT";
     assert!(run.err.starts_with(expected), "{run:?}");
+}
+
+#[test]
+fn spans_have_the_arguments_of_tool_calls_only_if_that_is_asked_for() {
+    let request = serde_json::json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "echo",
+            "arguments": {"message": "hunter2"},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        },
+    });
+    for asked in ["false", "true"] {
+        let mut demo = command(&["demo", "--stdio"])
+            .env("RUST_LOG", "turnbuckle=debug")
+            .env("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", asked)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the tool runs");
+        let mut input = demo.stdin.take().expect("it has an input");
+        writeln!(input, "{request}").expect("it reads");
+        drop(input);
+        let run = Run::new(demo.wait_with_output().expect("it ends")).ends(0);
+        assert!(run.out.contains("hunter2"), "{run:?}");
+        assert!(run.err.contains("gen_ai.tool.name=\"echo\""), "{run:?}");
+        assert_eq!(run.err.contains("hunter2"), asked == "true", "{run:?}");
+    }
 }

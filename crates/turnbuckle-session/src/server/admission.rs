@@ -195,6 +195,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             side: Side::Server,
             method: &request.method,
             target: target_of(&request.params).as_deref(),
+            arguments: request.params.arguments,
             id: Some(&request.id),
             features: self.features,
             transport: frame.transport_name(self.binding),

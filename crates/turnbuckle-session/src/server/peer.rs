@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::oneshot;
+use tracing::Instrument as _;
 use turnbuckle_types::{ErrorObject, Json, RequestId};
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, Party};
@@ -18,7 +19,9 @@ use crate::server::session::state::SessionState;
 use crate::shared::kernel::OutgoingRequestError;
 use crate::shared::reply_sink::{ReplySink, send_when_space};
 use crate::shared::signal::Signal;
-use crate::shared::trace::count_refusal;
+use crate::shared::trace::{
+    RequestTrace, Side, TracedFailure, TracedRequest, count_refusal, is_traced, telemetry,
+};
 
 /// A handle to the client of a legacy session, with which the server sends requests and
 /// notifications to that client.
@@ -78,6 +81,14 @@ impl fmt::Display for PeerError {
 }
 
 impl std::error::Error for PeerError {}
+
+/// A request to the client.
+struct SentRequest<'a, P: ?Sized> {
+    method: &'a str,
+    params: Option<&'a P>,
+    /// True if it is sent however many requests wait already.
+    over_limit: bool,
+}
 
 impl Peer {
     pub(crate) fn new(
@@ -141,27 +152,72 @@ impl Peer {
         method: &str,
         params: Option<&P>,
     ) -> Result<Json, PeerError> {
-        self.send_request(method, params, false).await
+        let request = SentRequest {
+            method,
+            params,
+            over_limit: false,
+        };
+        self.send_request(request).await
     }
 
-    /// Sends a request; `over_limit` sends it however many wait already.
     async fn send_request<P: Serialize + ?Sized>(
         &self,
-        method: &str,
-        params: Option<&P>,
-        over_limit: bool,
+        request: SentRequest<'_, P>,
     ) -> Result<Json, PeerError> {
-        let by_limit = self.timeout.is_none();
-        let after = self.timeout.unwrap_or(self.session.limits.request_timeout);
         let legacy = self.session.legacy.get().ok_or(PeerError::Unsupported)?;
-        let known = Method::parse(method);
+        let known = Method::parse(request.method);
         let revision = legacy.features().revision;
         let unsupported =
             known.is_some_and(|method| !method.is_received_by(Party::Client, revision));
         if unsupported || !legacy.can_be_asked() {
             return Err(PeerError::Unsupported);
         }
-        if known != Some(Method::Ping) {
+        // Pings that keep a session alive are nobody's request, and are logged where they fail.
+        if request.over_limit || !is_traced() {
+            return self.send_supported(legacy, request, None).await;
+        }
+        let transport = self.session.network_transport.get().copied();
+        let trace = RequestTrace::start(&TracedRequest {
+            side: Side::Client,
+            method: request.method,
+            target: None,
+            arguments: None,
+            id: None,
+            features: legacy.features(),
+            transport: transport.unwrap_or("pipe"),
+            session_id: None,
+            parent: None,
+        });
+        let span = trace.span().clone();
+        let sending = self.send_supported(legacy, request, Some(&trace));
+        let outcome = Box::pin(sending.instrument(span)).await;
+        match &outcome {
+            Ok(_) => trace.succeed(),
+            Err(PeerError::Refused(error)) => trace.fail_with_code(error.code),
+            Err(error) => trace.fail(&TracedFailure::from_type(match error {
+                PeerError::TimedOut { .. } => "timeout",
+                PeerError::TooMany { .. } => "too_many_requests",
+                PeerError::Unwritable(_) => "unwritable",
+                _ => "cancelled",
+            })),
+        }
+        outcome
+    }
+
+    async fn send_supported<P: Serialize + ?Sized>(
+        &self,
+        legacy: &LegacyState,
+        request: SentRequest<'_, P>,
+        trace: Option<&RequestTrace>,
+    ) -> Result<Json, PeerError> {
+        let by_limit = self.timeout.is_none();
+        let after = self.timeout.unwrap_or(self.session.limits.request_timeout);
+        let SentRequest {
+            method,
+            params,
+            over_limit,
+        } = request;
+        if Method::parse(method) != Some(Method::Ping) {
             tokio::select! {
                 () = legacy.initialized() => {}
                 () = self.wait_for_end() => return Err(PeerError::Ended),
@@ -191,7 +247,16 @@ impl Peer {
             id,
             sent: false,
         };
-        let frame = rpc::encode_request(&pending.id, method, params)
+        let context = trace.and_then(|trace| {
+            trace.record_id(&pending.id);
+            telemetry()?.current_context()
+        });
+        let members = context.unwrap_or_default().to_members();
+        let meta: Vec<_> = members
+            .iter()
+            .map(|(key, value)| (*key, &**value))
+            .collect();
+        let frame = rpc::encode_request(&pending.id, method, params, &meta)
             .map_err(|error| PeerError::Unwritable(error.to_string()))?;
         let response = async {
             pending.sent = send_when_space(&*self.sink, &self.cancelled, frame).await;
@@ -241,9 +306,12 @@ impl Peer {
     /// at a time.
     pub(crate) async fn ping_over_limit(&self, timeout: Duration) -> Result<(), PeerError> {
         let peer = self.clone().with_timeout(timeout);
-        peer.send_request::<()>(Method::Ping.as_str(), None, true)
-            .await
-            .map(drop)
+        let request = SentRequest::<()> {
+            method: Method::Ping.as_str(),
+            params: None,
+            over_limit: true,
+        };
+        peer.send_request(request).await.map(drop)
     }
 
     /// Sends a notification after the client has sent `notifications/initialized`. Waits while the

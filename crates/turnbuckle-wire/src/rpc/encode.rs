@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use turnbuckle_types::RequestId;
 
-use crate::json::{self, WriteError};
+use crate::json::{self, Additions, WriteError};
 
 /// Appends an id as JSON.
 fn write_id(out: &mut Vec<u8>, id: &RequestId) {
@@ -73,19 +73,39 @@ pub fn encode_notification<P: Serialize + ?Sized>(
     Ok(out)
 }
 
-/// Returns a request as a frame.
+/// Returns a request as a frame. `meta` are members of `_meta` with their values as JSON; those that
+/// the params have already stay.
 ///
 /// # Errors
-/// When `params` have no JSON form.
+/// When `params` have no JSON form, or there are members of `_meta` and `params` are no object.
 pub fn encode_request<P: Serialize + ?Sized>(
     id: &RequestId,
     method: &str,
     params: Option<&P>,
+    meta: &[(&'static str, &[u8])],
 ) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(128);
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    write_id(&mut out, id);
-    write_method_and_params(&mut out, method, params)?;
+    let additions = Additions { members: &[], meta };
+    match params {
+        _ if meta.is_empty() => {
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+            write_id(&mut out, id);
+            write_method_and_params(&mut out, method, params)?;
+            return Ok(out);
+        }
+        Some(params) => {
+            write_request_head(&mut out, id, method);
+            out.extend_from_slice(b",\"params\":");
+            json::write_object(&mut out, params, additions)?;
+        }
+        None => {
+            write_request_head(&mut out, id, method);
+            out.extend_from_slice(b",\"params\":{");
+            additions.append_to_empty(&mut out);
+            out.push(b'}');
+        }
+    }
+    out.push(b'}');
     Ok(out)
 }
 

@@ -23,6 +23,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use turnbuckle_session::record_arguments;
+
 use super::install;
 use crate::{Error, Result};
 
@@ -59,6 +61,7 @@ pub struct Exporters {
 /// | `OTEL_EXPORTER_OTLP_PROTOCOL` | `http/protobuf`, the default, is the only one there is |
 /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the name of the service instead of `service_name`, and further attributes |
 /// | `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*`, `OTEL_METRIC_EXPORT_INTERVAL` | as the crate `opentelemetry_sdk` documents them |
+/// | `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` | `true`: spans have the arguments of tool calls, as [`record_arguments`](crate::session::record_arguments) says |
 /// | `OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER` | `true`, or `none`: nothing is exported |
 ///
 /// Exported are spans of level `info` and above, and the log lines in them that are your own: what
@@ -103,6 +106,9 @@ pub fn init(service_name: &str) -> Result<Exporters> {
             )
             .with_source(error)
         })?;
+    }
+    if is_true("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") {
+        record_arguments();
     }
     if let Some(provider) = &exporters.meter_provider {
         global::set_meter_provider(provider.clone());
@@ -207,6 +213,10 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+fn is_true(name: &str) -> bool {
+    variable(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
 /// Returns what `RUST_LOG` asks for.
 fn log_targets() -> Result<Option<Targets>> {
     let Some(text) = variable("RUST_LOG") else {
@@ -228,11 +238,12 @@ fn is_exported(signal: &str) -> Result<bool> {
         let specific = variable(&format!("OTEL_EXPORTER_OTLP_{signal}_{suffix}"));
         specific.or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{suffix}")))
     };
-    let is_disabled =
-        variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true"));
     let name = format!("OTEL_{signal}_EXPORTER");
     let exporter = variable(&name).unwrap_or_else(|| "otlp".to_owned());
-    if is_disabled || exporter == "none" || specific_or_general("ENDPOINT").is_none() {
+    if is_true("OTEL_SDK_DISABLED")
+        || exporter == "none"
+        || specific_or_general("ENDPOINT").is_none()
+    {
         return Ok(false);
     }
     if exporter != "otlp" {

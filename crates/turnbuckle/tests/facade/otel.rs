@@ -15,10 +15,10 @@ use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData
 use serde_json::json;
 use tracing::Instrument as _;
 use tracing_subscriber::layer::SubscriberExt as _;
-use turnbuckle::client::EraPreference;
+use turnbuckle::client::{EraPreference, Roots};
 use turnbuckle::http::{HttpConnector, HttpServerOptions, StreamableHttp};
 use turnbuckle::session::{Limits, Rate};
-use turnbuckle::{Client, RawArguments, Revision, Server, Tool};
+use turnbuckle::{Ask, Client, Failure, RawArguments, Revision, Server, Tool};
 use turnbuckle_it::wires::{Script, Wires};
 
 /// Everything that this process exports.
@@ -303,4 +303,37 @@ async fn refusals_are_counted_with_the_name_of_the_bound() {
     assert!(refused > 0);
     let counted = collector.sum("turnbuckle.server.refusals", Some(&bound)) - before;
     assert_eq!(counted, refused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_of_a_legacy_server_is_in_the_trace_of_its_call() {
+    let _alone = ALONE.lock().await;
+    let collector = &*COLLECTOR;
+    let asking = Tool::builder("asking").handler(async |ask: Ask| -> Result<String, Failure> {
+        let roots = ask.roots().await?;
+        Ok(roots.len().to_string())
+    });
+    let server = Server::new("s", "1").tool(asking).build().unwrap();
+    let client = Client::builder("test", "1")
+        .era(EraPreference::Only(Revision::NEWEST_LEGACY))
+        .roots(Roots::new())
+        .connect(Wires::new(Script::plain()).lines(server))
+        .await
+        .unwrap();
+    let result = client.call_tool("asking", &json!({})).await.unwrap();
+    assert_eq!(result.text(), "0");
+    client.close().await;
+
+    let served = collector.span("tools/call asking", &SpanKind::Server);
+    // The sender of a request is its client.
+    let asked = collector.span("roots/list", &SpanKind::Client);
+    let answered = collector.span("roots/list", &SpanKind::Server);
+    assert_eq!(asked.parent_span_id, served.span_context.span_id());
+    assert_eq!(answered.parent_span_id, asked.span_context.span_id());
+    assert!(answered.parent_span_is_remote);
+    let trace = served.span_context.trace_id();
+    assert_eq!(answered.span_context.trace_id(), trace);
+    for (span, text) in [(&asked, "asked"), (&answered, "answered")] {
+        assert_eq!(span.status, Status::Unset, "{text}");
+    }
 }

@@ -22,6 +22,7 @@ use crate::cells::{Cell, Transport};
 use crate::readers::Web;
 use crate::server::extractors::Tenant;
 use crate::server::server;
+use crate::telemetry;
 use crate::user::User;
 
 /// A client that is connected to a server.
@@ -120,6 +121,7 @@ pub(crate) fn process() -> Command {
 #[ignore = "it is the server's process that the other tests start"]
 async fn the_process() {
     if std::env::var_os(SERVES).is_some() {
+        telemetry::start();
         let options = StdioOptions::default();
         turnbuckle::stdio::run(server(), options).await.unwrap();
     }

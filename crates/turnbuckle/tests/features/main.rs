@@ -13,4 +13,5 @@ mod hosts;
 mod readers;
 mod rows;
 mod server;
+mod telemetry;
 mod user;

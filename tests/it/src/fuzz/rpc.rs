@@ -83,7 +83,7 @@ fn written_again(text: &str, message: &Message<'_, Params<'_>>) {
     let raw = params.map(RawJson::to_json);
     let frame = match message {
         Message::Request(Request { id, method, .. }) => {
-            rpc::encode_request(id, method, raw.as_ref()).expect("JSON has a JSON form")
+            rpc::encode_request(id, method, raw.as_ref(), &[]).expect("JSON has a JSON form")
         }
         Message::Notification(Notification { method, .. }) => {
             rpc::encode_notification(method, raw.as_ref()).expect("JSON has a JSON form")

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use serde_json::json;
-use turnbuckle_it::harness::{Bind, Case, Client};
+use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Failure, Prompt, RawArguments, Server, Tool};
 use turnbuckle_session::{
     EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_telemetry,
@@ -98,6 +98,22 @@ async fn a_failed_request_is_logged_at_warn_with_the_type_of_its_error() {
             assert_eq!(lines.len(), 1, "{case}: {lines:?}");
             assert!(lines[0].starts_with("WARN"), "{case}: {lines:?}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handshake_that_fails_is_a_failed_request() {
+    let server = server();
+    for case in Case::duplex(Case::legacy()) {
+        let options = ClientOptions::new().without_handshake();
+        let mut client = Client::connect_with(case, &server, options).await;
+        let traced = Traced::start();
+        client
+            .request("initialize", json!({"protocolVersion": 7}))
+            .await;
+        let text = traced.text();
+        assert!(text.contains(r#"error.type="-32602""#), "{case}: {text}");
+        assert_eq!(traced.with("message=failed").len(), 1, "{case}: {text}");
     }
 }
 

@@ -61,6 +61,7 @@ impl ClientSession {
             side: Side::Client,
             method,
             target: request.mirrored.name,
+            arguments: None,
             id: None,
             features: request.revision.features(),
             transport: self.network_transport(),

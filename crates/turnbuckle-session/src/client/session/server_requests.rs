@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
@@ -18,6 +19,7 @@ use crate::shared::incoming::received_method;
 use crate::shared::kernel::RequestDecision;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
+use crate::shared::trace::{RequestTrace, Side, TracedRequest, is_traced, received_context};
 use crate::{HandlerOutcome, IncomingRequest};
 
 impl ClientSession {
@@ -84,6 +86,7 @@ impl ClientSession {
         features: &'static Features,
     ) {
         let id = server_request.id().clone();
+        let mut trace = None;
         let reply = match rpc::decode::<Params<'_>>(&text) {
             Ok(Message::Request(request)) => {
                 let call = IncomingRequest {
@@ -93,13 +96,35 @@ impl ClientSession {
                     text: &text,
                 };
                 let timeout = self.limits.handler_timeout;
-                run_handler(&*self.handler, call, server_request, timeout).await
+                let handling = run_handler(&*self.handler, call, server_request, timeout);
+                if is_traced() {
+                    let started = RequestTrace::start(&TracedRequest {
+                        side: Side::Server,
+                        method: &name,
+                        target: None,
+                        arguments: None,
+                        id: Some(&id),
+                        features,
+                        transport: self.network_transport(),
+                        session_id: None,
+                        parent: received_context(&text, None),
+                    });
+                    let span = started.span().clone();
+                    trace = Some(started);
+                    Box::pin(handling.instrument(span)).await
+                } else {
+                    handling.await
+                }
             }
             _ => None,
         };
         *self.last_reply_at() = Instant::now();
         let is_wanted = self.kernel().finish_request(&id).is_some();
-        if let Some(reply) = reply.filter(|_| is_wanted)
+        let reply = reply.filter(|_| is_wanted);
+        if let (Some(trace), Some(reply)) = (trace, &reply) {
+            trace.end(reply, features);
+        }
+        if let Some(reply) = reply
             && let Some(_permit) = self.acquire_reply_permit()
         {
             self.send_response(EncodedResponse::encode(&id, &reply, features, None).into_bytes())

@@ -196,6 +196,7 @@ impl Lifecycle for SessionLifecycle<'_> {
                     let is_first = state.legacy.set(Arc::new(legacy)).is_ok();
                     debug_assert!(is_first, "the kernel lets one handshake through");
                     let transport = frame.transport_name(self.session.binding);
+                    let transport = *state.network_transport.get_or_init(|| transport);
                     state
                         .count
                         .start(Side::Server, features.revision, transport);

@@ -42,6 +42,8 @@ pub(crate) struct SessionState {
     /// The changes that the legacy client was not told of yet.
     pub(crate) feed: Arc<ChangeFeed>,
     pub(crate) count: SessionCount,
+    /// The name of the transport in traces and metrics, set by the handshake.
+    pub(crate) network_transport: OnceLock<&'static str>,
     /// Fires when the session has ended.
     pub(crate) ended: Signal,
 }
@@ -61,6 +63,7 @@ impl SessionState {
             sink,
             feed: Arc::new(ChangeFeed::new()),
             count: SessionCount::default(),
+            network_transport: OnceLock::new(),
             ended: Signal::new(),
         })
     }

@@ -3,13 +3,14 @@
 //! Names and attributes follow the semantic conventions of OpenTelemetry for MCP. Everything is
 //! logged with the target `turnbuckle`. Without a subscriber, a request costs one comparison.
 //! Neither spans nor log lines hold arguments, results or messages of errors, which may quote
-//! arguments.
+//! arguments. [`record_arguments`] adds the arguments of tool calls to spans.
 
 mod propagation;
 mod telemetry;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tracing::Span;
@@ -28,6 +29,19 @@ pub(crate) use telemetry::{SessionCount, change_level, telemetry};
 
 /// The most characters of a method, name, URI or request id in a span.
 const MAX_CHARS: usize = 256;
+
+/// The most characters of the arguments of a tool call in a span.
+const MAX_ARGUMENTS_CHARS: usize = 8192;
+
+/// True if spans have the arguments of tool calls.
+static HAS_ARGUMENTS: AtomicBool = AtomicBool::new(false);
+
+/// Adds the arguments of each tool call that a server of this process receives to its span, as the
+/// attribute `gen_ai.tool.call.arguments`: the JSON, cut after 8,192 characters. Arguments may be
+/// confidential.
+pub fn record_arguments() {
+    HAS_ARGUMENTS.store(true, Ordering::Relaxed);
+}
 
 /// The number of characters of a session id in a span: enough to tell sessions apart, too few to
 /// use one.
@@ -57,6 +71,8 @@ pub(crate) struct TracedRequest<'a> {
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI.
     pub(crate) target: Option<&'a str>,
+    /// The arguments of a tool call, on servers.
+    pub(crate) arguments: Option<RawJson<'a>>,
     /// The id; a client learns it later.
     pub(crate) id: Option<&'a RequestId>,
     pub(crate) features: &'static Features,
@@ -124,6 +140,12 @@ impl RequestTrace {
             Some(name) if is_tool => {
                 span.record("gen_ai.operation.name", "execute_tool");
                 span.record("gen_ai.tool.name", &**name);
+                if let Some(arguments) = request.arguments
+                    && HAS_ARGUMENTS.load(Ordering::Relaxed)
+                {
+                    let arguments = cut_after(arguments.as_str(), MAX_ARGUMENTS_CHARS);
+                    span.record("gen_ai.tool.call.arguments", arguments);
+                }
             }
             Some(name) if is_prompt => {
                 span.record("gen_ai.prompt.name", &**name);
@@ -280,8 +302,10 @@ fn new_span(request: &TracedRequest<'_>, method: &str, name: &str) -> Span {
         mcp.resource.uri = Empty,
         jsonrpc.request.id = request.id.map(id_text).as_deref(),
         network.transport = request.transport,
+        network.protocol.name = (request.transport == "tcp").then_some("http"),
         gen_ai.operation.name = Empty,
         gen_ai.tool.name = Empty,
+        gen_ai.tool.call.arguments = Empty,
         gen_ai.prompt.name = Empty,
         "error.type" = Empty,
         rpc.response.status_code = Empty,
@@ -302,9 +326,13 @@ fn id_text(id: &RequestId) -> Box<str> {
 }
 
 fn cut(text: &str) -> Box<str> {
-    match text.char_indices().nth(MAX_CHARS) {
-        Some((end, _)) => text[..end].into(),
-        None => text.into(),
+    cut_after(text, MAX_CHARS).into()
+}
+
+fn cut_after(text: &str, max_chars: usize) -> &str {
+    match text.char_indices().nth(max_chars) {
+        Some((end, _)) => &text[..end],
+        None => text,
     }
 }
 
@@ -319,6 +347,11 @@ mod tests {
             assert_eq!(cut(&text).chars().count(), chars.min(MAX_CHARS));
             let id = RequestId::from(text);
             assert_eq!(id_text(&id).chars().count(), chars.min(MAX_CHARS));
+        }
+        for chars in [MAX_ARGUMENTS_CHARS, MAX_ARGUMENTS_CHARS + 1] {
+            let text = "é".repeat(chars);
+            let cut = cut_after(&text, MAX_ARGUMENTS_CHARS);
+            assert_eq!(cut.chars().count(), MAX_ARGUMENTS_CHARS);
         }
     }
 }

@@ -10,12 +10,12 @@ use turnbuckle_wire::revision::Revision;
 
 use super::propagation::TraceContext;
 
-/// The side of a connection that measures or traces something.
+/// The side that measures or traces something, as the semantic conventions count sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The client of a connection.
+    /// The sender of a request, which may be a server; of a session, the client.
     Client,
-    /// The server of a connection.
+    /// The receiver of a request, which may be a client; of a session, the server.
     Server,
 }
 

@@ -3,16 +3,30 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
+use tracing::Instrument as _;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use turnbuckle::types::LoggingLevel;
 
 use super::{call_error_text, call_text, error_code, text};
 use crate::cells::{Transport, each};
 use crate::readers::Level;
+use crate::telemetry::{self, trace_id};
 
 #[test]
 fn a_handler_has_the_servers_state() {
     each(|at| async move {
         assert_eq!(call_text(&at, "state", json!({})).await, "shared");
+    });
+}
+
+#[test]
+fn a_handler_is_in_the_trace_of_its_client() {
+    telemetry::start();
+    each(|at| async move {
+        let span = tracing::info_span!("program");
+        let expected = trace_id(&span.context());
+        let trace = call_text(&at, "trace", json!({})).instrument(span).await;
+        assert_eq!(trace, expected);
     });
 }
 

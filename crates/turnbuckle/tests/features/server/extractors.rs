@@ -7,6 +7,8 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::{ProtocolError, RequiredScopes};
 use turnbuckle::{Extract, Invocation};
 
+use crate::telemetry::trace_id;
+
 pub(super) fn group() -> Group {
     Group::new()
         .state("shared".to_owned())
@@ -27,13 +29,20 @@ pub(super) fn group() -> Group {
             tenant,
             must_have_tenant,
             items,
-            context
+            context,
+            trace
         ])
 }
 
 #[tool]
 fn state(text: State<String>) -> String {
     text.to_string()
+}
+
+/// Returns the id of the trace that the call belongs to.
+#[tool]
+fn trace() -> String {
+    trace_id(&opentelemetry::Context::current())
 }
 
 #[tool]

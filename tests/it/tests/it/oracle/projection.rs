@@ -135,7 +135,7 @@ where
 {
     for (revision, sender) in reaching(R::METHOD) {
         let params = project_params::<R::Params>(params, revision);
-        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params), &[]).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
             revision,
@@ -181,7 +181,7 @@ where
             Ok(()) => asked.push(revision),
         }
         let params = project_params::<R::Params>(params, revision);
-        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params)).unwrap();
+        let frame = rpc::encode_request(&7.into(), R::METHOD, Some(&params), &[]).unwrap();
         let message = serde_json::from_slice(&frame).unwrap();
         sent.push(Sent {
             revision,
