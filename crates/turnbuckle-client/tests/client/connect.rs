@@ -356,7 +356,7 @@ async fn undeclared_capabilities_are_not_requested() {
 async fn a_modern_only_client_reports_a_legacy_server() {
     let peer = scripted_peer(|heard| refuse(heard, -32601, Value::Null));
     let error = connect(&peer, EraPreference::Modern).await.unwrap_err();
-    assert!(matches!(error, Error::Incompatible { .. }), "{error}");
+    assert!(matches!(error, Error::NeedsHandshake), "{error}");
     assert!(error.to_string().contains("handshake"), "{error}");
 }
 

@@ -394,7 +394,7 @@ async fn a_server_that_stays_away_ends_the_subscription_with_its_reason() {
     assert!(
         matches!(
             error,
-            Error::Incompatible { .. } | Error::ReconnectsExhausted { .. }
+            Error::NeedsHandshake | Error::ReconnectsExhausted { .. }
         ),
         "{error}"
     );
