@@ -123,7 +123,8 @@ pub struct HttpServerOptions {
     #[cfg(feature = "tls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
     pub tls_handshake_timeout: Duration,
-    /// The largest number of TLS handshakes at a time; further ones wait. Default 256.
+    /// The largest number of TLS handshakes at a time. Further ones wait, and those that have taken
+    /// longer than a second make room for them. Default 256.
     #[cfg(feature = "tls")]
     #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
     pub max_tls_handshakes: usize,

@@ -15,8 +15,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::sync::{AcquireError, Semaphore, SemaphorePermit, watch};
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
@@ -121,10 +121,15 @@ fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
 }
 
+/// The time that each handshake has, however many others wait for a permit.
+const MIN_HANDSHAKE_TIME: Duration = Duration::from_secs(1);
+
 /// The handshakes of a server's connections, within their bounds.
 pub(super) struct TlsHandshakes {
     acceptor: TlsAcceptor,
     permits: Semaphore,
+    /// The number of connections that wait for a permit.
+    waiting: watch::Sender<usize>,
     address_permits: AddressPermits,
     handshake_timeout: Duration,
 }
@@ -143,13 +148,14 @@ impl TlsHandshakes {
         Some(Self {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             permits: Semaphore::new(most),
+            waiting: watch::Sender::new(0),
             address_permits: AddressPermits::new(ShareLimits::new(most, options).per_address()),
             handshake_timeout: options.tls_handshake_timeout,
         })
     }
 
-    /// Performs the handshake of a connection with a client at this address. Returns `None` if it failed
-    /// or took too long.
+    /// Performs the handshake of a connection with a client at this address. Returns `None` if it failed,
+    /// took too long, or made room for others.
     pub(super) async fn accept<S>(&self, stream: S, peer: Option<IpAddr>) -> Option<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -162,8 +168,13 @@ impl TlsHandshakes {
                 Some(own) => Some(own.acquire().await.map_err(io::Error::other)?),
                 None => None,
             };
-            let _permit = self.permits.acquire().await.map_err(io::Error::other)?;
-            self.acceptor.accept(stream).await
+            let _permit = self.acquire().await.map_err(io::Error::other)?;
+            tokio::select! {
+                accepted = self.acceptor.accept(stream) => accepted,
+                () = self.wait_for_crowd() => Err(io::Error::other(
+                    "it made room for others (HttpServerOptions::max_tls_handshakes)",
+                )),
+            }
         };
         match timeout(self.handshake_timeout, handshake).await {
             Ok(Ok(stream)) => Some(stream),
@@ -179,6 +190,42 @@ impl TlsHandshakes {
                 None
             }
         }
+    }
+}
+
+impl TlsHandshakes {
+    /// Waits for a permit.
+    async fn acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        let _place = WaitingPlace::new(&self.waiting);
+        self.permits.acquire().await
+    }
+
+    /// Waits until a handshake that begins now has to make room: clients that are slow or silent must
+    /// not hold all permits until their timeout while others wait.
+    async fn wait_for_crowd(&self) {
+        sleep(MIN_HANDSHAKE_TIME).await;
+        let mut waiting = self.waiting.subscribe();
+        // The sender lives as long as `self`.
+        let _ = waiting.wait_for(|waiting| *waiting > 0).await;
+    }
+}
+
+/// A connection that waits for a permit. Dropped, it waits no longer.
+struct WaitingPlace<'a>(&'a watch::Sender<usize>);
+
+impl<'a> WaitingPlace<'a> {
+    fn new(waiting: &'a watch::Sender<usize>) -> Self {
+        waiting.send_modify(|waiting| *waiting += 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for WaitingPlace<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|waiting| *waiting -= 1);
     }
 }
 
@@ -314,6 +361,25 @@ mod tests {
             "the second has its turn"
         );
         assert!(second.as_mut().poll(&mut cx).is_pending());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_of_more_than_a_second_makes_room_where_others_wait() {
+        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
+        let start = Instant::now();
+        let ((_a, silent), (_b, waiting)) = (duplex(1024), duplex(1024));
+        let silent = async {
+            assert!(handshakes.accept(silent, None).await.is_none());
+            start.elapsed()
+        };
+        let waiting = async {
+            assert!(handshakes.accept(waiting, None).await.is_none());
+            start.elapsed()
+        };
+        let (silent, waiting) = tokio::join!(silent, waiting);
+        assert_eq!(silent, MIN_HANDSHAKE_TIME);
+        assert_eq!(waiting, HttpServerOptions::new().tls_handshake_timeout);
+        assert_eq!(*handshakes.waiting.borrow(), 0);
     }
 
     #[tokio::test]
