@@ -71,7 +71,7 @@ pub(super) async fn play(attack: &ClientAttack, form: &Form) -> Result<Outcome, 
         start,
         peak,
         end: Some(end),
-        again: None,
+        again: Vec::new(),
         service: None,
     })
 }

@@ -11,11 +11,14 @@ use super::attack::{Attack, Attacker};
 use super::form::{Form, SAMPLE_INTERVAL, SHORT};
 use super::honest::{self, HonestClient, Service};
 use super::outcome::Outcome;
-use super::target::{Scene, Target, Usage};
+use super::target::{KEPT_KIB, Scene, Target, Usage};
 use crate::problem::Problem;
 use crate::role::runtime;
 use crate::route::Route;
 use crate::server::HONEST_TOKEN;
+
+/// The most further waves of an attack after which memory was kept.
+const MAX_FURTHER_WAVES: usize = 3;
 
 /// The attackers of one attack, in a thread of their own, so that the honest client does not wait for them.
 struct Attackers {
@@ -84,15 +87,20 @@ pub(super) async fn play(attack: &'static Attack, form: &Form) -> Result<Outcome
     let (peak, service) = wave(attack, attackers, form, &target, honest).await?;
     let end = settle(form, &target, &route, start).await?;
     // glibc gives memory back from the top of its heap alone, and one small block that it caches there, or
-    // that tokio or hyper keep, holds all that is below. What is free there is used again, so a second wave
-    // must not need more; what leaks does.
-    let again = if form.is_short || end.is_near(start) {
-        None
-    } else {
+    // that tokio or hyper keep, holds all that is below. What is free there is used again, so that a further
+    // wave soon needs no more; what leaks does.
+    let mut again = Vec::new();
+    let mut before = end;
+    while !form.is_short && again.len() < MAX_FURTHER_WAVES && !before.is_near(start) {
         let honest = HonestClient::connect(route.clone()).await?;
         wave(attack, attackers, form, &target, honest).await?;
-        Some(settle(form, &target, &route, end).await?)
-    };
+        let after = settle(form, &target, &route, before).await?;
+        again.push(after);
+        if after.resident_kib <= before.resident_kib + KEPT_KIB {
+            break;
+        }
+        before = after;
+    }
     target.end().await?;
     Ok(Outcome {
         name: attack.name,

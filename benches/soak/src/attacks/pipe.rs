@@ -159,7 +159,7 @@ pub(super) async fn play(attack: &PipeAttack, form: &Form) -> Result<Outcome, Pr
         start,
         peak,
         end: None,
-        again: None,
+        again: Vec::new(),
         service: None,
     };
     if attack.ends {

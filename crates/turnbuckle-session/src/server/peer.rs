@@ -82,6 +82,9 @@ impl fmt::Display for PeerError {
 
 impl std::error::Error for PeerError {}
 
+/// The bytes that a request to the client takes until it is answered, beside its frame.
+const SENT_REQUEST_BYTES: usize = 8 << 10;
+
 /// A request to the client.
 struct SentRequest<'a, P: ?Sized> {
     method: &'a str,
@@ -247,6 +250,10 @@ impl Peer {
             id,
             sent: false,
         };
+        // The request of the client that this one belongs to was admitted; its further requests are
+        // refused where memory is used up.
+        let memory = &self.session.memory;
+        let _memory = memory.reserve_beyond_limits(SENT_REQUEST_BYTES);
         let context = trace.and_then(|trace| {
             trace.record_id(&pending.id);
             telemetry()?.current_context()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
-use turnbuckle_server::{HandlerContext, Server, Tool};
+use turnbuckle_server::{Ask, AskError, HandlerContext, Server, Tool};
 use turnbuckle_session::{Limits, Peer, Rate};
 
 use super::{echoing, refused_by};
@@ -171,5 +171,26 @@ async fn a_handler_that_takes_longer_than_its_deadline_is_answered_for() {
                 false => refused_by(&answer, "longer than the server allows"),
             }
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_that_wait_count_for_the_memory_of_their_owner() {
+    let asks = |ask: Ask| async move { Ok::<_, AskError>(ask.roots().await?.len().to_string()) };
+    let server = Server::new("s", "1").tool(Tool::builder("asks").handler(asks));
+    let server = server.build().unwrap();
+    for case in Case::duplex(Case::legacy()) {
+        // Four calls take some 50 KiB by themselves.
+        let options = ClientOptions::new()
+            .capabilities(json!({"roots": {}}))
+            .limits(Limits::new().max_owner_bytes(90 << 10));
+        let mut client = Client::connect_with(case, &server, options).await;
+        let call = || json!({"name": "asks", "arguments": {}});
+        for _ in 0..4 {
+            client.start("tools/call", call()).await;
+        }
+        client.settle().await;
+        let refused = client.request("tools/call", call()).await;
+        refused_by(&refused, "Limits::max_owner_bytes");
     }
 }
