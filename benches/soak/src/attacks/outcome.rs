@@ -19,8 +19,9 @@ const SHORT_MIN_ANSWERED_PERCENT: usize = 1;
 const MAX_GROWTH_KIB: usize = 256 << 10;
 
 /// Resident memory above the idle size that the allocator may keep after an attack for the next one: what
-/// the server may hold at all, by the default of `Limits::max_total_bytes`.
-const MAX_KEPT_KIB: usize = 128 << 10;
+/// the server may hold at all, by the default of `Limits::max_total_bytes`, and a quarter for the gaps
+/// between blocks.
+const MAX_KEPT_KIB: usize = 160 << 10;
 
 /// The measurements of one attack.
 pub(super) struct Outcome {

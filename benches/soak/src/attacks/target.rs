@@ -11,8 +11,8 @@ use crate::route::Route;
 pub(super) const VARIABLES: &[(&str, &str)] = &[("MALLOC_TRIM_THRESHOLD_", "131072")];
 
 /// Resident memory that a server may keep after an attack, beside a fifth of the idle size: an allocator
-/// keeps pages in whole, and caches.
-pub(super) const KEPT_KIB: usize = 8 << 10;
+/// keeps pages of small blocks, such as those of the 1,024 requests that one client may have in flight.
+pub(super) const KEPT_KIB: usize = 12 << 10;
 
 /// The resources that a server process uses.
 #[derive(Debug, Clone, Copy, Default)]
