@@ -26,7 +26,7 @@ const NO: HeaderValue = HeaderValue::from_static("no");
 
 /// The time after which a client whose share was used up may try again: others of its entries may have
 /// ended by then.
-const SHARE_RETRY_DELAY: Duration = Duration::from_secs(4);
+pub(crate) const SHARE_RETRY_DELAY: Duration = Duration::from_secs(4);
 
 /// The reply to an HTTP request.
 pub(crate) struct HttpReply {
@@ -188,12 +188,15 @@ pub(crate) fn method_not_allowed(methods: HeaderValue) -> HttpReply {
     reply
 }
 
-/// Sets the `Retry-After` header, in whole seconds.
+/// Sets the `Retry-After` header.
 pub(crate) fn set_retry_after(reply: &mut HttpReply, wait: Duration) {
-    let seconds = wait.as_secs().saturating_add(1);
-    reply
-        .headers_mut()
-        .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    let seconds = HeaderValue::from(retry_after_seconds(wait));
+    reply.headers_mut().insert(header::RETRY_AFTER, seconds);
+}
+
+/// Returns the value of a `Retry-After` header: whole seconds, after which `wait` is over.
+pub(crate) fn retry_after_seconds(wait: Duration) -> u64 {
+    wait.as_secs().saturating_add(1)
 }
 
 /// Returns the reply to a request that would add an entry to a table that has no room for it: 429 if
@@ -211,16 +214,20 @@ pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> H
     reply
 }
 
-/// Returns the reply to a request for which there is no memory: 429 if its owner has too much, 503 if
+/// Returns the status of a request for which there is no memory: 429 if its owner has too much, 503 if
 /// all owners together have.
+pub(crate) fn memory_status(exceeded: &MemoryExceeded) -> StatusCode {
+    match exceeded {
+        MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
+        MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+/// Returns the reply to a request for which there is no memory.
 #[cold]
 pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
     exceeded.count_refusal();
-    let code = match exceeded {
-        MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
-        MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    let mut reply = error_reply(code, &exceeded.to_string());
+    let mut reply = error_reply(memory_status(&exceeded), &exceeded.to_string());
     set_retry_after(&mut reply, exceeded.retry_after());
     reply
 }

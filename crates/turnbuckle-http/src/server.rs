@@ -32,6 +32,7 @@ use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket, coun
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;
+use crate::reply::SHARE_RETRY_DELAY;
 use crate::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
@@ -397,6 +398,7 @@ impl AddressShares {
             stream.write_now(&connection::refusal(
                 StatusCode::TOO_MANY_REQUESTS,
                 &message,
+                Some(SHARE_RETRY_DELAY),
             ));
         }
     }

@@ -26,6 +26,7 @@ use super::routes::{HttpRoutes, RouteLayers, Routes};
 use super::tls::TlsHandshakes;
 use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::reply::retry_after_seconds;
 use crate::shares::{ConnectionInfo, Share};
 
 /// The smallest buffer for headers that hyper accepts.
@@ -201,14 +202,17 @@ where
     }
 }
 
-/// Returns a whole HTTP/1.1 response with an error, after which the connection is closed.
-pub(super) fn refusal(code: StatusCode, message: &str) -> Vec<u8> {
+/// Returns a whole HTTP/1.1 response with an error, after which the connection is closed. The client may
+/// try again after `delay`, if there is one.
+pub(super) fn refusal(code: StatusCode, message: &str, delay: Option<Duration>) -> Vec<u8> {
     let mut body = Vec::new();
     rpc::write_error_response_without_id(&mut body, false, rpc::code::INVALID_REQUEST, message);
+    let retry_after = delay.map_or_else(String::new, |delay| {
+        format!("retry-after: {}\r\n", retry_after_seconds(delay))
+    });
     let head = format!(
-        "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         retry-after: 5\r\nconnection: close\r\n\r\n",
-        code,
+        "HTTP/1.1 {code}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{retry_after}\
+         connection: close\r\n\r\n",
         body.len()
     );
     [head.into_bytes(), body].concat()

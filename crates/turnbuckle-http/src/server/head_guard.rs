@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use turnbuckle_session::{MemoryExceeded, MemoryPermit};
 
 use super::connection::refusal;
+use crate::reply::memory_status;
 use crate::shares::ConnectionInfo;
 
 /// The beginning of the response that is replaced.
@@ -68,13 +69,11 @@ impl<S> HeadGuard<S> {
         if is_empty {
             let message = "the head of a request is too large (HttpServerOptions::max_header_bytes, \
                            HttpServerOptions::max_headers)";
-            self.pending = refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message);
+            self.pending = refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message, None);
         }
         is_empty
     }
-}
 
-impl<S> HeadGuard<S> {
     /// Counts the read buffer.
     #[cold]
     fn count(&mut self, bytes: usize) -> Result<(), MemoryExceeded> {
@@ -99,11 +98,8 @@ impl<S: AsyncWrite + Unpin> HeadGuard<S> {
     #[cold]
     fn refuse(&mut self, exceeded: MemoryExceeded, cx: &mut Context<'_>) -> io::Error {
         exceeded.count_refusal();
-        let code = match exceeded {
-            MemoryExceeded::Owner { .. } => StatusCode::TOO_MANY_REQUESTS,
-            MemoryExceeded::Total { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        };
-        let refusal = refusal(code, &exceeded.to_string());
+        let (code, delay) = (memory_status(&exceeded), exceeded.retry_after());
+        let refusal = refusal(code, &exceeded.to_string(), Some(delay));
         let _ = Pin::new(&mut self.stream).poll_write(cx, &refusal);
         io::Error::other(exceeded.to_string())
     }

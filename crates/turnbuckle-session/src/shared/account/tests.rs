@@ -5,7 +5,7 @@ fn accounts(limits: Limits) -> OwnerAccounts {
     OwnerAccounts::new(Arc::new(limits), budget)
 }
 
-fn somebody(name: usize) -> Principal {
+fn principal(name: usize) -> Principal {
     Principal::new("https://issuer.example", name.to_string())
 }
 
@@ -16,7 +16,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
         .call_rate(Rate::per_second(1))
         .completion_rate(Rate::per_second(1));
     let accounts = accounts(limits);
-    let of = |name| accounts.account_of(Some(&somebody(name)), None);
+    let of = |name| accounts.account_of(Some(&principal(name)), None);
     assert!(Arc::ptr_eq(&of(1), &of(1)));
     for name in [1, 2] {
         assert!(of(name).admit(None).is_ok());
@@ -39,11 +39,11 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
 #[test]
 fn who_holds_an_account_keeps_it() {
     let accounts = accounts(Limits::new().max_principals(1));
-    let kept = accounts.account_of(Some(&somebody(1)), None);
-    assert!(accounts.account_of(Some(&somebody(2)), None).is_shared());
+    let kept = accounts.account_of(Some(&principal(1)), None);
+    assert!(accounts.account_of(Some(&principal(2)), None).is_shared());
     assert!(Arc::ptr_eq(
         &kept,
-        &accounts.account_of(Some(&somebody(1)), None)
+        &accounts.account_of(Some(&principal(1)), None)
     ));
 }
 
@@ -55,7 +55,7 @@ fn without_a_principal_the_connection_counts_and_without_one_everybody() {
     let of = |connection| accounts.account_of(None, connection);
     assert!(Arc::ptr_eq(&of(Some(&connection)), &connection));
     assert!(Arc::ptr_eq(&of(None), &of(None)));
-    let named = accounts.account_of(Some(&somebody(1)), Some(&connection));
+    let named = accounts.account_of(Some(&principal(1)), Some(&connection));
     assert!(!Arc::ptr_eq(&named, &connection));
 }
 
