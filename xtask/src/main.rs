@@ -6,6 +6,8 @@ mod book;
 mod check;
 mod ci;
 mod fuzz;
+mod imports;
+mod measure;
 mod mutants;
 mod node;
 mod process;
@@ -35,6 +37,8 @@ enum Command {
     Ci(ci::Options),
     /// Check the rules about the source that the compiler does not check
     Tidy(tidy::Options),
+    /// Count the lines of each package, and the circles of imports in it
+    Measure(measure::Options),
     /// Hold the specification's requirements against the tests
     Requirements {
         #[command(subcommand)]
@@ -87,6 +91,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Tidy(options) => tidy::run(&options),
+        Command::Measure(options) => measure::run(&options),
         Command::Requirements { command } => requirements::run(&process::root(), &command),
         Command::Api(options) => api::run(&options),
         Command::Schemas(options) => requirements::schemas::run(&process::root(), &options),

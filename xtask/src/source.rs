@@ -18,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) tokens: Vec<Token>,
     /// The tokens without items that only tests have.
     pub(crate) production: Vec<Token>,
+    /// The lines of items that only tests have.
+    pub(crate) test_lines: Vec<RangeInclusive<usize>>,
 }
 
 /// A token with the line where it begins, counted from 1.
@@ -80,6 +82,7 @@ impl Source {
             production: production.cloned().collect(),
             items: file.items,
             tokens,
+            test_lines: tests,
         })
     }
 

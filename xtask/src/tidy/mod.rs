@@ -6,6 +6,7 @@
 mod cycles;
 mod dependencies;
 mod files;
+mod floors;
 mod literals;
 mod pages;
 mod rule;
@@ -50,6 +51,7 @@ const RULES: &[Rule] = &[
     files::HIDDEN,
     files::TOP,
     cycles::RULE,
+    floors::RULE,
     pages::LINKS,
     pages::ERRORS,
     pages::CODE,
