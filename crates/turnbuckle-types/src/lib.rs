@@ -67,6 +67,7 @@ mod user_wait;
 mod without;
 mod words;
 
+pub mod base;
 pub mod meta;
 pub mod method;
 

@@ -65,6 +65,7 @@ pub mod prelude;
 mod run;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod types;
 
 #[cfg(feature = "auth")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
@@ -97,7 +98,6 @@ pub use turnbuckle_servers as servers;
 pub use turnbuckle_session as session;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;
-pub use turnbuckle_types as types;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 #[cfg(feature = "http")]

@@ -1,0 +1,16 @@
+//! Rules that all crates of the workspace follow alike. Internal: may change in any release.
+//!
+//! Each rule has a file. `cargo xtask tidy` refuses copies: no other code calls `is_control`, the
+//! random source, `Arc::strong_count` or a string distance.
+
+mod debug_fields;
+pub mod error_chain;
+pub mod host;
+pub mod nearest;
+pub mod quote;
+pub mod random;
+pub mod terminal;
+pub mod text;
+
+#[doc(inline)]
+pub use crate::debug_fields;
