@@ -1,21 +1,12 @@
 //! Bytes that messages carry as Base64.
 
-use std::fmt;
-
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 
 /// Binary content that is no Base64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the content is no Base64")]
 pub struct NotBase64;
-
-impl fmt::Display for NotBase64 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content is no Base64")
-    }
-}
-
-impl std::error::Error for NotBase64 {}
 
 /// Decodes Base64 of either alphabet, with or without padding.
 pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, NotBase64> {

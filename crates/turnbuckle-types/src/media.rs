@@ -175,15 +175,11 @@ fn read_file(
     path: &Path,
     types: &'static [(&str, &str)],
 ) -> Result<(&'static str, Vec<u8>), MediaError> {
-    let failed = |reason| MediaError {
-        path: path.to_owned(),
-        reason,
-    };
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     let known = types
         .iter()
         .find(|(known, _)| extension.eq_ignore_ascii_case(known));
-    let (_, mime_type) = known.ok_or_else(|| failed(MediaErrorReason::UnknownExtension))?;
+    let (_, mime_type) = known.ok_or_else(|| MediaFault::UnknownExtension(path.to_owned()))?;
     let read = || {
         // A pipe has no end, and opening one waits for its writer.
         let kind = std::fs::metadata(path)?;
@@ -196,50 +192,28 @@ fn read_file(
             .read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = read().map_err(|error| failed(MediaErrorReason::Unreadable(error)))?;
+    let bytes = read().map_err(|error| MediaFault::Unreadable(path.to_owned(), error))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(failed(MediaErrorReason::TooLarge));
+        return Err(MediaFault::TooLarge(path.to_owned()).into());
     }
     Ok((mime_type, bytes))
 }
 
 /// An error of [`Image::from_path`] or [`Audio::from_path`].
-#[derive(Debug)]
-pub struct MediaError {
-    path: PathBuf,
-    reason: MediaErrorReason,
-}
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct MediaError(#[from] MediaFault);
 
-#[derive(Debug)]
-enum MediaErrorReason {
-    UnknownExtension,
-    TooLarge,
-    Unreadable(io::Error),
-}
-
-impl fmt::Display for MediaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the file {:?} ", self.path)?;
-        match &self.reason {
-            MediaErrorReason::UnknownExtension => f.write_str(
-                "has no extension of a known media type: give the type and the bytes to `new`",
-            ),
-            MediaErrorReason::TooLarge => write!(
-                f,
-                "has more than {MAX_FILE_BYTES} bytes, which `from_path` reads at most"
-            ),
-            MediaErrorReason::Unreadable(error) => write!(f, "cannot be read: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for MediaError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.reason {
-            MediaErrorReason::Unreadable(error) => Some(error),
-            _ => None,
-        }
-    }
+#[derive(Debug, thiserror::Error)]
+enum MediaFault {
+    #[error(
+        "the file {0:?} has no extension of a known media type: give the type and the bytes to `new`"
+    )]
+    UnknownExtension(PathBuf),
+    #[error("the file {0:?} has more than {MAX_FILE_BYTES} bytes, which `from_path` reads at most")]
+    TooLarge(PathBuf),
+    #[error("the file {0:?} cannot be read: {1}")]
+    Unreadable(PathBuf, #[source] io::Error),
 }
 
 #[cfg(test)]

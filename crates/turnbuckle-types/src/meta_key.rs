@@ -2,46 +2,35 @@
 //!
 //! Specification: basic/index, `_meta` (2026-07-28).
 
-use std::fmt;
-
 /// The reserved key without a prefix.
 const PROGRESS_TOKEN: &str = "progressToken";
 
 /// An error in a `_meta` key or an extension id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetaKeyError {
     /// The part before the slash is not a series of labels joined by dots.
+    #[error(
+        "each label of the prefix must start with a letter, end with a letter or digit and \
+         hold only letters, digits and hyphens"
+    )]
     Prefix,
     /// The part after the slash has a character that may not stand there.
+    #[error(
+        "the name must start and end with a letter or digit and hold only letters, \
+         digits, hyphens, underscores and dots"
+    )]
     Name,
     /// An extension id has no prefix.
+    #[error("an extension id needs a prefix, such as `com.example/`")]
     MissingPrefix,
     /// The key belongs to the protocol.
+    #[error("the key is reserved for the protocol")]
     Reserved,
     /// The key is fine but its value cannot be serialised.
+    #[error("the value cannot be written as JSON")]
     Value,
 }
-
-impl fmt::Display for MetaKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Prefix => {
-                "each label of the prefix must start with a letter, end with a letter or digit \
-                 and hold only letters, digits and hyphens"
-            }
-            Self::Name => {
-                "the name must start and end with a letter or digit and hold only letters, \
-                 digits, hyphens, underscores and dots"
-            }
-            Self::MissingPrefix => "an extension id needs a prefix, such as `com.example/`",
-            Self::Reserved => "the key is reserved for the protocol",
-            Self::Value => "the value cannot be written as JSON",
-        })
-    }
-}
-
-impl std::error::Error for MetaKeyError {}
 
 /// Checks a `_meta` key that an author sets: grammar first, then whether it is reserved.
 ///

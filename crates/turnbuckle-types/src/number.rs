@@ -214,16 +214,9 @@ impl From<u64> for Number {
 }
 
 /// A float that is infinite or NaN, which JSON cannot express.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a JSON number must be finite")]
 pub struct NotFinite;
-
-impl fmt::Display for NotFinite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON number must be finite")
-    }
-}
-
-impl std::error::Error for NotFinite {}
 
 impl TryFrom<f64> for Number {
     type Error = NotFinite;

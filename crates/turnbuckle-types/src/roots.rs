@@ -1,7 +1,5 @@
 //! Roots: the directories that a client opens to a server.
 
-use std::fmt;
-
 use crate::Meta;
 use crate::object::object;
 
@@ -64,28 +62,19 @@ fn has_parent_segment(segment: &str) -> bool {
 }
 
 /// An error in the URI of a root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RootError {
     /// The URI does not start with `file://`.
+    #[error("a root must be a file:// URI")]
     NotAFileUri,
     /// The URI has no absolute path.
+    #[error("a root must have an absolute path")]
     NotAbsolute,
     /// The path has a `..`.
+    #[error("a root must not hold `..`")]
     ParentSegment,
 }
-
-impl fmt::Display for RootError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotAFileUri => "a root must be a file:// URI",
-            Self::NotAbsolute => "a root must have an absolute path",
-            Self::ParentSegment => "a root must not hold `..`",
-        })
-    }
-}
-
-impl std::error::Error for RootError {}
 
 object! {
     /// Result of `roots/list`.

@@ -1,7 +1,6 @@
 //! Sampling: a server asks the client's model.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
@@ -392,7 +391,8 @@ pub fn check_tool_use_pairing(messages: &[SamplingMessage]) -> Result<(), ToolUs
 }
 
 /// A message that breaks the pairing of tool uses and results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("message {message}: {fault}")]
 #[non_exhaustive]
 pub struct ToolUsePairingError {
     /// The message's place in the list, from 0; the list's length if a message is missing at its end.
@@ -402,35 +402,25 @@ pub struct ToolUsePairingError {
 }
 
 /// The way in which a message breaks the pairing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PairingFault {
     /// The user uses a tool.
+    #[error("only the assistant can use a tool")]
     ToolUseByUser,
     /// The assistant answers for a tool.
+    #[error("only the user can give a tool result")]
     ToolResultByAssistant,
     /// Tool results stand beside other content.
+    #[error("tool results cannot be mixed with other content")]
     MixedContent,
     /// A tool use of the message before has no result here.
+    #[error("a tool use of the message before has no result")]
     MissingToolResult,
     /// A tool result here answers nothing, or answers twice.
+    #[error("a tool result does not answer the message before")]
     UnknownToolUse,
     /// Two tool uses have the same id.
+    #[error("two tool uses have the same id")]
     DuplicateToolUseId,
 }
-
-impl fmt::Display for ToolUsePairingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fault = match self.fault {
-            PairingFault::ToolUseByUser => "only the assistant can use a tool",
-            PairingFault::ToolResultByAssistant => "only the user can give a tool result",
-            PairingFault::MixedContent => "tool results cannot be mixed with other content",
-            PairingFault::MissingToolResult => "a tool use of the message before has no result",
-            PairingFault::UnknownToolUse => "a tool result does not answer the message before",
-            PairingFault::DuplicateToolUseId => "two tool uses have the same id",
-        };
-        write!(f, "message {}: {fault}", self.message)
-    }
-}
-
-impl std::error::Error for ToolUsePairingError {}

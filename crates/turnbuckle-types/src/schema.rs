@@ -60,16 +60,9 @@ impl Schema {
 }
 
 /// A schema must be a JSON object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a schema must be a JSON object")]
 pub struct NotAnObject;
-
-impl fmt::Display for NotAnObject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a schema must be a JSON object")
-    }
-}
-
-impl std::error::Error for NotAnObject {}
 
 impl FromStr for Schema {
     type Err = serde_json::Error;

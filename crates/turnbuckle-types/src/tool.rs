@@ -1,7 +1,6 @@
 //! Tools: what a server lets a model do.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use serde::de::DeserializeOwned;
 
@@ -164,30 +163,19 @@ pub(crate) fn decode_structured<T: DeserializeOwned>(
 }
 
 /// The reason that a tool's result has no structured content of the expected type.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredContentError {
     /// The tool failed, with this text.
+    #[error("the tool failed: {0}")]
     ToolFailed(String),
     /// The result has neither structured content nor JSON as its only text.
+    #[error("the result has neither structured content nor JSON as its only text")]
     Missing,
     /// The structured content is of another type; the text says where.
+    #[error("the structured content: {0}")]
     Malformed(String),
 }
-
-impl fmt::Display for StructuredContentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ToolFailed(text) => write!(f, "the tool failed: {text}"),
-            Self::Missing => {
-                f.write_str("the result has neither structured content nor JSON as its only text")
-            }
-            Self::Malformed(reason) => write!(f, "the structured content: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for StructuredContentError {}
 
 object! {
     /// Result of `tools/list`: one page.

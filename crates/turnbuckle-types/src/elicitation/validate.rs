@@ -1,7 +1,6 @@
 //! Checking a filled-in form against what was asked.
 
 use std::cmp::Ordering;
-use std::fmt;
 
 use super::{
     ElicitAction, ElicitResult, ElicitationSchema, FieldValue, NumberKind, NumberSchema,
@@ -44,7 +43,8 @@ impl ElicitResult {
 }
 
 /// A field that does not hold what was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("field `{field}`: {problem}")]
 #[non_exhaustive]
 pub struct InvalidContent {
     /// The field's name.
@@ -54,54 +54,42 @@ pub struct InvalidContent {
 }
 
 /// The reason why a field is invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
     /// The field is required and absent.
+    #[error("must be filled in")]
     Missing,
     /// The value is of another type than this one.
+    #[error("must be {0}")]
     Type(&'static str),
     /// The text is shorter than allowed.
+    #[error("is too short")]
     TooShort,
     /// The text is longer than allowed.
+    #[error("is too long")]
     TooLong,
     /// The text is not in this format.
+    #[error("must be in the format `{}`", .0.as_str())]
     Format(StringFormat),
     /// The number is less than allowed.
+    #[error("is too small")]
     TooSmall,
     /// The number is greater than allowed.
+    #[error("is too large")]
     TooLarge,
     /// The value is not among the choices.
+    #[error("must be one of the choices")]
     NotAChoice,
     /// The list has fewer choices than allowed.
+    #[error("has too few choices")]
     TooFew,
     /// The list has more choices than allowed.
+    #[error("has too many choices")]
     TooMany,
 }
 
 /// Names the field and the rule, never the value: what a user typed does not belong in a log.
-impl fmt::Display for InvalidContent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "field `{}`: ", self.field)?;
-        match &self.problem {
-            FieldProblem::Missing => f.write_str("must be filled in"),
-            FieldProblem::Type(wanted) => write!(f, "must be {wanted}"),
-            FieldProblem::TooShort => f.write_str("is too short"),
-            FieldProblem::TooLong => f.write_str("is too long"),
-            FieldProblem::Format(format) => {
-                write!(f, "must be in the format `{}`", format.as_str())
-            }
-            FieldProblem::TooSmall => f.write_str("is too small"),
-            FieldProblem::TooLarge => f.write_str("is too large"),
-            FieldProblem::NotAChoice => f.write_str("must be one of the choices"),
-            FieldProblem::TooFew => f.write_str("has too few choices"),
-            FieldProblem::TooMany => f.write_str("has too many choices"),
-        }
-    }
-}
-
-impl std::error::Error for InvalidContent {}
-
 fn check_field(value: &FieldValue, field: &PrimitiveSchemaDefinition) -> Result<(), FieldProblem> {
     let text = || value.as_str().ok_or(FieldProblem::Type("a string"));
     match field {

@@ -3,7 +3,6 @@
 //! Specification: basic/transports/streamable-http, "Schema Extension" (2026-07-28).
 
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -41,47 +40,28 @@ pub(super) enum ParamKind {
 }
 
 /// A header that an input schema may not ask for, which makes the tool's definition invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidParamHeader {
     /// The schema is no JSON, or nested too deep.
+    #[error("the input schema cannot be read")]
     Schema,
     /// The annotation at this place is not a name of an HTTP header.
+    #[error("{KEYWORD} at {0} is no header name")]
     Name(String),
     /// Two annotations ask for this header; case makes no difference.
+    #[error("two properties ask for the header {0}")]
     Repeated(String),
     /// The annotated property is not an integer, string or boolean (or one of these and `null`).
+    #[error("{KEYWORD} at {0} needs the type integer, string or boolean")]
     Type(String),
     /// The annotation at this place is not on a property that is reached by `properties` alone.
+    #[error("{KEYWORD} at {0} is not on a property that is always at one place")]
     Place(String),
     /// More than 256 properties are annotated.
+    #[error("more than {MAX_HEADERS} properties ask for headers")]
     TooMany,
 }
-
-impl fmt::Display for InvalidParamHeader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Schema => f.write_str("the input schema cannot be read"),
-            Self::Name(at) => write!(f, "{KEYWORD} at {at} is no header name"),
-            Self::Repeated(header) => write!(f, "two properties ask for the header {header}"),
-            Self::Type(at) => {
-                write!(
-                    f,
-                    "{KEYWORD} at {at} needs the type integer, string or boolean"
-                )
-            }
-            Self::Place(at) => {
-                write!(
-                    f,
-                    "{KEYWORD} at {at} is not on a property that is always at one place"
-                )
-            }
-            Self::TooMany => write!(f, "more than {MAX_HEADERS} properties ask for headers"),
-        }
-    }
-}
-
-impl std::error::Error for InvalidParamHeader {}
 
 /// Returns the headers that a tool's input schema asks for.
 ///

@@ -3,7 +3,7 @@
 //! `serde_json`'s own formatter cannot replace its string scan, and a result's envelope fields have
 //! to be written while the object is, not merged into it afterwards.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 use serde::ser::{self, Serialize};
 
@@ -15,16 +15,9 @@ const RAW_VALUE: &str = "$serde_json::private::RawValue";
 const RAW_NUMBER: &str = "$serde_json::private::Number";
 
 /// A value that has no JSON form (a map with a structured key, a failing `Serialize`).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct WriteError(pub(super) Box<str>);
-
-impl Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for WriteError {}
 
 impl ser::Error for WriteError {
     fn custom<T: Display>(message: T) -> Self {

@@ -3,7 +3,6 @@
 //! Specification: basic/transports/streamable-http, "Value Encoding" (2026-07-28).
 
 use std::borrow::Cow;
-use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,28 +13,19 @@ const CLOSE: &str = "?=";
 
 /// An invalid header value: it has bytes that no header may carry, or its Base64 does not decode to
 /// text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidHeaderValue {
     /// A byte that is neither visible ASCII nor space nor tab.
+    #[error("it has a character that a header may not carry")]
     Character,
     /// The text between the sentinels is not Base64 with its padding.
+    #[error("it is marked as Base64 and is not")]
     Base64,
     /// The bytes behind the Base64 are not UTF-8.
+    #[error("its Base64 does not encode UTF-8")]
     Utf8,
 }
-
-impl fmt::Display for InvalidHeaderValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Character => "it has a character that a header may not carry",
-            Self::Base64 => "it is marked as Base64 and is not",
-            Self::Utf8 => "its Base64 does not encode UTF-8",
-        })
-    }
-}
-
-impl std::error::Error for InvalidHeaderValue {}
 
 /// Returns the text of a header value, borrowed unless it was encoded.
 ///
