@@ -42,7 +42,8 @@ impl ElicitResult {
     }
 }
 
-/// A field that does not hold what was asked for.
+/// A field of a form with an invalid value. The text names the field and the rule, never the value, since
+/// that is the user's and does not belong in a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("field `{field}`: {problem}")]
 #[non_exhaustive]
@@ -89,7 +90,6 @@ pub enum FieldProblem {
     TooMany,
 }
 
-/// Names the field and the rule, never the value: what a user typed does not belong in a log.
 fn check_field(value: &FieldValue, field: &PrimitiveSchemaDefinition) -> Result<(), FieldProblem> {
     let text = || value.as_str().ok_or(FieldProblem::Type("a string"));
     match field {
