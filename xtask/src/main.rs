@@ -12,6 +12,7 @@ mod mutants;
 mod node;
 mod process;
 mod programs;
+mod settings;
 mod soak;
 mod source;
 mod tidy;
@@ -46,6 +47,8 @@ enum Command {
     },
     /// List the public API in docs/api, and check its limits
     Api(api::Options),
+    /// Write the tables of docs/security-tests.md from the settings in the sources
+    Settings(settings::Options),
     /// Write the structure of the official schemas from TURNBUCKLE_SPEC
     Schemas(requirements::schemas::Options),
     /// Run the official conformance suite against the demo server
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
         Command::Measure(options) => measure::run(&options),
         Command::Requirements { command } => requirements::run(&process::root(), &command),
         Command::Api(options) => api::run(&options),
+        Command::Settings(options) => settings::run(&options),
         Command::Schemas(options) => requirements::schemas::run(&process::root(), &options),
         Command::Conformance { arguments } => node::conformance(&arguments),
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),

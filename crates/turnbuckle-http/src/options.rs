@@ -2,204 +2,239 @@
 
 use std::time::Duration;
 
-use turnbuckle_session::{Limits, Rate, setters};
+use turnbuckle_session::{Limits, Rate};
+use turnbuckle_types::settings;
 
-/// The settings of an HTTP endpoint and of an HTTP server. Every bound is on by default.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct HttpServerOptions {
-    /// Host names (`example.com`, `example.com:8443`, `[::1]`) under which the endpoint may be
-    /// reached; a name without a port allows any port. Default: the loopback names.
-    pub allowed_hosts: Option<Vec<String>>,
-    /// Origins (`https://example.com`) whose web pages may use the endpoint. Default: the origins
-    /// whose host is in [`allowed_hosts`](Self::allowed_hosts); of the loopback names only those on the
-    /// endpoint's own port, which is the port in the `Host` of the request.
-    pub allowed_origins: Vec<String>,
-    /// Allows pages of every port of this machine (`http://localhost:5173`), beside the
-    /// [`allowed_origins`](Self::allowed_origins). Any program that listens on a port here, and any page
-    /// that it serves, can then use the endpoint from a browser. Default: off.
-    pub allow_loopback_origins: bool,
-    /// Serves legacy requests without sessions: each request stands alone, and its client is
-    /// treated as one without capabilities. Default: off.
-    pub stateless: bool,
-    /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first revision
-    /// too, at `/sse` and `/messages`. Default: off.
-    pub http_sse: bool,
-    /// The largest size of one message in bytes. Default 4 MiB.
-    pub max_message_bytes: usize,
-    /// The time that a response may take to be plain JSON; a later response is sent on an SSE
-    /// stream. Default 1 s.
-    pub json_wait: Duration,
-    /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
-    /// proxies and clients keep it open. Default 15 s.
-    pub keep_alive_interval: Duration,
-    /// The largest number of open legacy sessions. One more takes the place of a session that is not
-    /// in use; if all are, it is refused. Default 10,000.
-    pub max_sessions: usize,
-    /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
-    /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
-    /// Default 1,000.
-    pub max_sse_connections: usize,
-    /// The largest number of open streams on which clients listen: those of GET requests to the
-    /// endpoint, and of `subscriptions/listen`. One more is refused. Default 10,000.
-    pub max_listening_streams: usize,
-    /// The largest part of [`max_sessions`](Self::max_sessions),
-    /// [`max_sse_connections`](Self::max_sse_connections) and
-    /// [`max_listening_streams`](Self::max_listening_streams) that one owner may take, in percent. An
-    /// owner is a principal, or a connection if there is none. Default 50; 100 switches the share off.
-    pub max_owner_percent: u8,
-    /// The largest part of the same numbers and of [`max_connections`](Self::max_connections) that one
-    /// client address may take, in percent: one IPv4 address or one /64 network of IPv6. Behind a proxy
-    /// all clients have its address: switch the share off, or name theirs by
-    /// [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. Default 50; 100 switches
-    /// the share off.
-    pub max_address_percent: u8,
-    /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
-    /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of one
-    /// owner. Default 1,000 a second.
-    pub address_handshake_rate: Rate,
-    /// The time after which an idle session is ended. A request in flight and an open stream count
-    /// as use. Default 30 minutes.
-    pub session_idle_timeout: Duration,
-    /// The time within which a client must send `notifications/initialized`; over HTTP+SSE, its
-    /// first message. Default 1 minute.
-    pub handshake_timeout: Duration,
-    /// The largest number of streams of one session that are open or kept for replay; over
-    /// HTTP+SSE, of messages of one connection that are being received or wait. Default 64.
-    pub max_streams: usize,
-    /// The largest number of open connections of one stream; one more closes the oldest. Default 8.
-    pub max_stream_connections: usize,
-    /// The largest number of messages of one stream that are kept for replay. Default 256.
-    pub max_replay_events: usize,
-    /// The largest number of bytes of one stream that are kept for replay, and that a slow reader
-    /// may be behind. Default 1 MiB.
-    pub max_replay_bytes: usize,
-    /// The largest number of bytes that the ended streams of one session keep for replay. Default
-    /// 4 MiB.
-    pub max_session_replay_bytes: usize,
-    /// The largest number of bytes that the streams of all sessions together keep for replay. Over
-    /// this bound a stream removes messages that were read, or all if nobody reads it. Kept bytes
-    /// count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too. Default 32 MiB.
-    pub max_total_replay_bytes: usize,
-    /// The time for which an ended stream is kept for replay. Default 1 minute.
-    pub replay_ttl: Duration,
-    /// The delay before a reconnect that clients are told (the `retry` field of SSE). Default 1 s.
-    pub reconnect_delay: Duration,
-    /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further ones
-    /// wait. A connection takes up to 26 KiB, which do not count for
-    /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30 KiB more.
-    /// Default 4,000.
-    pub max_connections: usize,
-    /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at most
-    /// 24,576. One more is answered by 431. Default 64.
-    pub max_headers: usize,
-    /// The largest size in bytes of the request line and the headers of a request. A larger one is
-    /// answered by 431. Default 64 KiB.
-    pub max_header_bytes: usize,
-    /// The time within which a client must send the headers of a request. Default 30 s.
-    pub header_timeout: Duration,
-    /// The time within which a client must send the body of a request. Default 30 s.
-    pub body_timeout: Duration,
-    /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of what is
-    /// sent to it, before its connection is closed. Each byte that it takes starts the time anew. On
-    /// an HTTP/2 connection the same holds for each response. A server in which the endpoint is
-    /// mounted writes by itself and has to bound that time by itself. Default 1 minute.
-    pub write_timeout: Duration,
-    /// The time for which a shutdown waits for requests in flight. Default 10 s.
-    pub shutdown_timeout: Duration,
-    /// The time for which a server goes on to accept connections after its shutdown has begun, so that
-    /// load balancers see `/readyz` fail before connections are refused. Default 0.
-    pub shutdown_delay: Duration,
-    /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any layer, host
-    /// or token is looked at. Both say 200; `/readyz` says 503 once the shutdown has begun. Default:
-    /// off.
-    pub health_routes: bool,
-    /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`. Default:
-    /// none.
-    #[cfg(feature = "tls")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
-    pub tls: Option<crate::TlsIdentity>,
-    /// The time that a TLS handshake may take, with the wait for its turn. Default 10 s.
-    #[cfg(feature = "tls")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
-    pub tls_handshake_timeout: Duration,
-    /// The largest number of TLS handshakes at a time. Further ones wait, and those that have taken
-    /// longer than a second make room for them. Default 256.
-    #[cfg(feature = "tls")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
-    pub max_tls_handshakes: usize,
-    /// Makes an [`HttpServer`](crate::HttpServer) speak HTTP/2 with clients that ask for it: by ALPN
-    /// over TLS, else by prior knowledge. Default: off.
-    #[cfg(feature = "http2")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "http2")))]
-    pub http2: bool,
-    /// The largest number of requests that are open on one HTTP/2 connection; further ones are
-    /// refused. Default 128.
-    #[cfg(feature = "http2")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "http2")))]
-    pub max_http2_streams: u32,
-    /// The bounds of one client: requests, rates and timeouts.
-    pub limits: Limits,
-}
-
-impl Default for HttpServerOptions {
-    fn default() -> Self {
-        Self {
-            allowed_hosts: None,
-            allowed_origins: Vec::new(),
-            allow_loopback_origins: false,
-            stateless: false,
-            http_sse: false,
-            max_message_bytes: 4 << 20,
-            json_wait: Duration::from_secs(1),
-            keep_alive_interval: Duration::from_secs(15),
-            max_sessions: 10_000,
-            max_sse_connections: 1000,
-            max_listening_streams: 10_000,
-            max_owner_percent: 50,
-            max_address_percent: 50,
-            address_handshake_rate: Rate::per_second(1000),
-            session_idle_timeout: Duration::from_secs(30 * 60),
-            handshake_timeout: Duration::from_secs(60),
-            max_streams: 64,
-            max_stream_connections: 8,
-            max_replay_events: 256,
-            max_replay_bytes: 1 << 20,
-            max_session_replay_bytes: 4 << 20,
-            max_total_replay_bytes: 32 << 20,
-            replay_ttl: Duration::from_secs(60),
-            reconnect_delay: Duration::from_secs(1),
-            max_connections: 4_000,
-            max_headers: 64,
-            max_header_bytes: 64 << 10,
-            header_timeout: Duration::from_secs(30),
-            body_timeout: Duration::from_secs(30),
-            write_timeout: Duration::from_secs(60),
-            shutdown_timeout: Duration::from_secs(10),
-            shutdown_delay: Duration::ZERO,
-            health_routes: false,
-            #[cfg(feature = "tls")]
-            tls: None,
-            #[cfg(feature = "tls")]
-            tls_handshake_timeout: Duration::from_secs(10),
-            #[cfg(feature = "tls")]
-            max_tls_handshakes: 256,
-            #[cfg(feature = "http2")]
-            http2: false,
-            #[cfg(feature = "http2")]
-            max_http2_streams: 128,
-            limits: Limits::default(),
-        }
+settings! {
+    /// The settings of an HTTP endpoint and of an HTTP server. Every bound is on by default.
+    #[derive(Debug, Clone)]
+    pub struct HttpServerOptions {
+        /// Host names (`example.com`, `example.com:8443`, `[::1]`) under which the endpoint may be
+        /// reached; a name without a port allows any port. `None` stands for the loopback names.
+        // Beyond: `the host … is not one of HttpServerOptions::allowed_hosts`
+        // Tests: http::a_foreign_host_is_403
+        allowed_hosts: Option<Vec<String>> [by hand] = None,
+        /// Origins (`https://example.com`) whose web pages may use the endpoint. Without any: the
+        /// origins whose host is in [`allowed_hosts`](Self::allowed_hosts); of the loopback names
+        /// only those on the endpoint's own port, which is the port in the `Host` of the request.
+        // Beyond: `the origin … is not one of HttpServerOptions::allowed_origins`
+        // Tests: http::a_foreign_origin_is_403
+        allowed_origins: Vec<String> [by hand] = Vec::new(),
+        /// Allows pages of every port of this machine (`http://localhost:5173`), beside the
+        /// [`allowed_origins`](Self::allowed_origins). Any program that listens on a port here, and
+        /// any page that it serves, can then use the endpoint from a browser.
+        // Beyond: `the origin … is not one of HttpServerOptions::allowed_origins; pages of this
+        // machine are on the endpoint's own port, or need
+        // HttpServerOptions::allow_loopback_origins`
+        // Tests: turnbuckle_http::origin::tests::a_page_of_this_machine_is_on_the_port_of_the_endpoint
+        allow_loopback_origins: bool = false,
+        /// Serves legacy requests without sessions: each request stands alone, and its client is
+        /// treated as one without capabilities.
+        stateless: bool = false,
+        /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first
+        /// revision too, at `/sse` and `/messages`.
+        http_sse: bool = false,
+        /// The largest size of one message in bytes.
+        // Beyond: `a message may have … bytes at most (HttpServerOptions::max_message_bytes)`, 413
+        // Tests: bounds::endpoint::what_is_at_a_bound_passes_and_more_is_refused_by_name
+        max_message_bytes: usize = 4 << 20,
+        /// The time that a response may take to be plain JSON; a later response is sent on an SSE
+        /// stream.
+        // Beyond: a stream
+        // Tests: http::a_request_is_answered_by_json_or_a_stream
+        json_wait: Duration = Duration::from_secs(1),
+        /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
+        /// proxies and clients keep it open.
+        // Beyond: a comment
+        // Tests: http::a_quiet_stream_says_that_it_is_there
+        keep_alive_interval: Duration = Duration::from_secs(15),
+        /// The largest number of open legacy sessions. One more takes the place of a session that
+        /// is not in use; if all are, it is refused.
+        // Beyond: if all are in use: `too many … are open (HttpServerOptions::…)`, 503
+        // Tests: bounds::endpoint::so_many_sessions_are_open
+        //   http_sessions::handshakes_that_nobody_concludes_lock_nobody_out
+        //   turnbuckle_http::streamable::sessions::tests::an_owner_of_many_sessions_takes_no_place_from_others
+        max_sessions: usize = 10_000,
+        /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
+        /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
+        // Beyond: `too many … are open (HttpServerOptions::…)`, 503
+        // Tests: http_sse::bounds::so_many_connections_and_no_more
+        max_sse_connections: usize = 1000,
+        /// The largest number of open streams on which clients listen: those of GET requests to the
+        /// endpoint, and of `subscriptions/listen`. One more is refused.
+        // Beyond: `too many … are open (HttpServerOptions::…)`, 503
+        // Tests: bounds::shares::streams_that_one_owner_listens_on_leave_room_for_others
+        max_listening_streams: usize = 10_000,
+        /// The largest part of [`max_sessions`](Self::max_sessions),
+        /// [`max_sse_connections`](Self::max_sse_connections) and
+        /// [`max_listening_streams`](Self::max_listening_streams) that one owner may take, in
+        /// percent. An owner is a principal, or a connection if there is none. 100 switches the
+        /// share off.
+        // Beyond: `too many … of one client are open (HttpServerOptions::max_owner_percent, …)`,
+        // 429 with `Retry-After`
+        // Tests: bounds::shares::sessions_of_one_owner_or_address_leave_room_for_others
+        //   turnbuckle_http::streamable::sessions::tests::an_owner_over_its_share_ends_its_own_sessions
+        //   turnbuckle_http::shares::tests::an_owner_and_an_address_have_half_of_a_table_each
+        max_owner_percent: u8 = 50,
+        /// The largest part of the same numbers and of [`max_connections`](Self::max_connections)
+        /// that one client address may take, in percent: one IPv4 address or one /64 network of
+        /// IPv6. Behind a proxy all clients have its address: switch the share off, or name theirs
+        /// by [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. 100 switches
+        /// the share off.
+        // Beyond: `too many … of one client address are open
+        // (HttpServerOptions::max_address_percent, …)`, 429 with `Retry-After`
+        // Tests: bounds::shares::connections_of_one_address_leave_room_for_others
+        //   bounds::shares::http_sse_connections_of_one_address_leave_room_for_others
+        //   bounds::shares::handshakes_of_one_address_take_no_session_from_others
+        //   turnbuckle_http::shares::tests::an_address_is_an_ipv4_address_or_an_ipv6_network
+        max_address_percent: u8 = 50,
+        /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
+        /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of
+        /// one owner.
+        // Beyond: `too many … the limit is … a second (…)`, 429 with `Retry-After`
+        // Tests: bounds::shares::handshakes_of_one_address_have_a_rate
+        //   turnbuckle_session::shared::keyed_rates::tests::each_key_has_a_rate_of_its_own_and_the_number_of_keys_is_bounded
+        address_handshake_rate: Rate = Rate::per_second(1000),
+        /// The time after which an idle session is ended. A request in flight and an open stream
+        /// count as use.
+        // Beyond: `there is no such session (any more); one that is idle ends after
+        // HttpServerOptions::session_idle_timeout or handshake_timeout`, 404
+        // Tests: http_sessions::a_session_is_idle_only_from_the_end_of_its_use
+        session_idle_timeout: Duration = Duration::from_secs(30 * 60),
+        /// The time within which a client must send `notifications/initialized`; over HTTP+SSE, its
+        /// first message.
+        // Beyond: `there is no such session (any more); one that is idle ends after
+        // HttpServerOptions::session_idle_timeout or handshake_timeout`, 404
+        // Tests: http_sessions::how_long_a_handshake_may_take_is_settable
+        //   http_sse::bounds::a_client_that_says_nothing_is_let_go
+        handshake_timeout: Duration = Duration::from_secs(60),
+        /// The largest number of streams of one session that are open or kept for replay; over
+        /// HTTP+SSE, of messages of one connection that are being received or wait.
+        // Beyond: not kept for replay: `Last-Event-ID: that event is not known (any more)`, 400;
+        // `too many messages of this connection wait (Limits::max_queue_bytes,
+        // HttpServerOptions::max_streams, HttpServerOptions::body_timeout)`, 503
+        // Tests: http_resume::one_stream_more_than_are_kept_is_served_and_forgotten
+        //   turnbuckle_http::streamable::sessions::tests::streams_are_kept_within_their_bounds
+        //   turnbuckle_http::sse::transport::tests::so_many_bodies_are_received_at_a_time
+        max_streams: usize = 64,
+        /// The largest number of open connections of one stream; one more closes the oldest.
+        // Beyond: the oldest ends
+        // Tests: turnbuckle_http::streamable::stream::tests::the_newest_of_several_readers_reads_and_the_one_before_takes_over
+        max_stream_connections: usize = 8,
+        /// The largest number of messages of one stream that are kept for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streamable::stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
+        //   http_resume::an_event_that_is_not_known_is_400
+        max_replay_events: usize = 256,
+        /// The largest number of bytes of one stream that are kept for replay, and that a slow
+        /// reader may be behind.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streamable::stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
+        max_replay_bytes: usize = 1 << 20,
+        /// The largest number of bytes that the ended streams of one session keep for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streamable::sessions::tests::the_bytes_of_ended_streams_are_bounded_together
+        //   http_resume::what_is_kept_of_a_session_is_bounded
+        max_session_replay_bytes: usize = 4 << 20,
+        /// The largest number of bytes that the streams of all sessions together keep for replay.
+        /// Over this bound a stream removes messages that were read, or all if nobody reads it.
+        /// Kept bytes count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streamable::replay_log::tests::all_logs_together_keep_no_more_than_the_total
+        //   turnbuckle_http::streamable::replay_log::tests::the_total_holds_to_the_last_byte_whatever_the_number_of_logs
+        max_total_replay_bytes: usize = 32 << 20,
+        /// The time for which an ended stream is kept for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: http_resume::a_stream_that_has_ended_is_kept_for_a_while
+        replay_ttl: Duration = Duration::from_secs(60),
+        /// The delay before a reconnect that clients are told (the `retry` field of SSE).
+        // Tests: http_resume::retry_goes_before_an_early_close
+        reconnect_delay: Duration = Duration::from_secs(1),
+        /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further
+        /// ones wait. A connection takes up to 26 KiB, which do not count for
+        /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30
+        /// KiB more.
+        // Beyond: the next waits; in the log: `the next connection has to wait
+        // (HttpServerOptions::max_connections)`
+        // Tests: bounds::sockets::so_many_connections_are_open_and_further_ones_wait
+        max_connections: usize = 4_000,
+        /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at
+        /// most 24,576. One more is answered by 431.
+        // Beyond: `a request may have … headers at most (HttpServerOptions::max_headers)`, 431
+        // Tests: bounds::endpoint::what_is_at_a_bound_passes_and_more_is_refused_by_name
+        //   bounds::sockets::a_request_has_so_many_headers
+        max_headers: usize = 64,
+        /// The largest size in bytes of the request line and the headers of a request. A larger one
+        /// is answered by 431.
+        // Beyond: `the head of a request may have … bytes at most
+        // (HttpServerOptions::max_header_bytes)`, 431; in our own server one that does not fit the
+        // buffer: `the head of a request is too large (HttpServerOptions::max_header_bytes,
+        // HttpServerOptions::max_headers)`, 431
+        // Tests: bounds::sockets::the_head_of_a_request_has_so_many_bytes
+        //   turnbuckle_http::head::tests::the_bytes_of_a_head_are_those_that_are_sent
+        max_header_bytes: usize = 64 << 10,
+        /// The time within which a client must send the headers of a request.
+        // Beyond: the connection ends
+        // Tests: bounds::sockets::a_head_may_take_so_long
+        header_timeout: Duration = Duration::from_secs(30),
+        /// The time within which a client must send the body of a request.
+        // Beyond: `the body did not come in time (HttpServerOptions::body_timeout)`, 408
+        // Tests: turnbuckle_http::streamable::service::tests::a_body_has_to_arrive_in_time
+        body_timeout: Duration = Duration::from_secs(30),
+        /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of
+        /// what is sent to it, before its connection is closed. Each byte that it takes starts the
+        /// time anew. On an HTTP/2 connection the same holds for each response. A server in which
+        /// the endpoint is mounted writes by itself and has to bound that time by itself.
+        // Beyond: the connection ends; in the log: `the peer read nothing for … (…)`
+        // Tests: turnbuckle_http::client::slow_readers::a_client_that_reads_nothing_is_cut_off_and_its_response_freed
+        //   turnbuckle_session::shared::write_timeout::tests::a_slow_reader_is_waited_for_however_long_the_whole_takes
+        //   turnbuckle_http::client::slow_readers::a_client_that_leaves_one_response_of_http2_unread_is_cut_off
+        write_timeout: Duration = Duration::from_secs(60),
+        /// The time for which a shutdown waits for requests in flight.
+        // Beyond: dropped
+        // Tests: http_serve::shutdown_is_bounded
+        shutdown_timeout: Duration = Duration::from_secs(10),
+        /// The time for which a server goes on to accept connections after its shutdown has begun,
+        /// so that load balancers see `/readyz` fail before connections are refused.
+        // Tests: turnbuckle_http::client::listening::a_server_tells_of_its_health_outside_of_layers_and_is_unready_once_it_shuts_down
+        shutdown_delay: Duration = Duration::ZERO,
+        /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any
+        /// layer, host or token is looked at. Both say 200; `/readyz` says 503 once the shutdown
+        /// has begun.
+        health_routes: bool = false,
+        /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`.
+        #[cfg(feature = "tls")]
+        tls: Option<crate::TlsIdentity> [from crate::TlsIdentity] = None,
+        /// The time that a TLS handshake may take, with the wait for its turn.
+        // Beyond: the connection ends; in the log: `a TLS handshake took too long
+        // (HttpServerOptions::tls_handshake_timeout, HttpServerOptions::max_tls_handshakes)`
+        // Tests: turnbuckle_http::server::tls::tests::a_handshake_may_take_so_long
+        #[cfg(feature = "tls")]
+        tls_handshake_timeout: Duration = Duration::from_secs(10),
+        /// The largest number of TLS handshakes at a time. Further ones wait, and those that have
+        /// taken longer than a second make room for them.
+        // Beyond: further ones wait, and those that have taken longer than a second make room for
+        // them
+        // Tests: turnbuckle_http::server::tls::tests::so_many_handshakes_run_at_a_time
+        //   turnbuckle_http::server::tls::tests::a_handshake_of_more_than_a_second_makes_room_where_others_wait
+        #[cfg(feature = "tls")]
+        max_tls_handshakes: usize = 256,
+        /// Makes an [`HttpServer`](crate::HttpServer) speak HTTP/2 with clients that ask for it: by
+        /// ALPN over TLS, else by prior knowledge.
+        #[cfg(feature = "http2")]
+        http2: bool = false,
+        /// The largest number of requests that are open on one HTTP/2 connection; further ones are
+        /// refused.
+        // Beyond: further ones are refused (`REFUSED_STREAM`)
+        // Tests: turnbuckle_http::client::http2::a_connection_has_so_many_open_requests_and_so_large_headers
+        #[cfg(feature = "http2")]
+        max_http2_streams: u32 = 128,
+        /// The bounds of one client: requests, rates and timeouts.
+        limits: Limits = Limits::default(),
     }
 }
 
 impl HttpServerOptions {
-    /// Returns the default settings.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Returns whether the server has a certificate.
     pub(crate) fn has_tls(&self) -> bool {
         #[cfg(feature = "tls")]
@@ -223,98 +258,5 @@ impl HttpServerOptions {
     ) -> Self {
         self.allowed_origins = origins.into_iter().map(Into::into).collect();
         self
-    }
-
-    /// Sets the certificate of the server, which makes it serve `https`.
-    #[cfg(feature = "tls")]
-    #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
-    #[must_use]
-    pub fn tls(mut self, identity: crate::TlsIdentity) -> Self {
-        self.tls = Some(identity);
-        self
-    }
-
-    #[cfg(feature = "tls")]
-    setters! {
-        /// Sets the time that a TLS handshake may take.
-        tls_handshake_timeout: Duration;
-        /// Sets the largest number of TLS handshakes at a time.
-        max_tls_handshakes: usize;
-    }
-
-    #[cfg(feature = "http2")]
-    setters! {
-        /// Sets whether the server speaks HTTP/2 with clients that ask for it.
-        http2: bool;
-        /// Sets the largest number of requests that are open on one HTTP/2 connection.
-        max_http2_streams: u32;
-    }
-
-    setters! {
-        /// Sets whether pages of every port of this machine may use the endpoint.
-        allow_loopback_origins: bool;
-        /// Sets whether legacy requests are served without sessions.
-        stateless: bool;
-        /// Sets whether the HTTP+SSE transport of the first revision is served too.
-        http_sse: bool;
-        /// Sets the largest size of one message in bytes.
-        max_message_bytes: usize;
-        /// Sets the time that a response may take to be plain JSON.
-        json_wait: Duration;
-        /// Sets the time after which a comment is sent on a silent SSE stream.
-        keep_alive_interval: Duration;
-        /// Sets the largest number of open legacy sessions.
-        max_sessions: usize;
-        /// Sets the largest number of open HTTP+SSE connections.
-        max_sse_connections: usize;
-        /// Sets the largest number of open streams on which clients listen.
-        max_listening_streams: usize;
-        /// Sets the largest part of sessions, connections and streams that one owner may take, in percent.
-        max_owner_percent: u8;
-        /// Sets the largest part of sessions, connections and streams that one client address may take,
-        /// in percent.
-        max_address_percent: u8;
-        /// Sets the rate of handshakes of one client address.
-        address_handshake_rate: Rate;
-        /// Sets the time after which an idle session is ended.
-        session_idle_timeout: Duration;
-        /// Sets the time within which a client must finish its handshake.
-        handshake_timeout: Duration;
-        /// Sets the largest number of streams of one session.
-        max_streams: usize;
-        /// Sets the largest number of open connections of one stream.
-        max_stream_connections: usize;
-        /// Sets the largest number of messages of one stream that are kept for replay.
-        max_replay_events: usize;
-        /// Sets the largest number of bytes of one stream that are kept for replay.
-        max_replay_bytes: usize;
-        /// Sets the largest number of bytes that the ended streams of one session keep for replay.
-        max_session_replay_bytes: usize;
-        /// Sets the largest number of bytes that the streams of all sessions keep for replay.
-        max_total_replay_bytes: usize;
-        /// Sets the time for which an ended stream is kept for replay.
-        replay_ttl: Duration;
-        /// Sets the delay before a reconnect that clients are told.
-        reconnect_delay: Duration;
-        /// Sets the largest number of open connections.
-        max_connections: usize;
-        /// Sets the largest number of headers of a request.
-        max_headers: usize;
-        /// Sets the largest size of the headers of a request in bytes.
-        max_header_bytes: usize;
-        /// Sets the time within which a client must send the headers of a request.
-        header_timeout: Duration;
-        /// Sets the time within which a client must send the body of a request.
-        body_timeout: Duration;
-        /// Sets the time for which a client may read nothing of what is sent to it.
-        write_timeout: Duration;
-        /// Sets the time for which connections are still accepted after a shutdown has begun.
-        shutdown_delay: Duration;
-        /// Sets whether the server answers `/livez` and `/readyz`.
-        health_routes: bool;
-        /// Sets the time for which a shutdown waits for requests in flight.
-        shutdown_timeout: Duration;
-        /// Sets the bounds of one client.
-        limits: Limits;
     }
 }

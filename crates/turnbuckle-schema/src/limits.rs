@@ -1,50 +1,57 @@
 //! The limits of schemas and of the work of validation.
 
-/// Limits for schemas that are written by hand or come from a server.
-///
-/// ```
-/// use turnbuckle_schema::{FastValidator, SchemaLimits};
-/// use turnbuckle_types::Schema;
-///
-/// let schema: Schema = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#.parse()?;
-/// let small = SchemaLimits::new().max_subschemas(1);
-/// let error = FastValidator::compile_within(&schema, &small).unwrap_err();
-/// assert!(error.to_string().contains("SchemaLimits::max_subschemas"));
-/// assert!(FastValidator::compile_within(&schema, &small.max_subschemas(2)).is_ok());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SchemaLimits {
-    /// The nesting depth of subschemas, with references followed. Default 64, at most 256, which
-    /// bounds the stack.
-    pub max_depth: usize,
-    /// The number of subschemas, `true` and `false` included. Default 2,000.
-    pub max_subschemas: usize,
-    /// The number of subschemas after every non-recursive reference is replaced by its target.
-    /// Default 20,000.
-    pub max_expanded_subschemas: usize,
-    /// The number of patterns in `pattern` and `patternProperties`. Default 100.
-    pub max_patterns: usize,
-    /// The size of one pattern in bytes, as text and compiled. All compiled patterns together may
-    /// have sixteen times as much. Default 1 MiB.
-    pub max_pattern_bytes: usize,
-    /// The most work for validating one value. A comparison is one unit of work, and so are 64 bytes
-    /// of text each time they are read. The limit of a [`FastValidator`](crate::FastValidator) is two
-    /// fifths of this number. Default 10,000,000.
-    pub max_work: u64,
-}
+use turnbuckle_types::settings;
 
-impl Default for SchemaLimits {
-    fn default() -> Self {
-        Self {
-            max_depth: 64,
-            max_subschemas: 2_000,
-            max_expanded_subschemas: 20_000,
-            max_patterns: 100,
-            max_pattern_bytes: 1 << 20,
-            max_work: 10_000_000,
-        }
+settings! {
+    /// Limits for schemas that are written by hand or come from a server.
+    ///
+    /// ```
+    /// use turnbuckle_schema::{FastValidator, SchemaLimits};
+    /// use turnbuckle_types::Schema;
+    ///
+    /// let schema: Schema = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#.parse()?;
+    /// let small = SchemaLimits::new().max_subschemas(1);
+    /// let error = FastValidator::compile_within(&schema, &small).unwrap_err();
+    /// assert!(error.to_string().contains("SchemaLimits::max_subschemas"));
+    /// assert!(FastValidator::compile_within(&schema, &small.max_subschemas(2)).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct SchemaLimits {
+        /// The nesting depth of subschemas, with references followed. At most 256, which bounds the
+        /// stack.
+        // Beyond: `the subschemas are nested too deep (SchemaLimits::max_depth)`
+        // Tests: bounds::schemas::schemas_that_are_written_by_hand_are_bounded_by_settings
+        //   turnbuckle_schema::check::tests::every_limit_is_settable_and_named
+        max_depth: usize = 64,
+        /// The number of subschemas, `true` and `false` included.
+        // Beyond: `the schema has too many subschemas (SchemaLimits::max_subschemas)`
+        // Tests: bounds::schemas::schemas_that_are_written_by_hand_are_bounded_by_settings
+        max_subschemas: usize = 2_000,
+        /// The number of subschemas after every non-recursive reference is replaced by its target.
+        // Beyond: `too many with its references replaced (SchemaLimits::max_expanded_subschemas)`
+        // Tests: turnbuckle_schema::check::tests::every_limit_is_settable_and_named
+        max_expanded_subschemas: usize = 20_000,
+        /// The number of patterns in `pattern` and `patternProperties`.
+        // Beyond: `the schema has too many patterns (SchemaLimits::max_patterns)`
+        // Tests: bounds::schemas::schemas_that_are_written_by_hand_are_bounded_by_settings
+        max_patterns: usize = 100,
+        /// The size of one pattern in bytes, as text and compiled. All compiled patterns together
+        /// may have sixteen times as much.
+        // Beyond: `the pattern … is not supported: …`
+        // Tests: turnbuckle_schema::check::tests::every_limit_is_settable_and_named
+        //   turnbuckle_schema::fast::tests::bounds::patterns_are_bounded_by_a_setting
+        max_pattern_bytes: usize = 1 << 20,
+        /// The most work for validating one value. A comparison is one unit of work, and so are 64
+        /// bytes of text each time they are read. The limit of a
+        /// [`FastValidator`](crate::FastValidator) is two fifths of this number.
+        // Beyond: `they are too costly to check against the schema: send less, or in smaller
+        // parts`; in the log: `arguments are too costly to check against the schema
+        // (SchemaLimits::max_work)`
+        // Tests: bounds::schemas::the_work_of_arguments_is_bounded_by_a_setting
+        //   turnbuckle_schema::fast::tests::bounds::the_work_limit_is_settable
+        //   turnbuckle_schema::cost::tests::work_is_bounded_without_recursion
+        max_work: u64 = 10_000_000,
     }
 }
 
@@ -52,54 +59,6 @@ impl Default for SchemaLimits {
 pub(crate) const MAX_DEPTH: usize = 256;
 
 impl SchemaLimits {
-    /// Returns the default limits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the limit of the nesting depth.
-    #[must_use]
-    pub fn max_depth(mut self, levels: usize) -> Self {
-        self.max_depth = levels.min(MAX_DEPTH);
-        self
-    }
-
-    /// Sets the limit of the number of subschemas.
-    #[must_use]
-    pub fn max_subschemas(mut self, subschemas: usize) -> Self {
-        self.max_subschemas = subschemas;
-        self
-    }
-
-    /// Sets the limit of the number of subschemas with references replaced.
-    #[must_use]
-    pub fn max_expanded_subschemas(mut self, subschemas: usize) -> Self {
-        self.max_expanded_subschemas = subschemas;
-        self
-    }
-
-    /// Sets the limit of the number of patterns.
-    #[must_use]
-    pub fn max_patterns(mut self, patterns: usize) -> Self {
-        self.max_patterns = patterns;
-        self
-    }
-
-    /// Sets the limit of the size of a pattern, as text and compiled.
-    #[must_use]
-    pub fn max_pattern_bytes(mut self, bytes: usize) -> Self {
-        self.max_pattern_bytes = bytes;
-        self
-    }
-
-    /// Sets the limit of the work for validating one value.
-    #[must_use]
-    pub fn max_work(mut self, comparisons: u64) -> Self {
-        self.max_work = comparisons;
-        self
-    }
-
     pub(crate) fn depth_limit(&self) -> usize {
         self.max_depth.min(MAX_DEPTH)
     }

@@ -60,6 +60,7 @@ mod role;
 mod roots;
 mod sampling;
 mod schema;
+mod settings;
 mod subscription;
 mod tagged;
 mod tool;

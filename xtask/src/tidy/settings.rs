@@ -1,13 +1,19 @@
 //! The rule about the names of settings.
 
 use super::rule::{Rule, Violation};
-use crate::source::{Source, Token, TokenKind};
+use crate::settings::{Table, tables};
+use crate::source::{Source, Token, TokenKind, flatten};
 
 pub(super) const RULE: Rule = Rule {
     name: "settings",
     reason: "a setting says its kind: a duration that gives up ends in _timeout, one that goes \
              on in another way in _wait, a repeated one in _interval, an age in _ttl; a number of bytes ends in _bytes, a cap begins with max_",
-    check: |project| project.sources.iter().flat_map(settings).collect(),
+    check: |project| {
+        let tables = tables(&project.tree, &project.sources);
+        let rows = tables.iter().flat_map(rows);
+        rows.chain(project.sources.iter().flat_map(fields))
+            .collect()
+    },
 };
 
 /// Ends of the names of structs that hold settings.
@@ -15,7 +21,20 @@ const SETTINGS_STRUCTS: &[&str] = &[
     "Limits", "Options", "Config", "Settings", "Timeouts", "Policy",
 ];
 
-fn settings(source: &Source) -> Vec<Violation> {
+fn rows(table: &Table) -> Vec<Violation> {
+    let rows = table.rows.iter().filter_map(|row| {
+        let fault = naming_fault(&row.name, &row.field, holds_settings(&table.name))?;
+        let what = format!("`{}::{}` {fault}", table.name, row.name);
+        Some(Violation::new(&table.path, row.line, what))
+    });
+    rows.collect()
+}
+
+fn holds_settings(name: &str) -> bool {
+    SETTINGS_STRUCTS.iter().any(|end| name.ends_with(end))
+}
+
+fn fields(source: &Source) -> Vec<Violation> {
     if !source.is_production() {
         return Vec::new();
     }
@@ -24,14 +43,14 @@ fn settings(source: &Source) -> Vec<Violation> {
         let syn::Item::Struct(item) = item else {
             continue;
         };
-        let holds_settings = SETTINGS_STRUCTS
-            .iter()
-            .any(|end| item.ident.to_string().ends_with(end));
+        let holds_settings = holds_settings(&item.ident.to_string());
         for field in &item.fields {
             let (syn::Visibility::Public(_), Some(name)) = (&field.vis, &field.ident) else {
                 continue;
             };
-            if let Some(what) = naming_fault(&name.to_string(), field, holds_settings) {
+            let mut tokens = Vec::new();
+            flatten(quote::ToTokens::to_token_stream(field), &mut tokens);
+            if let Some(what) = naming_fault(&name.to_string(), &tokens, holds_settings) {
                 let line = name.span().start().line;
                 let what = format!("`{}::{name}` {what}", item.ident);
                 found.push(Violation::new(&source.path, line, what));
@@ -42,16 +61,14 @@ fn settings(source: &Source) -> Vec<Violation> {
 }
 
 /// Returns the fault in the name of a public field.
-fn naming_fault(name: &str, field: &syn::Field, holds_settings: bool) -> Option<&'static str> {
-    let mut tokens = Vec::new();
-    crate::source::flatten(quote::ToTokens::to_token_stream(field), &mut tokens);
+fn naming_fault(name: &str, tokens: &[Token], holds_settings: bool) -> Option<&'static str> {
     let is_of = |types: &[&str]| {
         tokens
             .iter()
             .filter_map(Token::ident)
             .any(|word| types.contains(&word))
     };
-    let counts_bytes = first_sentence(&tokens)
+    let counts_bytes = first_sentence(tokens)
         .split(|c: char| !c.is_alphanumeric())
         .any(|word| word == "bytes");
     if is_of(&["Duration"]) {
@@ -94,10 +111,21 @@ mod tests {
     #[test]
     fn a_setting_that_does_not_say_its_kind_is_found() {
         let field = |field: &str| {
-            let text = format!("pub struct Limits {{ {field} }}");
-            let tree = Tree::new(&[("crates/turnbuckle-http/src/a.rs", &text)]);
-            let found = (RULE.check)(&Project::parse(tree).unwrap()).into_iter();
-            found.map(|violation| violation.what).collect::<Vec<_>>()
+            let row = field.replace("pub ", "");
+            let found = [
+                format!("pub struct Limits {{ {field} }}"),
+                format!("settings! {{ pub struct Limits {{ {row} = 1, }} }}"),
+            ]
+            .map(|text| {
+                let tree = Tree::new(&[("crates/turnbuckle-http/src/a.rs", &text)]);
+                let found = (RULE.check)(&Project::parse(tree).unwrap()).into_iter();
+                found.map(|violation| violation.what).collect::<Vec<_>>()
+            });
+            // A row is public.
+            if field.contains("pub ") {
+                assert_eq!(found[0], found[1]);
+            }
+            found[0].clone()
         };
         for text in [
             "pub drain: Duration",

@@ -2,55 +2,22 @@
 
 use std::time::Duration;
 
-/// The limits of reconnecting to a server whose connection is lost again and again.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct ReconnectPolicy {
-    /// The most connections that may be opened again within [`ReconnectPolicy::window`]. Default:
-    /// 5.
-    pub max_attempts: usize,
-    /// The time in which the attempts are counted. Default: one minute.
-    pub window: Duration,
-    /// The delay before the second attempt in the window. Each further one waits twice as long.
-    /// Default: 100 ms.
-    pub initial_backoff: Duration,
-}
+use turnbuckle_types::settings;
 
-impl Default for ReconnectPolicy {
-    fn default() -> Self {
-        Self {
-            max_attempts: 5,
-            window: Duration::from_secs(60),
-            initial_backoff: Duration::from_millis(100),
-        }
-    }
-}
-
-impl ReconnectPolicy {
-    /// Creates the default policy.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the most connections that may be opened again within the window.
-    #[must_use]
-    pub fn max_attempts(mut self, attempts: usize) -> Self {
-        self.max_attempts = attempts;
-        self
-    }
-
-    /// Sets the time in which the attempts are counted.
-    #[must_use]
-    pub fn window(mut self, window: Duration) -> Self {
-        self.window = window;
-        self
-    }
-
-    /// Sets the delay before the second attempt.
-    #[must_use]
-    pub fn initial_backoff(mut self, backoff: Duration) -> Self {
-        self.initial_backoff = backoff;
-        self
+settings! {
+    /// The limits of reconnecting to a server whose connection is lost again and again.
+    #[derive(Debug, Clone, Copy)]
+    pub struct ReconnectPolicy {
+        /// The most connections that may be opened again within [`ReconnectPolicy::window`].
+        // Beyond: `given up after … connections within … (ClientBuilder::reconnect_policy)`
+        // Tests: client_faults::endings::a_server_that_keeps_dying_is_given_up
+        max_attempts: usize = 5,
+        /// The time in which the attempts are counted.
+        // Beyond: `given up after … connections within … (ClientBuilder::reconnect_policy)`
+        // Tests: client_faults::endings::a_server_that_keeps_dying_is_given_up
+        window: Duration = Duration::from_secs(60),
+        /// The delay before the second attempt in the window. Each further one waits twice as long.
+        // Tests: client_faults::endings::a_server_that_keeps_dying_is_given_up
+        initial_backoff: Duration = Duration::from_millis(100),
     }
 }

@@ -1,180 +1,151 @@
-//! The limits of a session. All can be set, and all but `ping_interval` are set by default.
+//! The limits of a session.
 
 use std::time::Duration;
 
+use turnbuckle_types::settings;
+
 use crate::shared::rate::Rate;
 
-/// Defines a setter for each public field, of the same name.
-#[macro_export]
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $kind:ty;)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $name(mut self, value: $kind) -> Self {
-            self.$name = value;
-            self
-        }
-    )*};
-}
-
-/// The limits of what one peer can use: running requests, rates, memory and time.
-///
-/// Rates count for each principal; without principals, for each legacy session; else for each
-/// connection. An endpoint that is mounted into another server does not see connections: requests
-/// without a principal and a session then share one account.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Requests of one peer that may run at the same time. Further requests are refused with an
-    /// error. Default 1,024.
+settings! {
+    /// The limits of what one peer can use: running requests, rates, memory and time.
     ///
-    /// The limit does not hold for requests without a session that count on a shared account,
-    /// because one peer could take the places of all others: requests without a principal to an
-    /// endpoint that is mounted into another server, and requests of principals beyond
-    /// [`max_principals`](Self::max_principals).
-    pub max_in_flight: usize,
-    /// Requests to one client that may wait for responses. Keep-alive pings are sent all the same.
-    /// Default 256.
-    pub max_outgoing_requests: usize,
-    /// Messages in one batch. Default 100.
-    pub max_batch_messages: usize,
-    /// Bytes that may wait for a reader before their senders wait. Default 1 MiB.
-    pub max_queue_bytes: usize,
-    /// Messages that may wait for the reader of one HTTP exchange before their senders wait.
-    /// Default 256.
-    pub max_queue_messages: usize,
-    /// Notifications of one peer that may be handled at the same time. Further notifications are
-    /// dropped. Default 16.
-    pub max_notification_handlers: usize,
-    /// Time that a handler may take. After it the handler is cancelled and its request answered
-    /// with an error. Subscription streams have no timeout. Default one hour.
-    pub handler_timeout: Duration,
-    /// Time in which a cancelled handler may finish before its future is dropped. Default 2 s.
-    pub cancel_timeout: Duration,
-    /// Time that a request to the client may wait for its response before it is cancelled. Progress
-    /// does not extend it. Requests to the client may ask its user, so the default is long: ten
-    /// minutes. [`Peer::with_timeout`](crate::Peer::with_timeout) sets another timeout for single
-    /// requests.
-    pub request_timeout: Duration,
-    /// Interval of keep-alive pings to a legacy client. Over HTTP a client is pinged only while its
-    /// standalone GET stream is open. Default none.
-    pub ping_interval: Option<Duration>,
-    /// Time in which a client has to respond to a keep-alive ping. After it the session ends.
-    /// Default 10 s.
-    pub ping_timeout: Duration,
-    /// Time in which requests that were read before the end of the input may still be answered.
-    /// Default 1 s.
-    pub drain_timeout: Duration,
-    /// Bytes of the client's handshake that a session keeps. Default 4 KiB.
-    pub max_handshake_bytes: usize,
-    /// Rate of requests of one peer. Faster requests are refused. Pings and requests that end
-    /// something do not count; completions and handshakes count on their own rates. Default 10,000 a
-    /// second.
-    pub call_rate: Rate,
-    /// Rate of completion requests of one peer. Faster requests are refused. Default 100 a second.
-    pub completion_rate: Rate,
-    /// Rate of handshakes of one peer: `initialize` requests, and new connections of HTTP+SSE. Faster
-    /// ones are refused. A legacy session without a principal counts on its connection. Default 100 a
-    /// second, and 1,000 at once.
-    pub handshake_rate: Rate,
-    /// Rate of log messages to one peer. Faster messages are dropped, and the next message tells
-    /// how many. Default 1,000 a second.
-    pub log_rate: Rate,
-    /// Rate of progress reports of one request. Of faster reports the latest is sent as soon as the
-    /// rate allows it. Default 100 a second.
-    pub progress_rate: Rate,
-    /// Bytes of requests and answers that are held for one peer: bodies that are being read, requests
-    /// that run, answers and messages that wait for a reader, sessions, long heads that are being read
-    /// and what is kept for replay. A
-    /// request counts twice its size, for its decoded arguments. Further requests are refused, and so is an
-    /// answer for which there is no room. Default 64 MiB.
-    pub max_owner_bytes: usize,
-    /// Bytes of requests and answers that are held for all peers of a server together. A peer gets
-    /// no more than it leaves to all others, so that a few cannot use all. Where they are used up, what
-    /// ended streams keep for replay is dropped first, the oldest at first; then sessions end that
-    /// nobody uses, those idle longest at first; then further requests are refused. Default 128 MiB.
-    pub max_total_bytes: usize,
-    /// Principals with accounts of their own. Further principals share one account. Default 10,000.
-    pub max_principals: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_in_flight: 1024,
-            max_outgoing_requests: 256,
-            max_batch_messages: 100,
-            max_queue_bytes: 1 << 20,
-            max_queue_messages: 256,
-            max_notification_handlers: 16,
-            handler_timeout: Duration::from_secs(3600),
-            cancel_timeout: Duration::from_secs(2),
-            request_timeout: Duration::from_secs(600),
-            ping_interval: None,
-            ping_timeout: Duration::from_secs(10),
-            drain_timeout: Duration::from_secs(1),
-            max_handshake_bytes: 4096,
-            call_rate: Rate::per_second(10_000),
-            completion_rate: Rate::per_second(100),
-            handshake_rate: Rate::per_second(100).burst(1000),
-            log_rate: Rate::per_second(1000),
-            progress_rate: Rate::per_second(100),
-            max_owner_bytes: 64 << 20,
-            max_total_bytes: 128 << 20,
-            max_principals: 10_000,
-        }
-    }
-}
-
-impl Limits {
-    /// Returns the default limits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// Sets how many requests of one peer may run at the same time.
-        max_in_flight: usize;
-        /// Sets how many requests to one client may wait for responses.
-        max_outgoing_requests: usize;
-        /// Sets how many messages a batch may hold.
-        max_batch_messages: usize;
-        /// Sets how many bytes may wait for a reader.
-        max_queue_bytes: usize;
-        /// Sets how many messages may wait for the reader of an exchange.
-        max_queue_messages: usize;
-        /// Sets how many notifications may be handled at the same time.
-        max_notification_handlers: usize;
-        /// Sets how long a handler may take.
-        handler_timeout: Duration;
-        /// Sets how long a cancelled handler may finish.
-        cancel_timeout: Duration;
-        /// Sets how long a request to the client may wait for its response.
-        request_timeout: Duration;
-        /// Sets the interval of keep-alive pings.
-        ping_interval: Option<Duration>;
-        /// Sets how long a client may take to respond to a keep-alive ping.
-        ping_timeout: Duration;
-        /// Sets how long requests may still be answered after the end of the input.
-        drain_timeout: Duration;
-        /// Sets how many bytes of a handshake are kept.
-        max_handshake_bytes: usize;
-        /// Sets the rate of requests.
-        call_rate: Rate;
-        /// Sets the rate of completion requests.
-        completion_rate: Rate;
-        /// Sets the rate of handshakes.
-        handshake_rate: Rate;
-        /// Sets the rate of log messages.
-        log_rate: Rate;
-        /// Sets the rate of progress reports.
-        progress_rate: Rate;
-        /// Sets how many bytes of requests and answers are held for one peer.
-        max_owner_bytes: usize;
-        /// Sets how many bytes of requests and answers are held for all peers together.
-        max_total_bytes: usize;
-        /// Sets how many principals have accounts of their own.
-        max_principals: usize;
+    /// Rates count for each principal; without principals, for each legacy session; else for each
+    /// connection. An endpoint that is mounted into another server does not see connections: requests
+    /// without a principal and a session then share one account.
+    #[derive(Debug, Clone)]
+    pub struct Limits {
+        /// Requests of one peer that may run at the same time. Further requests are refused with an
+        /// error.
+        ///
+        /// The limit does not hold for requests without a session that count on a shared account,
+        /// because one peer could take the places of all others: requests without a principal to an
+        /// endpoint that is mounted into another server, and requests of principals beyond
+        /// [`max_principals`](Self::max_principals).
+        // Beyond: `too many requests in flight: the limit is … (…)`
+        // Tests: bounds::session::so_many_requests_are_in_flight
+        //   bounds::rates::so_many_requests_of_a_principal_go_on_over_exchanges
+        max_in_flight: usize = 1024,
+        /// Requests to one client that may wait for responses. Keep-alive pings are sent all the
+        /// same.
+        // Beyond: `more than … requests wait for the client`; in the log: `more than … requests
+        // wait for the client (Limits::max_outgoing_requests)`
+        // Tests: peer::too_many_requests_are_refused_by_name
+        max_outgoing_requests: usize = 256,
+        /// Messages in one batch.
+        // Beyond: `a batch may hold at most … messages (Limits::max_batch_messages)`
+        // Tests: bounds::session::a_batch_holds_so_many_messages
+        max_batch_messages: usize = 100,
+        /// Bytes that may wait for a reader before their senders wait.
+        // Beyond: the writer waits
+        // Tests: transports::a_handler_waits_for_a_slow_reader
+        max_queue_bytes: usize = 1 << 20,
+        /// Messages that may wait for the reader of one HTTP exchange before their senders wait.
+        // Beyond: the writer waits
+        // Tests: bounds::session::so_many_messages_wait_for_the_reader_of_an_exchange
+        max_queue_messages: usize = 256,
+        /// Notifications of one peer that may be handled at the same time. Further notifications
+        /// are dropped.
+        // Beyond: in the log: `a notification was dropped: too many are being handled
+        // (Limits::max_notification_handlers)`
+        // Tests: bounds::session::so_many_notifications_are_heard_at_a_time
+        max_notification_handlers: usize = 16,
+        /// Time that a handler may take. After it the handler is cancelled and its request answered
+        /// with an error. Subscription streams have no timeout.
+        // Beyond: `the request took longer than the server allows`; in the log: `a handler took
+        // longer than … (Limits::handler_timeout)`
+        // Tests: bounds::session::a_handler_that_takes_longer_than_its_deadline_is_answered_for
+        handler_timeout: Duration = Duration::from_secs(3600),
+        /// Time in which a cancelled handler may finish before its future is dropped.
+        // Beyond: dropped
+        // Tests: cancellation::a_stubborn_handler_is_dropped_after_the_grace
+        cancel_timeout: Duration = Duration::from_secs(2),
+        /// Time that a request to the client may wait for its response before it is cancelled.
+        /// Progress does not extend it. Requests to the client may ask its user, so the default is
+        /// long. [`Peer::with_timeout`](crate::Peer::with_timeout) sets another timeout for single
+        /// requests.
+        // Beyond: `the client did not answer within …`; in the log: `the client did not answer
+        // within … (Limits::request_timeout)`
+        // Tests: peer::a_server_request_times_out
+        request_timeout: Duration = Duration::from_secs(600),
+        /// Interval of keep-alive pings to a legacy client. Over HTTP a client is pinged only while
+        /// its standalone GET stream is open.
+        // Tests: ping::an_interval_pings_the_client
+        ping_interval: Option<Duration> = None,
+        /// Time in which a client has to respond to a keep-alive ping. After it the session ends.
+        // Beyond: in the log: `a ping was not answered in time (Limits::ping_timeout): the session
+        // ends`
+        // Tests: ping::the_time_limit_is_settable
+        ping_timeout: Duration = Duration::from_secs(10),
+        /// Time in which requests that were read before the end of the input may still be answered.
+        // Beyond: given up
+        // Tests: transports::the_end_of_the_input_still_answers_what_was_read
+        drain_timeout: Duration = Duration::from_secs(1),
+        /// Bytes of the client's handshake that a session keeps.
+        // Beyond: decoration and settings are not kept, and of the extensions only those that have
+        // room
+        // Tests: bounds::session::a_handshake_that_is_too_long_is_kept_without_its_decoration
+        //   turnbuckle_session::server::handshake::tests::a_long_handshake_is_kept_in_few_bytes_and_with_all_that_can_be_done
+        max_handshake_bytes: usize = 4096,
+        /// Rate of requests of one peer. Faster requests are refused. Pings and requests that end
+        /// something do not count; completions and handshakes count on their own rates.
+        // Beyond: `too many … the limit is … a second (…)`
+        // Tests: bounds::rates::calls_that_come_too_fast_are_refused_by_name
+        call_rate: Rate = Rate::per_second(10_000),
+        /// Rate of completion requests of one peer. Faster requests are refused.
+        // Beyond: `too many … the limit is … a second (…)`
+        // Tests: bounds::rates::completions_have_a_rate_of_their_own
+        completion_rate: Rate = Rate::per_second(100),
+        /// Rate of handshakes of one peer: `initialize` requests, and new connections of HTTP+SSE.
+        /// Faster ones are refused. A legacy session without a principal counts on its connection.
+        // Beyond: `too many … the limit is … a second (…)`; over HTTP 429 with `Retry-After`
+        // Tests: bounds::shares::handshakes_of_one_principal_have_a_rate
+        //   bounds::shares::a_connection_is_the_owner_of_what_has_no_principal
+        //   turnbuckle_session::server::duplex::tests::handshakes_that_come_too_fast_are_refused_by_name
+        handshake_rate: Rate = Rate::per_second(100).burst(1000),
+        /// Rate of log messages to one peer. Faster messages are dropped, and the next message
+        /// tells how many.
+        // Beyond: the next message: `… log messages were left out (Limits::log_rate)`
+        // Tests: bounds::logs::what_comes_too_fast_is_left_out_and_counted
+        log_rate: Rate = Rate::per_second(1000),
+        /// Rate of progress reports of one request. Of faster reports the latest is sent as soon as
+        /// the rate allows it.
+        // Beyond: only the newest is sent
+        // Tests: bounds::progress::of_what_comes_too_fast_the_newest_is_sent_when_it_may_be
+        progress_rate: Rate = Rate::per_second(100),
+        /// Bytes of requests and answers that are held for one peer: bodies that are being read,
+        /// requests that run, answers and messages that wait for a reader, sessions, long heads
+        /// that are being read and what is kept for replay. A request counts twice its size, for
+        /// its decoded arguments. Further requests are refused, and so is an answer for which there
+        /// is no room.
+        // Beyond: `too many bytes of this client's requests and answers are held: the limit is …`,
+        // 429 with `Retry-After`; instead of a response: `the request was served, but there is no
+        // room for its response of … bytes: …`
+        // Tests: turnbuckle_session::server::endpoint::tests::requests_beyond_the_memory_of_their_owner_are_refused_by_name
+        //   turnbuckle_session::server::endpoint::tests::a_response_for_which_there_is_no_room_is_an_error_that_says_so
+        //   turnbuckle_session::server::endpoint::tests::a_response_counts_until_it_was_read_and_dropped
+        //   turnbuckle_http::body::tests::a_body_that_is_being_read_counts_for_its_owner
+        //   turnbuckle_http::body::tests::a_short_body_keeps_no_large_buffer
+        //   turnbuckle_http::head::captured::tests::a_large_head_is_copied_and_counted
+        //   turnbuckle_http::streamable::stream::tests::what_a_stream_keeps_counts_for_its_owner
+        //   turnbuckle_stdio::framing::tests::a_short_line_keeps_no_memory_of_a_long_one
+        //   bounds::session::questions_that_wait_count_for_the_memory_of_their_owner
+        max_owner_bytes: usize = 64 << 20,
+        /// Bytes of requests and answers that are held for all peers of a server together. A peer
+        /// gets no more than it leaves to all others, so that a few cannot use all. Where they are
+        /// used up, what ended streams keep for replay is dropped first, the oldest at first; then
+        /// sessions end that nobody uses, those idle longest at first; then further requests are
+        /// refused.
+        // Beyond: `too many bytes of requests and answers are held: the limit of all clients is …`,
+        // for a head, a body or a session 503 with `Retry-After`
+        // Tests: turnbuckle_session::shared::memory_budget::tests::an_owner_leaves_to_the_others_as_much_as_it_has
+        //   turnbuckle_http::streamable::sessions::tests::ended_streams_and_then_idle_sessions_make_room_before_a_request_is_refused
+        //   turnbuckle_http::streamable::service::tests::a_body_for_which_there_is_no_room_is_refused_by_name
+        //   turnbuckle_http::server::head_guard::tests::the_buffer_of_a_head_that_is_being_read_counts_for_its_owner
+        //   bounds::sockets::heads_that_are_half_sent_count_for_the_memory_of_all_clients
+        max_total_bytes: usize = 128 << 20,
+        /// Principals with accounts of their own. Further principals share one account.
+        // Beyond: further ones share one
+        // Tests: bounds::rates::who_goes_beyond_the_table_of_principals_shares
+        max_principals: usize = 10_000,
     }
 }

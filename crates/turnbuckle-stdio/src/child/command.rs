@@ -6,6 +6,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use turnbuckle_types::settings;
+
 use super::stderr::StderrMode;
 use super::{command_line, environment};
 
@@ -182,49 +184,24 @@ impl fmt::Debug for Command {
     }
 }
 
-/// The time to wait for a server at each step of its shutdown.
-///
-/// The server's input is closed; if it still runs after `close_timeout`, its process group is asked to end
-/// (SIGTERM); if it still runs after `term_timeout`, the group is killed. What is
-/// left of its group is killed as well. Systems without signals skip the second step.
-///
-/// Specification: basic/transports/stdio (2026-07-28).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShutdownTimeouts {
-    /// The time after the end of its input. Default 2 s.
-    pub close_timeout: Duration,
-    /// The time after SIGTERM. Default 2 s.
-    pub term_timeout: Duration,
-}
-
-impl Default for ShutdownTimeouts {
-    fn default() -> Self {
-        Self {
-            close_timeout: Duration::from_secs(2),
-            term_timeout: Duration::from_secs(2),
-        }
-    }
-}
-
-impl ShutdownTimeouts {
-    /// Returns the default timeouts.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Sets the time that the server may run after the end of its input.
-    #[must_use]
-    pub fn close_timeout(mut self, time: Duration) -> Self {
-        self.close_timeout = time;
-        self
-    }
-
-    /// Sets the time that the server may run after SIGTERM.
-    #[must_use]
-    pub fn term_timeout(mut self, time: Duration) -> Self {
-        self.term_timeout = time;
-        self
+settings! {
+    /// The time to wait for a server at each step of its shutdown.
+    ///
+    /// The server's input is closed; if it still runs after `close_timeout`, its process group is asked to end
+    /// (SIGTERM); if it still runs after `term_timeout`, the group is killed. What is
+    /// left of its group is killed as well. Systems without signals skip the second step.
+    ///
+    /// Specification: basic/transports/stdio (2026-07-28).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub struct ShutdownTimeouts {
+        /// The time after the end of its input.
+        // Beyond: it is asked to end
+        // Tests: turnbuckle_stdio::child::a_server_may_write_during_its_shutdown
+        //   turnbuckle_stdio::child::a_deaf_server_is_asked_to_end
+        close_timeout: Duration = Duration::from_secs(2),
+        /// The time after SIGTERM.
+        // Beyond: it is killed
+        // Tests: turnbuckle_stdio::child::a_stubborn_server_is_killed
+        term_timeout: Duration = Duration::from_secs(2),
     }
 }

@@ -2,103 +2,83 @@
 
 use std::time::Duration;
 
-use crate::{Rate, setters};
+use turnbuckle_types::settings;
 
-/// The limits of a client: how much a server may have going at once, how fast it may ask, and how
-/// long that may take.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ClientLimits {
-    /// Requests to the server that may wait for responses; pings of the client itself do not count.
-    /// Default 1,024.
-    pub max_outgoing_requests: usize,
-    /// Requests of the server that may be in flight; further ones are answered with an error. Default
-    /// 64.
-    pub max_in_flight: usize,
-    /// Messages in one batch. Default 100.
-    pub max_batch_messages: usize,
-    /// The time that answering one request of the server may take, or the input requests of one
-    /// result. Users are asked here, so it is long: default ten minutes.
-    pub handler_timeout: Duration,
-    /// Responses to the server that may wait to be sent; further ones are dropped. Default 1,024.
-    pub max_queued_replies: usize,
-    /// The time that sending a response to the server may take; then it is dropped. Default 60 s.
-    pub reply_timeout: Duration,
-    /// The rate of the server's sampling requests; faster ones are rejected as if the user had
-    /// rejected them. Default 10 a second, 100 at once.
-    pub sampling_rate: Rate,
-    /// The rate of the server's elicitation requests; faster ones are refused. Default 10 a second,
-    /// 100 at once.
-    pub elicitation_rate: Rate,
-    /// Input requests in one result, or in one error. Default 32.
-    pub max_input_requests: usize,
-    /// Pages of one list; longer lists end in an error. Default 10,000.
-    pub max_list_pages: usize,
-    /// Items that are collected of one list; longer lists can be read as streams. Default 100,000.
-    pub max_list_items: usize,
-    /// Bytes of JSON that are collected of one list over all its pages; longer lists can be read as
-    /// streams. Default 64 MiB.
-    pub max_list_bytes: usize,
-    /// Bytes of the messages that the server may send about one request before its result: progress,
-    /// log messages and questions. On a pipe, messages that name no request count for each request
-    /// that waits. Requests without timeouts, such as subscriptions, have no such limit. Default
-    /// 64 MiB.
-    pub max_request_bytes: usize,
-}
+use crate::Rate;
 
-impl Default for ClientLimits {
-    fn default() -> Self {
-        Self {
-            max_outgoing_requests: 1024,
-            max_in_flight: 64,
-            max_batch_messages: 100,
-            handler_timeout: Duration::from_secs(600),
-            max_queued_replies: 1024,
-            reply_timeout: Duration::from_secs(60),
-            sampling_rate: Rate::per_second(10).burst(100),
-            elicitation_rate: Rate::per_second(10).burst(100),
-            max_input_requests: 32,
-            max_list_pages: 10_000,
-            max_list_items: 100_000,
-            max_list_bytes: 64 << 20,
-            max_request_bytes: 64 << 20,
-        }
-    }
-}
-
-impl ClientLimits {
-    /// Creates the default limits.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    setters! {
-        /// Sets how many requests to the server may wait for responses.
-        max_outgoing_requests: usize;
-        /// Sets how many requests of the server may be in flight.
-        max_in_flight: usize;
-        /// Sets how many messages a batch may hold.
-        max_batch_messages: usize;
-        /// Sets how long answering one request of the server may take.
-        handler_timeout: Duration;
-        /// Sets how many responses to the server may wait to be sent.
-        max_queued_replies: usize;
-        /// Sets how long sending a response to the server may take.
-        reply_timeout: Duration;
-        /// Sets the rate of the server's sampling requests.
-        sampling_rate: Rate;
-        /// Sets the rate of the server's elicitation requests.
-        elicitation_rate: Rate;
-        /// Sets how many input requests one result may hold.
-        max_input_requests: usize;
-        /// Sets how many pages one list may have.
-        max_list_pages: usize;
-        /// Sets how many items of one list are collected.
-        max_list_items: usize;
-        /// Sets how many bytes of one list are collected.
-        max_list_bytes: usize;
-        /// Sets how many bytes of messages the server may send about one request before its result.
-        max_request_bytes: usize;
+settings! {
+    /// The limits of a client: how much a server may have going at once, how fast it may ask, and how
+    /// long that may take.
+    #[derive(Debug, Clone)]
+    pub struct ClientLimits {
+        /// Requests to the server that may wait for responses; pings of the client itself do not
+        /// count.
+        // Beyond: `more than … requests wait for the server (ClientLimits::max_outgoing_requests)`
+        // Tests: client_faults::dropping::more_calls_than_may_wait_are_refused_by_name
+        max_outgoing_requests: usize = 1024,
+        /// Requests of the server that may be in flight; further ones are answered with an error.
+        // Beyond: `too many requests in flight: the limit is … (…)`
+        // Tests: client_faults::server_requests::a_flood_of_questions_is_refused_by_name_and_pings_are_answered_all_the_same
+        max_in_flight: usize = 64,
+        /// Messages in one batch.
+        // Beyond: skipped; in the log: `a batch of the server was too long
+        // (ClientLimits::max_batch_messages) and is skipped`
+        // Tests: client_faults::answers::a_batch_of_a_server_has_so_many_messages
+        max_batch_messages: usize = 100,
+        /// The time that answering one request of the server may take, or the input requests of one
+        /// result. Users are asked here, so it is long.
+        // Beyond: `the answer took longer than this client allows (ClientLimits::handler_timeout)`,
+        // `it took longer than … (ClientLimits::handler_timeout)`
+        // Tests: turnbuckle_client::client::timeouts::a_question_of_a_legacy_server_times_out
+        //   turnbuckle_client::client::requests::an_unanswered_question_ends_its_request
+        handler_timeout: Duration = Duration::from_secs(600),
+        /// Responses to the server that may wait to be sent; further ones are dropped.
+        // Beyond: in the log: `the server does not take its answers: one is dropped
+        // (ClientLimits::max_queued_replies)`
+        // Tests: turnbuckle_client::client::timeouts::queued_replies_are_limited_in_number_and_time
+        //   client_faults::stuck::pings_of_a_server_that_does_not_read_are_dropped_at_last
+        max_queued_replies: usize = 1024,
+        /// The time that sending a response to the server may take; then it is dropped.
+        // Beyond: in the log: `the server did not take an answer in time
+        // (ClientLimits::reply_timeout)`
+        // Tests: turnbuckle_client::client::timeouts::queued_replies_are_limited_in_number_and_time
+        //   client_faults::stuck::a_server_that_takes_no_cancellation_and_no_answer_holds_no_task
+        reply_timeout: Duration = Duration::from_secs(60),
+        /// The rate of the server's sampling requests; faster ones are rejected as if the user had
+        /// rejected them.
+        // Beyond: `too many … the limit is … a second (…)`, with the page's code
+        // Tests: bounds::client::sampling_that_is_asked_for_too_fast_is_refused_with_the_pages_code
+        sampling_rate: Rate = Rate::per_second(10).burst(100),
+        /// The rate of the server's elicitation requests; faster ones are refused.
+        // Beyond: the same, as an internal error
+        // Tests: bounds::client::users_who_are_asked_too_often_are_not_asked
+        elicitation_rate: Rate = Rate::per_second(10).burst(100),
+        /// Input requests in one result, or in one error.
+        // Beyond: `there are more than … questions at once (ClientLimits::max_input_requests)`
+        // Tests: bounds::client::so_many_questions_come_at_once
+        max_input_requests: usize = 32,
+        /// Pages of one list; longer lists end in an error.
+        // Beyond: `the list of … does not come to an end (ClientLimits::max_list_pages,
+        // max_list_items)`
+        // Tests: bounds::client::a_list_has_so_many_pages_and_items
+        max_list_pages: usize = 10_000,
+        /// Items that are collected of one list; longer lists can be read as streams.
+        // Beyond: `the list of … does not come to an end (ClientLimits::max_list_pages,
+        // max_list_items)`
+        // Tests: bounds::client::a_list_has_so_many_pages_and_items
+        max_list_items: usize = 100_000,
+        /// Bytes of JSON that are collected of one list over all its pages; longer lists can be
+        /// read as streams.
+        // Beyond: `the list of … has more than … bytes (ClientLimits::max_list_bytes)`
+        // Tests: client_faults::endless::the_pages_of_a_list_are_bounded_in_bytes_together
+        max_list_bytes: usize = 64 << 20,
+        /// Bytes of the messages that the server may send about one request before its result:
+        /// progress, log messages and questions. On a pipe, messages that name no request count for
+        /// each request that waits. Requests without timeouts, such as subscriptions, have no such
+        /// limit.
+        // Beyond: `the server sent more than … bytes of progress, log messages and questions about
+        // one request (ClientLimits::max_request_bytes)`
+        // Tests: client_faults::endless::messages_about_one_request_are_bounded_in_bytes
+        max_request_bytes: usize = 64 << 20,
     }
 }
