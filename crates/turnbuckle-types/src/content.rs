@@ -39,7 +39,7 @@ tagged! {
 }
 
 object! {
-    /// Text.
+    /// Text for the model or the user, as a block of content.
     pub struct TextContent tagged "type" = "text" {
         /// The text.
         req text: String = "text",

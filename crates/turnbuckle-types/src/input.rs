@@ -60,7 +60,7 @@ pub enum InputRequest {
     ListRoots(Option<RequestParams>),
     /// A method that this vocabulary does not know, with its whole object.
     Unknown {
-        /// The method.
+        /// The method as the peer named it.
         method: String,
         /// The object as it arrived.
         raw: Json,

@@ -24,7 +24,7 @@ object! {
 }
 
 object! {
-    /// An argument of a prompt.
+    /// An argument that a client fills in before it gets the prompt's messages.
     pub struct PromptArgument {
         /// The argument's name.
         req name: String = "name",
@@ -78,7 +78,7 @@ object! {
 }
 
 object! {
-    /// Result of `prompts/get`.
+    /// Result of `prompts/get`: the messages, with the arguments filled in.
     pub struct GetPromptResult {
         /// The messages.
         req messages: Vec<PromptMessage> = "messages",

@@ -59,7 +59,7 @@ object! {
 }
 
 object! {
-    /// A resource's contents as text.
+    /// A resource's contents as text; binary ones are [`BlobResourceContents`].
     pub struct TextResourceContents {
         /// The resource's URI.
         req uri: String = "uri",

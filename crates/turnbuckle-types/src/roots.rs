@@ -77,7 +77,7 @@ pub enum RootError {
 }
 
 object! {
-    /// Result of `roots/list`.
+    /// Result of `roots/list`, which has no pages.
     pub struct ListRootsResult {
         /// The roots.
         req roots: Vec<Root> = "roots",

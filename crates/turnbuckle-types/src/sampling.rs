@@ -47,7 +47,7 @@ object! {
 }
 
 object! {
-    /// The result of a tool.
+    /// The result of a tool, for the model that asked for the call.
     pub struct ToolResultContent tagged "type" = "tool_result" {
         /// The id of the call that this answers.
         req tool_use_id: String = "toolUseId",

@@ -69,7 +69,7 @@ object! {
 }
 
 object! {
-    /// Result of `tools/call`.
+    /// Result of `tools/call`, or the error that the tool reports to the model.
     pub struct CallToolResult {
         /// The content, for the model.
         few content: Vec<ContentBlock> = "content",

@@ -6,7 +6,7 @@
 use crate::era::{MessageEra, NamedRevision, Params, VersionHeader, message_era};
 use crate::rpc::{self, DecodeError, Message};
 
-/// The kind of a frame.
+/// The content of a frame: one message, a batch of them, or a fault.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,

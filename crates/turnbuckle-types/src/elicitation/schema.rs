@@ -162,7 +162,7 @@ impl StringSchema {
 }
 
 words! {
-    /// The kind of a number.
+    /// The numbers that a field takes: all, or integers only.
     pub enum NumberKind {
         /// A number with or without a fraction.
         Number = "number",

@@ -39,7 +39,7 @@ pub struct Params<'a> {
 /// The members of `_meta` with a meaning to the protocol itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MetaFields<'a> {
-    /// `progressToken`.
+    /// `progressToken`: the peer asks for progress under this token.
     pub progress_token: Option<RawJson<'a>>,
     /// The revision of the request.
     pub protocol_version: Option<RawJson<'a>>,

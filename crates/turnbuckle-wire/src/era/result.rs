@@ -11,7 +11,7 @@ use turnbuckle_types::Json;
 
 use crate::revision::Features;
 
-/// The type of a result.
+/// The meaning of a result, as its `resultType` says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultType {
     /// The answer. So is a result that does not state its type.

@@ -36,7 +36,7 @@ impl DecodeError {
     }
 }
 
-/// The kind of a [`DecodeError`].
+/// The reason that a frame is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecodeErrorKind {
     /// The frame is not JSON.

@@ -23,7 +23,7 @@ pub(super) enum Answer {
     Sampling(Option<String>),
 }
 
-/// The kinds of questions.
+/// The questions that a server may ask its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QuestionKind {
     Form,
