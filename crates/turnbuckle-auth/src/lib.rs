@@ -5,7 +5,9 @@
 //!   login, refresh, step-up.
 //! - [`ResourceServer`] (feature `server`) checks the token of each request to a server and puts the
 //!   [`Principal`](turnbuckle_types::Principal) into the request's extensions.
-//! - [`test_server`] (feature `test-server`) is an authorization server for tests and development.
+//! - [`DocumentClient`] and [`dpop`] are for authorization servers, which need the same checks.
+//!
+//! The crate `turnbuckle-auth-testing` has an authorization server for tests.
 //!
 //! Transports never see a token: a server's transport carries the `Principal`, a client's transport
 //! sends its requests through the layer.
@@ -14,13 +16,13 @@
 //! and 2025-11-25.
 // Each side uses a part of the shared modules. What no side uses is found with all features.
 #![cfg_attr(
-    not(all(feature = "client", feature = "server", feature = "test-server")),
+    not(all(feature = "client", feature = "server")),
     allow(dead_code, unused_imports)
 )]
 
 mod challenge;
 mod clock;
-mod dpop;
+pub mod dpop;
 mod metadata;
 mod outbound;
 mod pkce;
@@ -32,14 +34,12 @@ mod test_http;
 pub mod client;
 #[cfg(feature = "server")]
 pub mod server;
-#[cfg(feature = "test-server")]
-#[cfg_attr(docsrs, doc(cfg(feature = "test-server")))]
-pub mod test_server;
 
 pub use challenge::Challenge;
 #[cfg(feature = "client")]
 pub use client::{AuthError, OAuth};
 pub use metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
+pub use outbound::{Document, DocumentClient, DocumentError};
 pub use secret::Secret;
 #[cfg(feature = "server")]
 pub use server::ResourceServer;

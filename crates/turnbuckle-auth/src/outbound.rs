@@ -11,6 +11,7 @@
 //! Security best practices, "Server-Side Request Forgery (SSRF)".
 
 mod address;
+mod document_client;
 mod error;
 mod http_clients;
 mod policy;
@@ -28,6 +29,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use serde::Serialize;
 use url::Url;
 
+pub use document_client::{Document, DocumentClient, DocumentError};
 pub(crate) use error::{OutboundError, display_url, display_url_text};
 use http_clients::HttpClients;
 use policy::{AddressRefused, UrlPolicy};

@@ -158,11 +158,11 @@ from_errors! {
     #[cfg(all(feature = "auth", feature = "client"))]
     turnbuckle_auth::client::store::StoreError,
     #[cfg(all(feature = "auth", feature = "client"))]
-    turnbuckle_auth::client::store::contract::ContractViolation,
-    #[cfg(all(feature = "auth", feature = "client"))]
     turnbuckle_auth::client::grant::SigningKeyError,
-    #[cfg(all(feature = "auth", feature = "testing"))]
-    turnbuckle_auth::test_server::TestServerError,
+    #[cfg(feature = "auth-testing")]
+    turnbuckle_auth_testing::TestServerError,
+    #[cfg(feature = "auth-testing")]
+    turnbuckle_auth_testing::store_contract::ContractViolation,
 }
 
 /// Converts the failure of a handler that is called as a function.

@@ -41,12 +41,12 @@
 //! | `otel` | | traces and metrics for the exporters of OpenTelemetry: `otel` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
-//! | `testing` | | the testing kit `testing`, and `client`; with `auth` an authorization server for tests |
+//! | `testing` | | the testing kit `testing`, and `client` |
 //! | `tls` | | TLS in the server on HTTP: `HttpServerOptions::tls` |
 //! | `http2` | | HTTP/2 in the server on HTTP: `HttpServerOptions::http2` |
 //! | `clap` | | the arguments of a server in a clap parser of your own: [`RunArgs`] |
 //! | `auth-keyring` | | a store for credentials in the keyring of the operating system |
-//! | `auth-test-server` | | an authorization server for tests, without `testing` |
+//! | `auth-testing` | | an authorization server for tests, and a test for credential stores: `auth_testing` |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -81,6 +81,9 @@ pub use turnbuckle_apps as apps;
 #[cfg(feature = "auth")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
 pub use turnbuckle_auth as auth;
+#[cfg(feature = "auth-testing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "auth-testing")))]
+pub use turnbuckle_auth_testing as auth_testing;
 #[cfg(feature = "client")]
 pub use turnbuckle_client as client;
 #[cfg(feature = "client")]

@@ -113,6 +113,7 @@ fn is_away_from_http(path: &str) -> bool {
     let home = [
         "crates/turnbuckle-http/",
         "crates/turnbuckle-auth/",
+        "crates/turnbuckle-auth-testing/",
         "crates/turnbuckle-wire/src/era/headers",
         "crates/turnbuckle-cli/",
     ];

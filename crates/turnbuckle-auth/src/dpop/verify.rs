@@ -1,7 +1,5 @@
 //! The checks of a DPoP proof by a server.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
@@ -20,7 +18,7 @@ const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
 /// The request that a proof must be for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProofExpectation<'a> {
+pub struct ProofExpectation<'a> {
     /// The method of the request.
     pub method: &'a str,
     /// The URL of the request as the client sees it. Query and fragment are ignored.
@@ -38,7 +36,7 @@ pub(crate) struct ProofExpectation<'a> {
 
 /// A proof that passed all checks except that its `jti` is new.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct VerifiedProof {
+pub struct VerifiedProof {
     /// The identifier of the proof. It may be used once per key.
     pub jti: String,
     /// The SHA-256 thumbprint of the key, to be compared with the token's `cnf.jkt`.
@@ -48,31 +46,44 @@ pub(crate) struct VerifiedProof {
 }
 
 /// The reason why a proof is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DpopError {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DpopError {
     /// The proof is longer than any honest one.
+    #[error("the DPoP proof is too long")]
     TooLong,
     /// The proof is not a JWT, or a claim is missing or has the wrong type.
+    #[error("the DPoP proof is malformed")]
     Malformed,
     /// The `typ` is not `dpop+jwt`.
+    #[error("the typ of the DPoP proof is not dpop+jwt")]
     WrongType,
     /// The algorithm is none, symmetric or unknown.
+    #[error("the algorithm of the DPoP proof is not accepted")]
     Algorithm,
     /// The `jwk` holds a private key.
+    #[error("the jwk of the DPoP proof holds a private key")]
     PrivateKey,
     /// The `jwk` is no key for the algorithm.
+    #[error("the jwk of the DPoP proof does not fit its algorithm")]
     Key,
     /// The signature is not of this key.
+    #[error("the signature of the DPoP proof is invalid")]
     Signature,
     /// The `htm` is another method.
+    #[error("the htm of the DPoP proof is another method")]
     Method,
     /// The `htu` is another URL.
+    #[error("the htu of the DPoP proof is another URL")]
     Url,
     /// The `ath` is missing or of another token.
+    #[error("the ath of the DPoP proof is not of this access token")]
     AccessToken,
     /// The proof is too old or from the future.
+    #[error("the iat of the DPoP proof is too old or in the future")]
     IssuedAt,
     /// The nonce is missing or not one that the server gave lately.
+    #[error("the DPoP proof needs a nonce of this server")]
     Nonce,
 }
 
@@ -82,7 +93,7 @@ pub(crate) enum DpopError {
 ///
 /// # Errors
 /// Returns the first rule that the proof breaks.
-pub(crate) fn verify_proof(
+pub fn verify_proof(
     proof: &str,
     expectation: &ProofExpectation<'_>,
 ) -> Result<VerifiedProof, DpopError> {
@@ -305,31 +316,11 @@ fn normalize_percent_encoding(url: &str) -> String {
 
 impl DpopError {
     /// Returns the error code for `WWW-Authenticate` or for the answer of a token endpoint.
-    pub(crate) fn code(self) -> &'static str {
+    #[must_use]
+    pub fn code(self) -> &'static str {
         match self {
             Self::Nonce => "use_dpop_nonce",
             _ => "invalid_dpop_proof",
         }
     }
 }
-
-impl fmt::Display for DpopError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::TooLong => "the DPoP proof is too long",
-            Self::Malformed => "the DPoP proof is malformed",
-            Self::WrongType => "the typ of the DPoP proof is not dpop+jwt",
-            Self::Algorithm => "the algorithm of the DPoP proof is not accepted",
-            Self::PrivateKey => "the jwk of the DPoP proof holds a private key",
-            Self::Key => "the jwk of the DPoP proof does not fit its algorithm",
-            Self::Signature => "the signature of the DPoP proof is invalid",
-            Self::Method => "the htm of the DPoP proof is another method",
-            Self::Url => "the htu of the DPoP proof is another URL",
-            Self::AccessToken => "the ath of the DPoP proof is not of this access token",
-            Self::IssuedAt => "the iat of the DPoP proof is too old or in the future",
-            Self::Nonce => "the DPoP proof needs a nonce of this server",
-        })
-    }
-}
-
-impl std::error::Error for DpopError {}

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use turnbuckle::auth::ResourceServer;
-use turnbuckle::auth::test_server::TestAuthorizationServer;
+use turnbuckle::auth_testing::TestAuthorizationServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::{Authorize as _, Server};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
 use turnbuckle::auth::ResourceServer;
+use turnbuckle::auth_testing::TestAuthorizationServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::types::Principal;
 use turnbuckle::{Authorize as _, Server, Tool};
-use turnbuckle_auth::test_server::TestAuthorizationServer;
 
 use crate::{DELETE, Problem, READ, USAGE, WRITE};
 

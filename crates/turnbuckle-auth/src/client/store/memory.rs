@@ -93,13 +93,8 @@ impl fmt::Debug for MemoryStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{StoreErrorKind, contract};
+    use super::super::StoreErrorKind;
     use super::*;
-
-    #[tokio::test]
-    async fn it_keeps_the_contract() {
-        contract::check(&MemoryStore::new()).await.unwrap();
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_lock_that_is_never_released_times_out() {

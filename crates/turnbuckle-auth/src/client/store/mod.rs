@@ -3,9 +3,8 @@
 //! The OAuth client ([`crate::OAuth`]) owns the contents; a [`CredentialStore`] only keeps them. Three
 //! stores come with this crate: [`MemoryStore`] for one process, [`FileStore`] for all processes of a
 //! user, and `KeyringStore` (feature `keyring`) for the keyring of the operating system. An application
-//! can bring its own; [`contract::check`] tests it.
+//! can bring its own; the crate `turnbuckle-auth-testing` tests it.
 
-pub mod contract;
 mod envelope;
 mod error;
 mod file;
@@ -48,8 +47,8 @@ pub const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// A store for credentials.
 ///
 /// Keys are short texts in Unicode, of 1 to [`MAX_KEY_BYTES`] bytes; upper and lower case differ.
-/// Values are secrets of at most [`MAX_VALUE_BYTES`] bytes. [`contract::check`] tests an
-/// implementation against the rules of this trait.
+/// Values are secrets of at most [`MAX_VALUE_BYTES`] bytes. `store_contract::check` of the crate
+/// `turnbuckle-auth-testing` tests an implementation against the rules of this trait.
 ///
 /// `load` and `save` need no lock. For a read-modify-write, hold the key's lock around both.
 pub trait CredentialStore: Send + Sync + 'static {

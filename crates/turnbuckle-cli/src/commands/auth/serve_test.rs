@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::time::Duration;
 
 use clap::Args;
-use turnbuckle::auth::test_server::{TestAuthorizationServer, TestAuthorizationServerBuilder};
+use turnbuckle::auth_testing::{TestAuthorizationServer, TestAuthorizationServerBuilder};
 
 use crate::args::parse_duration;
 use crate::error::CliError;

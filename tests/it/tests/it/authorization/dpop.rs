@@ -7,7 +7,7 @@ use turnbuckle::auth::server::DpopMode;
 use super::harness::{User, Wire, World, age, call, credentials, modern, send, shop};
 
 async fn world(wire: Wire) -> World {
-    let settings = |it: turnbuckle_auth::test_server::TestAuthorizationServerBuilder| {
+    let settings = |it: turnbuckle_auth_testing::TestAuthorizationServerBuilder| {
         it.require_dpop(true).require_dpop_nonce(true)
     };
     World::serving(wire, shop(), settings, |it, server| {

@@ -7,7 +7,7 @@ use turnbuckle::auth::Secret;
 use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::grant::{ClientCredentials, EnterpriseIdp, WorkloadIdentity};
 use turnbuckle::auth::client::store::MemoryStore;
-use turnbuckle_auth::test_server::TestAuthorizationServer;
+use turnbuckle_auth_testing::TestAuthorizationServer;
 
 use super::harness::{User, Wire, World, age, auth_error_kind, call, failing_call};
 

@@ -25,7 +25,7 @@ use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions, SseConnector};
 use turnbuckle::prelude::*;
 use turnbuckle::{Authorize, Client};
-use turnbuckle_auth::test_server::{
+use turnbuckle_auth_testing::{
     Endpoint, Event, TestAuthorizationServer, TestAuthorizationServerBuilder,
 };
 use turnbuckle_http::{RequestBody, ResponseBody};

@@ -122,7 +122,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         let traced = Traced::start();
         let mut evidence = Evidence::default();
         evidence.secret("client secret", "client-secret-0123456789");
-        let app = |it: turnbuckle_auth::test_server::TestAuthorizationServerBuilder| {
+        let app = |it: turnbuckle_auth_testing::TestAuthorizationServerBuilder| {
             let it = it.client("app", "client-secret-0123456789", [REDIRECT_URI]);
             assert!(!format!("{it:?}").contains("client-secret-0123456789"));
             it.require_dpop(is_bound)

@@ -5,7 +5,7 @@ use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::auth::client::{AuthErrorKind, StepKind};
 use turnbuckle::client::Error;
-use turnbuckle_auth::test_server::Endpoint;
+use turnbuckle_auth_testing::Endpoint;
 
 use super::harness::{
     User, Wire, World, auth_error, call, failing_call, first_calls, query_parameter, serve, settle,

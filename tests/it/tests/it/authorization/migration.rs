@@ -7,7 +7,7 @@ use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::auth::{OAuth, ResourceServer};
 use turnbuckle::http::{HttpServer, HttpServerOptions};
-use turnbuckle_auth::test_server::{Endpoint, TestAuthorizationServer};
+use turnbuckle_auth_testing::{Endpoint, TestAuthorizationServer};
 
 use super::harness::{
     REDIRECT_URI, Running, User, Wire, auth_error_kind, call, connect, failing_call, shop,

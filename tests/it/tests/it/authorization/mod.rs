@@ -16,9 +16,9 @@
 //! | mix-up | `redirects::attack_mix_up_of_two_authorization_servers` |
 //! | `iss` variants | `redirects::attack_iss_variants`; auth: `client::authorization_code::tests` |
 //! | issuer path confusion | `urls::attack_metadata_of_another_issuer_…`; auth: `client::discovery::tests::issuer_path_confusion_is_refused` |
-//! | open redirect of the authorization server | auth: `test_server::tests::authorize::a_client_or_redirect_uri_that_is_wrong_is_never_redirected_to` |
+//! | open redirect of the authorization server | auth-testing: `authorization_server::tests::authorize::a_client_or_redirect_uri_that_is_wrong_is_never_redirected_to` |
 //! | state mismatch | `redirects::attack_state_mismatch`; auth: `client::callback::tests::a_redirect_of_another_login_…` |
-//! | code injection | `redirects::attack_code_injection_…`; auth: `test_server::tests::authorize::a_code_is_bound_to_…` |
+//! | code injection | `redirects::attack_code_injection_…`; auth-testing: `authorization_server::tests::authorize::a_code_is_bound_to_…` |
 //! | SSRF by metadata | `urls::attack_ssrf_by_metadata_…`, `urls::attack_ssrf_by_endpoints_…` |
 //! | SSRF by redirect | `urls::attack_ssrf_by_redirect_…`; auth: `outbound::tests::ssrf_by_redirect_…` |
 //! | SSRF by DNS answer | auth: `outbound::tests::{ssrf_by_dns_answer_is_refused, a_dns_answer_that_changes_after_the_check_is_refused}` |

@@ -9,7 +9,7 @@ use sha2::Digest as _;
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
-use turnbuckle_auth::test_server::TestAuthorizationServer;
+use turnbuckle_auth_testing::TestAuthorizationServer;
 
 use super::harness::{
     REDIRECT_URI, User, Wire, World, auth_error, auth_error_kind, call, failing_call, get,
@@ -89,7 +89,7 @@ async fn attack_an_error_of_another_issuer_is_not_shown() {
 
 #[tokio::test]
 async fn attack_code_injection_a_code_of_another_login_gives_no_token() {
-    let app = |it: turnbuckle_auth::test_server::TestAuthorizationServerBuilder| {
+    let app = |it: turnbuckle_auth_testing::TestAuthorizationServerBuilder| {
         it.public_client("app", [REDIRECT_URI])
     };
     let world = World::with(Wire::Modern, app).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::auth::client::{AuthErrorKind, StepKind};
-use turnbuckle_auth::test_server::TestAuthorizationServer;
+use turnbuckle_auth_testing::TestAuthorizationServer;
 
 use super::harness::{
     User, Wire, World, age, auth_error, call, credentials, edit_credentials, failing_call,

@@ -8,7 +8,7 @@ use turnbuckle::Authorize as _;
 use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore};
 use turnbuckle::auth::{OAuth, ResourceServer, Secret};
 use turnbuckle::http::{HttpServerOptions, StreamableHttp};
-use turnbuckle_auth::test_server::{Endpoint, TestAuthorizationServer};
+use turnbuckle_auth_testing::{Endpoint, TestAuthorizationServer};
 
 use super::harness::{
     Reply, Running, TIMEOUT, User, Wire, World, call, connect, credentials, failing_call, get,
@@ -18,7 +18,7 @@ use super::harness::{
 #[tokio::test]
 async fn an_opaque_token_is_introspected_once_and_cached() {
     for wire in Wire::ALL {
-        let opaque = |it: turnbuckle_auth::test_server::TestAuthorizationServerBuilder| {
+        let opaque = |it: turnbuckle_auth_testing::TestAuthorizationServerBuilder| {
             it.opaque_tokens(true)
                 .client("shop", "shop-secret", [""; 0])
         };

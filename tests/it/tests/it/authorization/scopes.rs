@@ -4,7 +4,7 @@ use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::prelude::*;
-use turnbuckle_auth::test_server::TestAuthorizationServer;
+use turnbuckle_auth_testing::TestAuthorizationServer;
 
 use super::harness::{
     User, Wire, World, auth_error_kind, call, failing_call, logged_in, modern, refusing, send, shop,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::super::{MAX_VALUE_BYTES, contract};
+use super::super::MAX_VALUE_BYTES;
 use super::*;
 
 /// The variable that makes a test the other process of another test: its task.
@@ -150,16 +150,6 @@ fn names(dir: &Path) -> Vec<String> {
 
 fn value_file(dir: &Path, key: &str) -> PathBuf {
     dir.join(format!("{}{VALUE_SUFFIX}", envelope::name_of_key(key)))
-}
-
-#[tokio::test]
-async fn it_keeps_the_contract() {
-    let dir = TestDir::new();
-    let store = FileStore::open(dir.store()).unwrap();
-    contract::check(&store).await.unwrap();
-    contract::check(&store as &dyn CredentialStore)
-        .await
-        .unwrap();
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use super::super::contract;
 use super::*;
 
 /// A keyring in memory that refuses items beyond a size and can fail at the n-th write.
@@ -79,18 +78,6 @@ fn store(keyring: &TestKeyring, dir: &LockDir, max_item_bytes: Option<usize>) ->
         keyring.0.lock().unwrap().max_item_bytes = Some(max);
     }
     store
-}
-
-#[tokio::test]
-async fn it_keeps_the_contract() {
-    for max_item_bytes in [None, Some(2_400), Some(500)] {
-        let (keyring, dir) = (TestKeyring::default(), LockDir::new());
-        contract::check(&store(&keyring, &dir, max_item_bytes))
-            .await
-            .unwrap();
-        let left: Vec<_> = keyring.0.lock().unwrap().items.keys().cloned().collect();
-        assert_eq!(left, [INDEX_NAME], "nothing but the index stays");
-    }
 }
 
 #[tokio::test]

@@ -1,0 +1,50 @@
+//! The clients that the test server knows.
+
+use serde_json::Value;
+
+use turnbuckle_auth::Secret;
+
+/// The way in which a client authenticates itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientAuthMethod {
+    /// The client is public.
+    None,
+    /// The secret in the `Authorization` header or in the form.
+    AnySecret,
+    SecretBasic,
+    SecretPost,
+    PrivateKeyJwt,
+}
+
+/// The keys of a client.
+#[derive(Debug, Clone)]
+pub(super) enum ClientKeys {
+    Inline(Value),
+    Url(String),
+}
+
+/// A client that the server knows.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    pub(super) secret: Option<Secret>,
+    pub(super) auth_method: ClientAuthMethod,
+    pub(super) keys: Option<ClientKeys>,
+    pub(super) redirect_uris: Vec<String>,
+    /// The grants that the client may use. `None`: all.
+    pub(super) grant_types: Option<Vec<String>>,
+}
+
+impl Client {
+    /// Returns true if the client may use a grant.
+    pub(super) fn may_use_grant(&self, grant_type: &str) -> bool {
+        let allowed = self.grant_types.as_ref();
+        allowed.is_none_or(|allowed| allowed.iter().any(|allowed| allowed == grant_type))
+    }
+
+    /// Returns true if the client has no credentials.
+    pub(super) fn is_public(&self) -> bool {
+        self.auth_method == ClientAuthMethod::None
+    }
+}
