@@ -13,8 +13,8 @@ use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::error::failure::{BoxError, Failure};
 use crate::error::into_failure::IntoFailure;
-use crate::extract::Extract;
-use crate::tool::output::{Structured, ToolOutput};
+use crate::handler::output::tool::{Structured, ToolOutput};
+use crate::request::extract::Extract;
 
 /// The crates that generated code names; re-exported so that users need not depend on them.
 pub use {schemars, serde};
@@ -208,7 +208,7 @@ impl<T> OutputProbe<T> {
 /// The kinds of outputs. Method resolution with auto-referencing finds the first that fits.
 pub mod output_kinds {
     use super::{AsData, AsIs, AsResult, OutputProbe, PhantomData};
-    use crate::tool::output::ToolOutput;
+    use crate::handler::output::tool::ToolOutput;
 
     /// Output that a tool can return unchanged.
     pub trait Unchanged {

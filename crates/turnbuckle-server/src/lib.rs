@@ -41,49 +41,49 @@ mod error;
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub mod expand;
-mod extract;
 mod handler;
-mod input;
-mod item;
-mod prompt;
-mod resource;
+mod items;
+mod name_rules;
+mod request;
 mod schema;
 mod server;
 pub mod service;
-mod tool;
 mod uri_template;
 
-pub use catalog::provider::request::{ItemName, ListPage, ListRequest};
-pub use catalog::provider::{ProvidedItem, Provider};
-pub use error::BuildError;
 pub use error::failure::{Failure, Result};
 pub use error::into_failure::IntoFailure;
+pub use error::{AskError, BuildError, NeedsInput};
+pub use handler::Handler;
+pub use handler::output::prompt::PromptOutput;
+pub use handler::output::resource::ResourceOutput;
+pub use handler::output::tool::{OutputValidator, Structured, ToolOutput};
+pub use items::IntoItem;
+pub use items::completion::Completer;
+pub use items::group::Group;
+pub use items::prompt::{Prompt, PromptBuilder};
+pub use items::provider::{ProvidedItem, Provider};
+pub use items::resource::{Resource, ResourceBuilder};
+pub use items::tool::{Tool, ToolBuilder};
+pub use request::completion::CompletionRequest;
+pub use request::context::{ElicitationNotifier, HandlerContext};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
-pub use extract::HttpExtension;
-pub use extract::{
+pub use request::extract::HttpExtension;
+pub use request::extract::{
     Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation,
     Log, Progress, RawArguments, State,
 };
-pub use handler::Handler;
-pub use handler::context::{ElicitationNotifier, HandlerContext};
-pub use input::{
-    AnswerFuture, Ask, AskError, IntoSamplingRequest, NeedsInput, Question, RandomnessUnavailable,
-    Roots, StateKey, StateKeyRing,
+pub use request::input::{
+    AnswerFuture, Ask, IntoSamplingRequest, Question, RandomnessUnavailable, Roots, StateKey,
+    StateKeyRing,
 };
-pub use item::IntoItem;
-pub use item::completion::Completer;
-pub use item::completion_request::CompletionRequest;
-pub use item::group::Group;
-pub use prompt::{Prompt, PromptBuilder, PromptOutput};
-pub use resource::{ReadRequest, Resource, ResourceBuilder, ResourceOutput};
+pub use request::list::{ItemName, ListPage, ListRequest};
+pub use request::read::ReadRequest;
 pub use server::Server;
 pub use server::builder::ServerBuilder;
 pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
 pub use service::middleware;
-pub use tool::output::{OutputValidator, Structured, ToolOutput};
-pub use tool::{Tool, ToolBuilder};
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::{Audio, Image};
 pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};

@@ -4,26 +4,26 @@
 //! until it is full or a provider has a cursor for its next page.
 
 use std::collections::HashSet;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use turnbuckle_types::{CacheScope, ProtocolError};
-use turnbuckle_wire::era::Reply;
+use turnbuckle_types::ProtocolError;
 
-use crate::Server;
 use crate::catalog::list::Listable;
 use crate::catalog::page::{Cursor, unknown_cursor};
-use crate::catalog::provider::ProviderFunction;
-use crate::catalog::provider::cursor::ProviderPosition;
-use crate::catalog::provider::entry::ProviderEntry;
-use crate::catalog::provider::request::{ListPage, ListRequest};
-use crate::catalog::{Catalog, CatalogItem};
+use crate::catalog::provider::ProviderEntry;
+use crate::catalog::provider_cursor::ProviderPosition;
+use crate::catalog::{Catalog, Catalogs};
 use crate::error::BuildError;
-use crate::handler::context::HandlerContext;
-use crate::item::registration::Registration;
-use crate::prompt::{Prompt, PromptEntry};
-use crate::resource::{RegisteredResource, Resource, ResourceEntry, TemplateEntry};
-use crate::server::ServerInner;
-use crate::tool::{Tool, ToolEntry};
+use crate::items::CatalogItem;
+use crate::items::prompt::{Prompt, PromptEntry};
+use crate::items::provider::ProviderFunction;
+use crate::items::registration::Registration;
+use crate::items::resource::{RegisteredResource, Resource, ResourceEntry, TemplateEntry};
+use crate::items::tool::{Tool, ToolEntry};
+use crate::request::context::HandlerContext;
+use crate::request::input::StateKeyRing;
+use crate::request::list::{ListPage, ListRequest};
 
 /// An item that a provider can list.
 pub(crate) trait ProvidedEntry: Listable {
@@ -31,10 +31,10 @@ pub(crate) trait ProvidedEntry: Listable {
     type Item: Send + 'static;
 
     /// Returns the registered items.
-    fn catalog(server: &ServerInner) -> &Catalog<Self>;
+    fn catalog(catalogs: &Catalogs) -> &Catalog<Self>;
 
     /// Returns the providers, in the order of registration.
-    fn providers(server: &ServerInner) -> &[ProviderEntry<Self::Item>];
+    fn providers(catalogs: &Catalogs) -> &[ProviderEntry<Self::Item>];
 
     /// Returns the provider's function that lists such items.
     fn list_function(
@@ -50,12 +50,12 @@ macro_rules! provided_entries {
         impl ProvidedEntry for $Entry {
             type Item = $Item;
 
-            fn catalog(server: &ServerInner) -> &Catalog<Self> {
-                &server.$catalog
+            fn catalog(catalogs: &Catalogs) -> &Catalog<Self> {
+                &catalogs.$catalog
             }
 
-            fn providers(server: &ServerInner) -> &[ProviderEntry<$Item>] {
-                &server.providers.$providers
+            fn providers(catalogs: &Catalogs) -> &[ProviderEntry<$Item>] {
+                &catalogs.providers.$providers
             }
 
             fn list_function(
@@ -109,31 +109,20 @@ impl<T> PageDraft<T> {
     }
 }
 
-impl Server {
-    /// Answers a request for a list that has providers.
-    pub(crate) async fn list_with_providers<T: ProvidedEntry>(
-        self,
-        cursor: Option<String>,
-        context: HandlerContext,
-    ) -> Result<Reply, ProtocolError> {
-        let (items, next_cursor) = self.combined_page::<T>(cursor.as_deref(), &context).await?;
-        // What a provider lists may depend on the principal.
-        let cache = (self.0.list_cache.ttl_ms, CacheScope::Private);
-        Ok(Reply::complete(T::page(&items, next_cursor, cache)))
-    }
-
+impl Catalogs {
     /// Returns the items of one page, and the cursor of the next page.
-    async fn combined_page<T: ProvidedEntry>(
+    pub(crate) async fn combined_page<T: ProvidedEntry>(
         &self,
         cursor: Option<&str>,
+        size: NonZeroUsize,
+        keys: &StateKeyRing,
         context: &HandlerContext,
     ) -> Result<(Vec<Arc<T>>, Option<String>), ProtocolError> {
-        let catalog = T::catalog(&self.0);
-        let keys = &self.0.input_rounds.keys;
+        let catalog = T::catalog(self);
         let mut page = PageDraft {
             items: Vec::new(),
             keys: HashSet::new(),
-            size: self.0.page_size.get(),
+            size: size.get(),
         };
         let mut position = ProviderPosition::default();
         match cursor.filter(|cursor| !Cursor::has_length_of(cursor)) {
@@ -141,7 +130,6 @@ impl Server {
                 position = ProviderPosition::open(cursor, catalog.kind, keys, context)?;
             }
             None => {
-                let size = self.0.page_size;
                 let registered = catalog.unencoded_page(cursor, size, context.principal())?;
                 page.items = registered.items;
                 if registered.next_cursor.is_some() {
@@ -149,7 +137,7 @@ impl Server {
                 }
             }
         }
-        let providers = T::providers(&self.0);
+        let providers = T::providers(self);
         if position.provider as usize >= providers.len() {
             return Err(unknown_cursor());
         }
@@ -209,7 +197,7 @@ impl Server {
             else {
                 continue;
             };
-            let registered = T::catalog(&self.0).contains(item.key());
+            let registered = T::catalog(self).contains(item.key());
             if !registered
                 && item.access().is_listed_for(principal)
                 && page.keys.insert(item.key().to_owned())

@@ -3,9 +3,10 @@
 //! Encoded pages of the list are cached per revision, cursor and set of visible items.
 
 pub(crate) mod combined_list;
-mod list;
+pub(crate) mod list;
 pub(crate) mod page;
 pub(crate) mod provider;
+mod provider_cursor;
 pub(crate) mod registry;
 
 use std::borrow::Borrow;
@@ -21,7 +22,11 @@ use turnbuckle_wire::era::{EncodedResult, ResultBody};
 use turnbuckle_wire::revision::Revision;
 
 use crate::catalog::page::{ListKind, Position, page};
-use crate::item::access::AccessRules;
+use crate::catalog::provider::Providers;
+use crate::items::CatalogItem;
+use crate::items::prompt::PromptEntry;
+use crate::items::resource::{ResourceEntry, TemplateEntry};
+use crate::items::tool::ToolEntry;
 
 /// The most encoded pages that are cached; when there would be more, the cache is emptied.
 const MAX_CACHED_PAGES: usize = 256;
@@ -30,21 +35,21 @@ const MAX_CACHED_PAGES: usize = 256;
 /// bound they could fill the memory.
 const MAX_CACHED_BYTES: usize = 8 << 20;
 
-/// An item that a server offers under a name.
-pub(crate) trait CatalogItem: Send + Sync + 'static {
-    /// Returns the name or URI by which the item is looked up.
-    fn key(&self) -> &str;
-
-    /// Returns the rules of who can see and use the item.
-    fn access(&self) -> &AccessRules;
-}
-
 /// All items of one kind, and a cache of their encoded list.
 #[derive(Debug)]
 pub(crate) struct Catalog<T> {
     pub(crate) kind: ListKind,
     items: RwLock<CatalogState<T>>,
     page_cache: Mutex<PageCache>,
+}
+
+/// All items that a server offers.
+pub(crate) struct Catalogs {
+    pub(crate) tools: Catalog<ToolEntry>,
+    pub(crate) prompts: Catalog<PromptEntry>,
+    pub(crate) resources: Catalog<ResourceEntry>,
+    pub(crate) templates: Catalog<TemplateEntry>,
+    pub(crate) providers: Providers,
 }
 
 /// The items, by name and in order.

@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use turnbuckle_types::ProtocolError;
 
-use crate::input::mac;
+use crate::request::input::mac;
 
 const VERSION: u8 = 1;
 const CHECKSUM_BYTES: usize = 8;

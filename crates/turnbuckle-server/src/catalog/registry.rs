@@ -1,21 +1,19 @@
 //! The items that a server starts with, from all its groups, each with a unique name.
 
 use crate::catalog::page::ListKind;
-use crate::catalog::provider::entry::Providers;
-use crate::catalog::{Catalog, CatalogItem};
+use crate::catalog::provider::Providers;
+use crate::catalog::{Catalog, Catalogs};
 use crate::error::BuildError;
-use crate::item::registration::{MountPrefix, Registration};
-use crate::prompt::PromptEntry;
-use crate::resource::{RegisteredResource, ResourceEntry, TemplateEntry};
-use crate::tool::ToolEntry;
+use crate::items::CatalogItem;
+use crate::items::group::Group;
+use crate::items::prompt::PromptEntry;
+use crate::items::registration::{MountPrefix, Registration};
+use crate::items::resource::RegisteredResource;
+use crate::items::tool::ToolEntry;
 
 /// The items registered so far.
 pub(crate) struct Registry {
-    pub(crate) tools: Catalog<ToolEntry>,
-    pub(crate) prompts: Catalog<PromptEntry>,
-    pub(crate) resources: Catalog<ResourceEntry>,
-    pub(crate) templates: Catalog<TemplateEntry>,
-    pub(crate) providers: Providers,
+    pub(crate) catalogs: Catalogs,
     /// True if any registered item has a completer.
     pub(crate) completes: bool,
     mounts: Mounts,
@@ -33,21 +31,57 @@ struct Mounts {
 impl Registry {
     pub(crate) fn new() -> Self {
         Self {
-            tools: Catalog::new(ListKind::Tools),
-            prompts: Catalog::new(ListKind::Prompts),
-            resources: Catalog::new(ListKind::Resources),
-            templates: Catalog::new(ListKind::ResourceTemplates),
-            providers: Providers::default(),
+            catalogs: Catalogs {
+                tools: Catalog::new(ListKind::Tools),
+                prompts: Catalog::new(ListKind::Prompts),
+                resources: Catalog::new(ListKind::Resources),
+                templates: Catalog::new(ListKind::ResourceTemplates),
+                providers: Providers::default(),
+            },
             completes: false,
             mounts: Mounts::default(),
         }
     }
 
+    /// Registers the items of a group. `registration` already includes the group's own settings.
+    ///
+    /// # Errors
+    /// If a definition is not valid, or a name is taken.
+    pub(crate) fn add_group(
+        &mut self,
+        group: Group,
+        registration: &Registration,
+    ) -> Result<(), BuildError> {
+        self.reserve(
+            group.tools.len(),
+            group.prompts.len(),
+            group.resources.len(),
+        );
+        for tool in group.tools {
+            self.add_tool(tool.register(registration)?, registration)?;
+        }
+        for prompt in group.prompts {
+            self.add_prompt(prompt.register(registration)?, registration)?;
+        }
+        for resource in group.resources {
+            self.add_resource(resource.register(registration)?, registration)?;
+        }
+        self.catalogs
+            .providers
+            .register(group.providers, registration)?;
+        for (prefix, mut inner) in group.groups {
+            let settings = std::mem::take(&mut inner.settings);
+            let registration = registration.for_group(settings, prefix.as_deref())?;
+            self.add_group(inner, &registration)?;
+        }
+        Ok(())
+    }
+
     /// Reserves room for further items.
     pub(crate) fn reserve(&mut self, tools: usize, prompts: usize, resources: usize) {
-        self.tools.reserve(tools);
-        self.prompts.reserve(prompts);
-        self.resources.reserve(resources);
+        self.catalogs.tools.reserve(tools);
+        self.catalogs.prompts.reserve(prompts);
+        self.catalogs.resources.reserve(resources);
         self.mounts.tools.reserve(tools);
     }
 
@@ -58,7 +92,7 @@ impl Registry {
     ) -> Result<(), BuildError> {
         add(
             "tools",
-            &mut self.tools,
+            &mut self.catalogs.tools,
             &mut self.mounts.tools,
             tool,
             registration,
@@ -72,7 +106,13 @@ impl Registry {
     ) -> Result<(), BuildError> {
         self.completes |= !prompt.completers.is_empty();
         let mounts = &mut self.mounts.prompts;
-        add("prompts", &mut self.prompts, mounts, prompt, registration)
+        add(
+            "prompts",
+            &mut self.catalogs.prompts,
+            mounts,
+            prompt,
+            registration,
+        )
     }
 
     pub(crate) fn add_resource(
@@ -85,7 +125,7 @@ impl Registry {
                 let mounts = &mut self.mounts.resources;
                 add(
                     "resources",
-                    &mut self.resources,
+                    &mut self.catalogs.resources,
                     mounts,
                     resource,
                     registration,
@@ -94,7 +134,7 @@ impl Registry {
             RegisteredResource::Template(template) => {
                 self.completes |= !template.completers.is_empty();
                 let mounts = &mut self.mounts.templates;
-                let templates = &mut self.templates;
+                let templates = &mut self.catalogs.templates;
                 add(
                     "resource templates",
                     templates,

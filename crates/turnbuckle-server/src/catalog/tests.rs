@@ -2,6 +2,7 @@ use turnbuckle_types::{ListToolsResult, Schema, Tool};
 use turnbuckle_wire::era::ResultBody;
 
 use super::*;
+use crate::items::access::AccessRules;
 
 struct Named(String, AccessRules);
 

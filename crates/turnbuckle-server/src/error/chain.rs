@@ -6,7 +6,7 @@ use std::fmt;
 use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::error::failure::FailureKind;
-use crate::input::{AskError, NeedsInput};
+use crate::error::{AskError, NeedsInput};
 
 /// The most errors of a chain that are looked at: a source could lead back to its error.
 const MAX_SOURCES: usize = 64;

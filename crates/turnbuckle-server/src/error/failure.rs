@@ -6,8 +6,7 @@ use std::fmt;
 use turnbuckle_types::ProtocolError;
 
 use crate::error::chain::{Chain, find_meaning};
-use crate::input::{AskError, NeedsInput};
-use crate::schema::ArgumentError;
+use crate::error::{ArgumentError, AskError, NeedsInput};
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 

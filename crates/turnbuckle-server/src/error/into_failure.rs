@@ -10,7 +10,7 @@ use turnbuckle_types::ProtocolError;
 
 use crate::error::BuildError;
 use crate::error::failure::{BoxError, Failure};
-use crate::input::{AskError, NeedsInput};
+use crate::error::{AskError, NeedsInput};
 
 /// An error type that a handler can return, as in `Result<String, ShopError>`: it says for each error
 /// what the client reads.

@@ -1,10 +1,17 @@
 //! Errors of building a server, and failures of handlers.
 
+mod argument_error;
+mod ask_error;
 pub(crate) mod chain;
 pub(crate) mod failure;
 pub(crate) mod into_failure;
+mod needs_input;
 
 use std::fmt;
+
+pub(crate) use argument_error::ArgumentError;
+pub use ask_error::AskError;
+pub use needs_input::NeedsInput;
 
 /// A mistake in the definition of a server, or of several, found when it is built or changed. The text
 /// says what to change.

@@ -7,8 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use turnbuckle_session::{HandlerOutcome, count_refusal};
 
 use crate::error::failure::{Failure, Result};
-use crate::handler::context::HandlerContext;
 use crate::handler::{ErasedHandler, HandlerRequest, wrapper_failure_reply};
+use crate::request::context::HandlerContext;
 
 /// The permits that the calls of an item, a group or a server share.
 #[derive(Debug)]

@@ -21,10 +21,9 @@ use super::rounds::{
 };
 use super::{Handler, HandlerKind, HandlerOutput, SyncMarker};
 use crate::error::failure::{Failure, Result};
-use crate::extract::{Invocation, RequestPayload, States};
 use crate::handler::concurrency_limit::ConcurrencyLimit;
-use crate::handler::context::HandlerContext;
-use crate::item::registration::Registration;
+use crate::request::context::HandlerContext;
+use crate::request::extract::{Invocation, RequestPayload, States};
 use crate::schema::ArgumentReader;
 
 /// Makes a handler callable once the settings around it are known.
@@ -35,8 +34,7 @@ pub(crate) type HandlerFactory<K> = Box<
     dyn FnOnce(
             <K as HandlerKind>::ReplyOptions,
             ArgumentReader,
-            &Registration,
-            HandlerSettings,
+            &HandlerSettings<'_>,
         ) -> Arc<dyn ErasedHandler>
         + Send
         + Sync,
@@ -44,7 +42,11 @@ pub(crate) type HandlerFactory<K> = Box<
 
 /// The settings of an item's handler.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HandlerSettings {
+pub(crate) struct HandlerSettings<'a> {
+    /// The state that the handler can take.
+    pub(crate) states: &'a Arc<States>,
+    /// Limits how many blocking handlers run at once.
+    pub(crate) blocking: &'a Arc<ConcurrencyLimit>,
     /// True if the handler takes an [`Ask`](crate::Ask).
     pub(crate) asks: bool,
     /// True if clients read no error that was not made for them.
@@ -58,8 +60,8 @@ where
     H: Handler<K, M>,
     M: 'static,
 {
-    Box::new(move |reply_options, reader, registration, settings| {
-        erase(handler, settings, reply_options, reader, registration, None)
+    Box::new(move |reply_options, reader, settings| {
+        erase(handler, settings, reply_options, reader, None)
     })
 }
 
@@ -70,27 +72,27 @@ where
     H: Handler<K, SyncMarker<E>>,
     E: 'static,
 {
-    Box::new(move |reply_options, reader, registration, settings| {
-        let pool = Some(registration.blocking.clone());
-        erase(handler, settings, reply_options, reader, registration, pool)
+    Box::new(move |reply_options, reader, settings| {
+        let pool = Some(settings.blocking.clone());
+        erase(handler, settings, reply_options, reader, pool)
     })
 }
 
 /// Erases the types of a handler.
 fn erase<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static>(
     handler: H,
-    settings: HandlerSettings,
+    settings: &HandlerSettings<'_>,
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
-    registration: &Registration,
     pool: Option<Arc<ConcurrencyLimit>>,
 ) -> Arc<dyn ErasedHandler> {
     Arc::new(TypedHandler::<K, H, M> {
         handler,
         reply_options,
         reader,
-        states: registration.states.clone(),
-        settings,
+        states: settings.states.clone(),
+        asks: settings.asks,
+        masks_errors: settings.masks_errors,
         pool,
         runs: AtomicU32::new(0),
         warned_slow: AtomicBool::new(false),
@@ -104,7 +106,8 @@ struct TypedHandler<K: HandlerKind, H, M> {
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
     states: Arc<States>,
-    settings: HandlerSettings,
+    asks: bool,
+    masks_errors: bool,
     /// The limit of the blocking pool, if the handler runs there.
     pool: Option<Arc<ConcurrencyLimit>>,
     /// The number of runs in place.
@@ -249,7 +252,7 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
     for TypedHandler<K, H, M>
 {
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
-        if self.settings.asks {
+        if self.asks {
             request.context = request.context.for_asking_handler();
         }
         if let Some(pool) = self.pool.clone() {
@@ -302,6 +305,6 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> RerunHandler
     }
 
     fn failure_mapping(&self) -> FailureMapping {
-        FailureMapping::for_kind::<K>(self.settings.masks_errors)
+        FailureMapping::for_kind::<K>(self.masks_errors)
     }
 }

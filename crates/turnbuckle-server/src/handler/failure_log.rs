@@ -8,7 +8,7 @@ use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::revision::Method;
 
 use crate::error::chain::Chain;
-use crate::handler::context::HandlerContext;
+use crate::request::context::HandlerContext;
 
 /// The most characters of a name that a line of the log has.
 const MAX_NAME_CHARS: usize = 200;

@@ -1,10 +1,10 @@
 //! Handlers: sync or async functions whose parameters are extractors, in any order.
 
+mod call_kind;
 pub(crate) mod concurrency_limit;
-pub(crate) mod context;
 mod erased;
 pub(crate) mod failure_log;
-pub(crate) mod policy;
+pub(crate) mod output;
 mod request;
 mod rounds;
 
@@ -17,10 +17,10 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use crate::error::failure::{self, Failure, Result};
-use crate::extract::{Extract, HandlerRequirements, Invocation};
-use crate::resource::read_request::ReadRequest;
-use crate::service::CallKind;
+use crate::request::extract::{Extract, HandlerRequirements, Invocation};
+use crate::request::read::ReadRequest;
 
+pub use call_kind::CallKind;
 pub(crate) use erased::{
     HandlerFactory, HandlerSettings, blocking_handler_factory, handler_factory,
 };

@@ -9,10 +9,10 @@ use turnbuckle_types::{Json, RawJson};
 use turnbuckle_wire::revision::MirroredParam;
 
 use super::HandlerKind;
-use crate::extract::RequestPayload;
-use crate::handler::context::HandlerContext;
-use crate::item::completion_request::CompletionRequest;
-use crate::resource::read_request::ReadRequest;
+use crate::request::completion::CompletionRequest;
+use crate::request::context::HandlerContext;
+use crate::request::extract::RequestPayload;
+use crate::request::read::ReadRequest;
 
 /// A handler whose function and extractor types are erased.
 pub(crate) trait ErasedHandler: Send + Sync {

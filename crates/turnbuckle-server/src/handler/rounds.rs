@@ -12,10 +12,10 @@ use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::error::failure::{Failure, FailureKind, Result};
-use crate::handler::context::HandlerContext;
+use crate::error::{ArgumentError, NeedsInput};
 use crate::handler::failure_log::report_error;
-use crate::input::{self, BoundRequest, InputRound, NeedsInput};
-use crate::schema::ArgumentError;
+use crate::request::context::HandlerContext;
+use crate::request::input::{self, BoundRequest, InputRound};
 
 /// The future of one run of a handler.
 pub(crate) type HandlerRun = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;

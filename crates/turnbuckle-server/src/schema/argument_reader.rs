@@ -4,8 +4,9 @@
 use serde::de::DeserializeOwned;
 use turnbuckle_types::{Json, ProtocolError, RawJson};
 
-use super::argument_error::{ArgumentError, explain_mismatch, not_an_object};
 use super::enforced::EnforcedSchema;
+use super::mismatch::{explain_mismatch, not_an_object};
+use crate::error::ArgumentError;
 use crate::error::failure::{Failure, Result};
 
 /// Reads the arguments of one handler.

@@ -4,17 +4,17 @@
 //!
 //! Specification: basic/index, JSON Schema Usage; server/tools, Data Types (2026-07-28).
 
-mod argument_error;
 mod argument_reader;
 mod cache;
 mod derive;
 mod enforced;
 mod field_order;
 mod json_path;
+mod mismatch;
 
-pub(crate) use argument_error::{ArgumentError, describe_mismatch};
 pub(crate) use argument_reader::ArgumentReader;
 pub(crate) use cache::SchemaCache;
 pub(crate) use derive::{input_schema_of, output_schema_of};
 pub(crate) use enforced::{EnforcedSchema, SchemaFactory, compile, invalid};
 pub(crate) use field_order::{field_names, reorder_properties};
+pub(crate) use mismatch::describe_mismatch;

@@ -12,16 +12,16 @@ use turnbuckle_session::Peer;
 use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
 use crate::Server;
-use crate::input::StateKeyRing;
-use crate::item::IntoItem;
-use crate::item::cache_hint::CacheHint;
-use crate::item::group::{Group, group_setters};
-use crate::item::registration::SchemaOptions;
-use crate::prompt::Prompt;
-use crate::resource::Resource;
+use crate::items::IntoItem;
+use crate::items::cache_hint::CacheHint;
+use crate::items::group::{Group, group_setters};
+use crate::items::prompt::Prompt;
+use crate::items::registration::SchemaOptions;
+use crate::items::resource::Resource;
+use crate::items::tool::Tool;
+use crate::request::input::StateKeyRing;
 use crate::server::RootsChangedHook;
 use crate::server::extension::Extension;
-use crate::tool::Tool;
 
 /// Builds a [`Server`].
 ///
@@ -94,7 +94,7 @@ impl ServerBuilder {
             list_cache: CacheHint::default(),
             discovery_cache: CacheHint::default(),
             keys: None,
-            request_state_ttl_secs: crate::input::DEFAULT_STATE_TTL_SECS,
+            request_state_ttl_secs: crate::request::input::DEFAULT_STATE_TTL_SECS,
             max_input_rounds: 16,
             max_subscriptions: 1024,
             max_total_subscriptions: 100_000,

@@ -11,13 +11,13 @@ use turnbuckle_types::{CompleteRequestParams, CompletionReference, ProtocolError
 use super::provided::{pending, unknown_prompt};
 use super::router::decode_params;
 use crate::Server;
-use crate::catalog::CatalogItem;
 use crate::handler::ErasedHandler;
-use crate::handler::context::HandlerContext;
-use crate::item::completion;
-use crate::item::completion_request::CompletionRequest;
-use crate::prompt::PromptEntry;
-use crate::resource::TemplateEntry;
+use crate::items::CatalogItem;
+use crate::items::completion;
+use crate::items::prompt::PromptEntry;
+use crate::items::resource::TemplateEntry;
+use crate::request::completion::CompletionRequest;
+use crate::request::context::HandlerContext;
 
 /// The completer of an argument, if the argument has one.
 type FoundCompleter = Option<Arc<dyn ErasedHandler>>;
@@ -35,7 +35,7 @@ impl Server {
         let completer = match &params.reference {
             CompletionReference::Prompt(reference) => {
                 let name = &reference.name;
-                match self.0.prompts.get(name, principal) {
+                match self.0.catalogs.prompts.get(name, principal) {
                     Some(prompt) => {
                         prompt.access().check_scopes(principal)?;
                         Some(prompt_completer(&prompt, argument)?)
@@ -46,7 +46,7 @@ impl Server {
             }
             CompletionReference::Resource(reference) => {
                 let uri = &reference.uri;
-                let template = self.0.templates.get(uri, principal).or_else(|| {
+                let template = self.0.catalogs.templates.get(uri, principal).or_else(|| {
                     let found = self.find_template(uri, principal).ok().flatten();
                     found.map(|(template, _)| template)
                 });

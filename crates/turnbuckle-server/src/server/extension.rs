@@ -24,11 +24,11 @@ use turnbuckle_wire::revision::Method;
 
 use crate::error::BuildError;
 use crate::error::failure::{Failure, FailureKind, Result};
-use crate::handler::context::HandlerContext;
 use crate::handler::failure_log::report_error;
-use crate::item::debug_fields;
-use crate::tool::Tool;
-use crate::tool::output::{OutputValidator, ToolOutput};
+use crate::handler::output::tool::{OutputValidator, ToolOutput};
+use crate::items::debug_fields;
+use crate::items::tool::Tool;
+use crate::request::context::HandlerContext;
 
 /// A protocol extension that a server offers.
 ///

@@ -8,11 +8,12 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use crate::Server;
-use crate::handler::context::HandlerContext;
-use crate::handler::policy::CallPolicy;
+use crate::handler::CallKind;
 use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest};
-use crate::item::registration::Registration;
-use crate::service::{CallKind, LayerTarget};
+use crate::items::registration::Registration;
+use crate::request::context::HandlerContext;
+use crate::service::LayerTarget;
+use crate::service::policy::CallPolicy;
 
 /// The methods that list items.
 const LISTS: [Method; 4] = [

@@ -13,7 +13,7 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use super::subscription::SubscriptionHub;
-use crate::handler::context::HandlerContext;
+use crate::request::context::HandlerContext;
 
 /// Serves one `subscriptions/listen` request: acknowledges the filter that is honoured, then sends
 /// every change until the client or the server ends the subscription.

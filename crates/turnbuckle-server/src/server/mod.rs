@@ -5,6 +5,7 @@ pub(crate) mod builder;
 mod complete;
 pub(crate) mod extension;
 mod layered_lists;
+mod list;
 mod listen;
 mod provided;
 mod router;
@@ -16,21 +17,18 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 
-use crate::catalog::provider::entry::Providers;
-use crate::catalog::{Catalog, CatalogItem};
+use crate::catalog::{Catalog, Catalogs};
 use crate::error::BuildError;
 use crate::error::failure::Result;
-use crate::extract::{Extract, Invocation};
-use crate::handler::context::{HandlerContext, HandlerEnvironment};
-use crate::handler::policy::CallPolicy;
-use crate::input::InputRounds;
-use crate::item::cache_hint::CacheHint;
-use crate::item::registration::Registration;
-use crate::prompt::PromptEntry;
-use crate::resource::{ResourceEntry, TemplateEntry};
+use crate::items::CatalogItem;
+use crate::items::cache_hint::CacheHint;
+use crate::items::registration::Registration;
+use crate::request::context::{HandlerContext, HandlerEnvironment};
+use crate::request::extract::{Extract, Invocation};
+use crate::request::input::InputRounds;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
-use crate::tool::ToolEntry;
+use crate::service::policy::CallPolicy;
 use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_session::{
     Change, Dispatch, NotificationFuture, Peer, RequestContext, ServerIdentity,
@@ -51,11 +49,7 @@ pub(crate) struct ServerInner {
     /// The server's identity as encoded JSON, for the `_meta` of modern results. `None` if
     /// [`ServerBuilder::anonymous_results`](crate::ServerBuilder::anonymous_results) left it out.
     pub(crate) server_info: Option<Vec<u8>>,
-    pub(crate) tools: Catalog<ToolEntry>,
-    pub(crate) prompts: Catalog<PromptEntry>,
-    pub(crate) resources: Catalog<ResourceEntry>,
-    pub(crate) templates: Catalog<TemplateEntry>,
-    pub(crate) providers: Providers,
+    pub(crate) catalogs: Catalogs,
     /// Held while an update is checked and applied, so that no other update comes in between.
     pub(crate) update_lock: Mutex<()>,
     pub(crate) extensions: Extensions,
@@ -149,7 +143,7 @@ impl Server {
     /// When the schema of a type is not valid for a tool: a pattern that cannot be compiled, for
     /// example, or an `x-mcp-header` on an unsupported type.
     pub fn check(&self) -> Result<(), BuildError> {
-        let tools = self.0.tools.all();
+        let tools = self.0.catalogs.tools.all();
         tools.iter().try_for_each(|tool| tool.check())
     }
 
@@ -157,22 +151,22 @@ impl Server {
     /// them.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
-        keys_of(&self.0.tools)
+        keys_of(&self.0.catalogs.tools)
     }
 
     /// Returns the names of the prompts that are enabled, in the order of their list, whoever may
     /// see them.
     #[must_use]
     pub fn prompt_names(&self) -> Vec<String> {
-        keys_of(&self.0.prompts)
+        keys_of(&self.0.catalogs.prompts)
     }
 
     /// Returns the URIs of the resources and then the resource templates that are enabled, in the
     /// order of their lists, whoever may see them.
     #[must_use]
     pub fn resource_uris(&self) -> Vec<String> {
-        let mut uris = keys_of(&self.0.resources);
-        uris.extend(keys_of(&self.0.templates));
+        let mut uris = keys_of(&self.0.catalogs.resources);
+        uris.extend(keys_of(&self.0.catalogs.templates));
         uris
     }
 

@@ -5,14 +5,15 @@ use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
 use turnbuckle_wire::era::headers::{HeaderValues, check_param_headers};
 
 use crate::Server;
-use crate::catalog::CatalogItem;
 use crate::catalog::combined_list::ProvidedEntry;
-use crate::catalog::provider::entry::ProviderEntry;
-use crate::handler::context::HandlerContext;
-use crate::item::name_rules::{MAX_URI, check_prompt_name, check_tool_name, check_uri};
-use crate::prompt::PromptEntry;
-use crate::resource::{ReadRequest, RegisteredResource, TemplateEntry};
-use crate::tool::ToolEntry;
+use crate::catalog::provider::ProviderEntry;
+use crate::items::CatalogItem;
+use crate::items::prompt::PromptEntry;
+use crate::items::resource::{RegisteredResource, TemplateEntry};
+use crate::items::tool::ToolEntry;
+use crate::name_rules::{MAX_URI, check_prompt_name, check_tool_name, check_uri};
+use crate::request::context::HandlerContext;
+use crate::request::read::ReadRequest;
 use crate::uri_template::TemplateVariables;
 
 /// A provided resource, or a resource of a provided template.
@@ -37,29 +38,29 @@ pub(super) fn pending(
 impl Server {
     /// Returns whether a provider may have a tool of this name.
     pub(super) fn may_provide_tool(&self, name: &str) -> bool {
-        !self.0.providers.tools.is_empty()
-            && !self.0.tools.contains(name)
+        !self.0.catalogs.providers.tools.is_empty()
+            && !self.0.catalogs.tools.contains(name)
             && check_tool_name(name).is_ok()
     }
 
     /// Returns whether a provider may have a prompt of this name.
     pub(super) fn may_provide_prompt(&self, name: &str) -> bool {
-        !self.0.providers.prompts.is_empty()
-            && !self.0.prompts.contains(name)
+        !self.0.catalogs.providers.prompts.is_empty()
+            && !self.0.catalogs.prompts.contains(name)
             && check_prompt_name(name).is_ok()
     }
 
     /// Returns whether a provider may have a resource at this URI.
     pub(super) fn may_provide_resource(&self, uri: &str) -> bool {
-        !self.0.providers.resources.is_empty()
-            && !self.0.resources.contains(uri)
+        !self.0.catalogs.providers.resources.is_empty()
+            && !self.0.catalogs.resources.contains(uri)
             && check_uri(uri).is_ok()
     }
 
     /// Returns whether a provider may have a resource template that a client names by its text, or by
     /// a URI that it matches.
     pub(super) fn may_provide_template(&self, name: &str) -> bool {
-        !self.0.providers.resources.is_empty()
+        !self.0.catalogs.providers.resources.is_empty()
             && name.len() <= MAX_URI
             && !name.contains(char::is_control)
     }
@@ -73,7 +74,7 @@ impl Server {
         name: &str,
         context: &HandlerContext,
     ) -> Result<Option<T>, ProtocolError> {
-        for provider in T::providers(&self.0) {
+        for provider in T::providers(&self.0.catalogs) {
             let Some(inner_name) = provider.registration.strip_prefix(name) else {
                 continue;
             };
@@ -101,7 +102,7 @@ impl Server {
         uri: &str,
         context: &HandlerContext,
     ) -> Result<Option<ProvidedResource>, ProtocolError> {
-        for provider in &self.0.providers.resources {
+        for provider in &self.0.catalogs.providers.resources {
             let Some(item) = find_in(provider, uri, context).await? else {
                 continue;
             };
@@ -140,7 +141,7 @@ impl Server {
         name: &str,
         context: &HandlerContext,
     ) -> Result<Option<TemplateEntry>, ProtocolError> {
-        for provider in &self.0.providers.resources {
+        for provider in &self.0.catalogs.providers.resources {
             let Some(item) = find_in(provider, name, context).await? else {
                 continue;
             };
@@ -231,7 +232,13 @@ impl Server {
         if uris.is_empty() {
             return Ok(());
         }
-        let timeouts = self.0.providers.resources.iter().map(|it| it.timeout);
+        let timeouts = self
+            .0
+            .catalogs
+            .providers
+            .resources
+            .iter()
+            .map(|it| it.timeout);
         let search = self.find_subscribed(uris, honoured, context);
         match tokio::time::timeout(timeouts.max().unwrap_or_default(), search).await {
             Ok(found) => found,

@@ -17,16 +17,17 @@ use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::Server;
-use crate::catalog::CatalogItem;
-use crate::handler::context::HandlerContext;
-use crate::input::{BoundRequest, InputRound};
-use crate::item::name_rules::{NameError, check_uri};
-use crate::prompt::PromptEntry;
-use crate::resource::{ReadRequest, ResourceEntry, TemplateEntry};
+use crate::items::CatalogItem;
+use crate::items::prompt::PromptEntry;
+use crate::items::resource::{ResourceEntry, TemplateEntry};
+use crate::items::tool::ToolEntry;
+use crate::name_rules::{NameError, check_uri};
+use crate::request::context::HandlerContext;
+use crate::request::input::{BoundRequest, InputRound};
+use crate::request::read::ReadRequest;
 use crate::server::listen::listen;
 use crate::server::provided::{pending, unknown_prompt, unknown_tool};
 use crate::server::subscription::check_subscription_count;
-use crate::tool::ToolEntry;
 use crate::uri_template::{DecodedUri, TemplateVariables};
 
 impl Dispatch for Server {
@@ -74,7 +75,7 @@ impl Dispatch for Server {
     }
 
     fn scopes(&self) -> Vec<String> {
-        let registry = &self.0;
+        let registry = &self.0.catalogs;
         let mut scopes: Vec<String> = Vec::new();
         let mut add = |required: &[String]| {
             for scope in required {
@@ -112,6 +113,7 @@ impl Dispatch for Server {
 
     fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
         self.0
+            .catalogs
             .tools
             .get(tool, principal)
             .map(|tool| tool.headers())
@@ -202,7 +204,7 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
-        let tool = self.0.tools.get(&name, context.principal());
+        let tool = self.0.catalogs.tools.get(&name, context.principal());
         match &tool {
             Some(tool) => tool.access().check_scopes(context.principal())?,
             None if self.may_provide_tool(&name) => {}
@@ -228,7 +230,7 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let name = required_string(call.params.name, "name")?;
-        let prompt = self.0.prompts.get(&name, context.principal());
+        let prompt = self.0.catalogs.prompts.get(&name, context.principal());
         match &prompt {
             Some(prompt) => prompt.access().check_scopes(context.principal())?,
             None if self.may_provide_prompt(&name) => {}
@@ -248,7 +250,7 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
         let principal = context.principal();
-        if let Some(resource) = self.0.resources.get(&uri, principal) {
+        if let Some(resource) = self.0.catalogs.resources.get(&uri, principal) {
             resource.access().check_scopes(principal)?;
             let context = self.context(call, context, Method::ReadResource)?;
             return Ok(resource.read(uri.into_owned(), context));
@@ -283,13 +285,13 @@ impl Server {
             return Ok(None);
         };
         let matched = |item: &TemplateEntry| item.template.matches_decoded(&uri);
-        Ok(self.0.templates.find(principal, matched))
+        Ok(self.0.catalogs.templates.find(principal, matched))
     }
 
     /// Returns whether this principal can read a resource at a URI.
     fn is_readable(&self, uri: &str, context: &RequestContext) -> bool {
         let principal = context.principal();
-        let listed = self.0.resources.get(uri, principal);
+        let listed = self.0.catalogs.resources.get(uri, principal);
         if let Some(resource) = listed {
             return resource.access().check_scopes(principal).is_ok();
         }

@@ -7,13 +7,16 @@ use turnbuckle_session::Change;
 use turnbuckle_types::ServerCapabilities;
 
 use crate::Server;
-use crate::catalog::{Catalog, CatalogEdit, CatalogItem};
+use crate::catalog::{Catalog, CatalogEdit};
 use crate::error::BuildError;
-use crate::item::IntoItem;
-use crate::item::completion::Completers;
-use crate::prompt::{Prompt, PromptEntry};
-use crate::resource::{RegisteredResource, Resource, ResourceEntry, TemplateEntry, is_template};
-use crate::tool::{Tool, ToolEntry};
+use crate::items::CatalogItem;
+use crate::items::IntoItem;
+use crate::items::completion::Completers;
+use crate::items::prompt::{Prompt, PromptEntry};
+use crate::items::resource::{
+    RegisteredResource, Resource, ResourceEntry, TemplateEntry, is_template,
+};
+use crate::items::tool::{Tool, ToolEntry};
 
 /// Several changes to a server's items that are made at once, or not at all; see
 /// [`Server::update`].
@@ -253,18 +256,22 @@ impl ServerUpdate<'_> {
         let shared = &self.server.0;
         let lock = shared.update_lock.lock();
         let _lock = lock.unwrap_or_else(PoisonError::into_inner);
-        check_known(&shared.tools, "tool", &self.tools)?;
-        check_known(&shared.prompts, "prompt", &self.prompts)?;
-        check_known(&shared.resources, "resource", &self.resources)?;
-        check_known(&shared.templates, "resource template", &self.templates)?;
-        if shared.tools.edit(self.tools) {
+        check_known(&shared.catalogs.tools, "tool", &self.tools)?;
+        check_known(&shared.catalogs.prompts, "prompt", &self.prompts)?;
+        check_known(&shared.catalogs.resources, "resource", &self.resources)?;
+        check_known(
+            &shared.catalogs.templates,
+            "resource template",
+            &self.templates,
+        )?;
+        if shared.catalogs.tools.edit(self.tools) {
             shared.subscriptions.publish(&Change::Tools);
         }
-        if shared.prompts.edit(self.prompts) {
+        if shared.catalogs.prompts.edit(self.prompts) {
             shared.subscriptions.publish(&Change::Prompts);
         }
-        let resources = shared.resources.edit(self.resources);
-        if shared.templates.edit(self.templates) || resources {
+        let resources = shared.catalogs.resources.edit(self.resources);
+        if shared.catalogs.templates.edit(self.templates) || resources {
             shared.subscriptions.publish(&Change::Resources);
         }
         Ok(())

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use turnbuckle_session::HandlerOutcome;
 use turnbuckle_wire::era::Reply;
 
-use super::{CallKind, CallRequest, Middleware};
+use super::{CallRequest, Middleware};
 use crate::error::failure::Failure;
-use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest, wrapper_failure_reply};
+use crate::handler::{
+    CallKind, ErasedHandler, FailureMapping, HandlerRequest, wrapper_failure_reply,
+};
 
 /// A request that was passed on to the next layer or to the handler.
 pub(super) enum ForwardedCall {

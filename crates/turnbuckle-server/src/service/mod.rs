@@ -54,9 +54,9 @@
 //! # Ok::<(), turnbuckle_server::BuildError>(())
 //! ```
 
-mod call_kind;
 mod layered;
 pub mod middleware;
+pub(crate) mod policy;
 mod request;
 mod response;
 
@@ -68,7 +68,7 @@ use std::task::{self, Poll};
 use self::layered::ForwardedCall;
 use crate::error::failure::Failure;
 
-pub use call_kind::CallKind;
+pub use crate::handler::CallKind;
 pub(crate) use layered::{DynMiddleware, LayerTarget, LayeredHandler, boxed_middleware};
 pub use request::CallRequest;
 pub use response::{CallResponse, CallResult};

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use turnbuckle_types::{Json, Principal, ProtocolError, RawJson};
 use turnbuckle_wire::era::params::raw_params;
 
-use super::{CallKind, LayeredHandler};
+use super::LayeredHandler;
 use crate::error::failure::Result;
-use crate::handler::DetachedRequest;
-use crate::handler::context::HandlerContext;
+use crate::handler::{CallKind, DetachedRequest};
+use crate::request::context::HandlerContext;
 use crate::schema::describe_mismatch;
 
 /// A call of a tool, prompt, resource or completer, or a list request, on its way through the

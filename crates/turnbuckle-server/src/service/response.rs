@@ -16,9 +16,9 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::error::failure::{Failure, Result};
 use crate::error::into_failure::IntoFailure;
-use crate::handler::context::HandlerContext;
+use crate::handler::output::tool::ToolOutput;
 use crate::handler::{FailureMapping, failure_reply};
-use crate::tool::output::ToolOutput;
+use crate::request::context::HandlerContext;
 
 /// The response to a request: a result, questions to the client, or an error.
 pub struct CallResponse(ResponseContent);

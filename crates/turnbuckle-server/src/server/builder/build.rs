@@ -11,8 +11,8 @@ use super::{ServerBuilder, ServerDraft};
 use crate::Server;
 use crate::catalog::registry::Registry;
 use crate::error::BuildError;
-use crate::input::{InputRounds, StateKey, StateKeyRing};
-use crate::item::registration::Registration;
+use crate::items::registration::Registration;
+use crate::request::input::{InputRounds, StateKey, StateKeyRing};
 use crate::server::ServerInner;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
@@ -48,7 +48,7 @@ impl ServerDraft {
         let settings = std::mem::take(&mut self.group.settings);
         let registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
         let mut registry = Registry::new();
-        std::mem::take(&mut self.group).register(&registration, &mut registry)?;
+        registry.add_group(std::mem::take(&mut self.group), &registration)?;
         let mut extensions = Extensions::default();
         let mut capabilities = self.capabilities(&registry);
         for extension in self.extensions {
@@ -83,11 +83,7 @@ impl ServerDraft {
         let shared = ServerInner {
             server_info: identity.to_server_info(),
             identity,
-            tools: registry.tools,
-            prompts: registry.prompts,
-            resources: registry.resources,
-            templates: registry.templates,
-            providers: registry.providers,
+            catalogs: registry.catalogs,
             update_lock: Mutex::default(),
             extensions,
             page_size: self.page_size,
@@ -114,16 +110,17 @@ impl ServerDraft {
     fn capabilities(&self, registry: &Registry) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::new();
         let changing = || ListCapability::new().list_changed(true);
-        let providers = &registry.providers;
-        if self.dynamic_tools || !registry.tools.is_empty() || !providers.tools.is_empty() {
+        let catalogs = &registry.catalogs;
+        let providers = &catalogs.providers;
+        if self.dynamic_tools || !catalogs.tools.is_empty() || !providers.tools.is_empty() {
             capabilities.tools = Some(changing());
         }
-        let has_prompts = !registry.prompts.is_empty() || !providers.prompts.is_empty();
+        let has_prompts = !catalogs.prompts.is_empty() || !providers.prompts.is_empty();
         if self.dynamic_prompts || has_prompts {
             capabilities.prompts = Some(changing());
         }
-        let reads = !registry.resources.is_empty()
-            || !registry.templates.is_empty()
+        let reads = !catalogs.resources.is_empty()
+            || !catalogs.templates.is_empty()
             || !providers.resources.is_empty();
         if self.dynamic_resources || reads {
             let resources = ResourcesCapability::new()

@@ -10,10 +10,9 @@ use tower_layer::Layer;
 use turnbuckle_types::{CallToolResult, Json, Principal};
 
 use super::Next;
-use crate::input::canonical_arguments;
-use crate::service::{
-    CallKind, CallRequest, CallResponse, CallService, LayeredHandler, Middleware,
-};
+use crate::handler::CallKind;
+use crate::request::input::canonical_arguments;
+use crate::service::{CallRequest, CallResponse, CallService, LayeredHandler, Middleware};
 
 /// A layer that keeps results of tools that declare `readOnlyHint`, and answers equal calls with
 /// them.

@@ -11,7 +11,8 @@ use turnbuckle_types::{
 };
 
 use super::Next;
-use crate::service::{CallKind, CallRequest, CallResponse, CallService, Middleware};
+use crate::handler::CallKind;
+use crate::service::{CallRequest, CallResponse, CallService, Middleware};
 
 /// Makes a layer that calls `redact` with each text of a result, and replaces the text where `redact`
 /// returns another one.

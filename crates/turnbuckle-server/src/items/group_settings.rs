@@ -1,0 +1,15 @@
+//! The settings that the items of a group share.
+
+use crate::items::access::AccessRules;
+use crate::request::extract::States;
+use crate::service::policy::CallPolicy;
+
+/// The settings that apply to everything in a group.
+#[derive(Debug, Default)]
+pub(crate) struct GroupSettings {
+    pub(crate) states: States,
+    /// A type of which more than one state was given.
+    pub(crate) duplicate_state: Option<&'static str>,
+    pub(crate) policy: CallPolicy,
+    pub(crate) access: AccessRules,
+}

@@ -1,0 +1,174 @@
+//! Items: tools, prompts, resources and the groups that hold them, from their definition to their
+//! registration.
+
+pub(crate) mod access;
+pub(crate) mod cache_hint;
+pub(crate) mod completion;
+pub(crate) mod group;
+mod group_settings;
+pub(crate) mod prompt;
+pub(crate) mod provider;
+pub(crate) mod registration;
+pub(crate) mod resource;
+pub(crate) mod tool;
+
+use std::borrow::Cow;
+
+use turnbuckle_types::{Icon, Meta};
+
+use crate::items::access::AccessRules;
+
+/// Conversion into an item that a server can offer: a [`Tool`](crate::Tool),
+/// [`Prompt`](crate::Prompt), [`Resource`](crate::Resource) or [`Group`](crate::Group).
+///
+/// Implemented for the items themselves, and for values whose `impl` block has `#[server]`, which
+/// become groups. A function with an attribute is listed by its name: `.tools(tools![add])`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be offered as a `{T}`",
+    label = "not a `{T}`",
+    note = "list functions with an attribute: `.tools(tools![…])`, `.prompts(prompts![…])`, `.resources(resources![…])`; `item!(…)` is one of them, with its setters",
+    note = "a function without an attribute: `Tool::builder(\"name\").handler(function)`; an `impl` block: put `#[server]` on it"
+)]
+pub trait IntoItem<T> {
+    /// Converts into the item.
+    fn into_item(self) -> T;
+}
+
+impl<T> IntoItem<T> for T {
+    fn into_item(self) -> T {
+        self
+    }
+}
+
+/// An item that a server offers under a name.
+pub(crate) trait CatalogItem: Send + Sync + 'static {
+    /// Returns the name or URI by which the item is looked up.
+    fn key(&self) -> &str;
+
+    /// Returns the rules of who can see and use the item.
+    fn access(&self) -> &AccessRules;
+}
+
+/// The descriptive fields of an item, kept as they were given and turned into a definition when a
+/// list is requested.
+#[derive(Debug, Default)]
+pub(crate) struct ItemInfo {
+    pub(crate) title: Option<Cow<'static, str>>,
+    pub(crate) description: Option<Cow<'static, str>>,
+    /// Fields that few items have.
+    extras: Option<Box<ItemExtras>>,
+}
+
+/// Descriptive fields that few items have.
+#[derive(Debug, Default)]
+pub(crate) struct ItemExtras {
+    pub(crate) icons: Option<Vec<Icon>>,
+    pub(crate) meta: Meta,
+}
+
+impl ItemInfo {
+    /// Returns the rarely used fields, to be changed.
+    pub(crate) fn extras_mut(&mut self) -> &mut ItemExtras {
+        self.extras.get_or_insert_default()
+    }
+
+    /// Returns the rarely used fields, if any is set.
+    pub(crate) fn extras(&self) -> Option<&ItemExtras> {
+        self.extras.as_deref()
+    }
+}
+
+/// Fills the descriptive fields of a definition from an [`ItemInfo`].
+macro_rules! with_item_info {
+    ($definition:expr, $info:expr) => {{
+        let (mut definition, info): (_, &crate::items::ItemInfo) = ($definition, &$info);
+        definition.title = info.title.as_deref().map(str::to_owned);
+        definition.description = info.description.as_deref().map(str::to_owned);
+        if let Some(extras) = info.extras() {
+            definition.icons.clone_from(&extras.icons);
+            definition.meta.clone_from(&extras.meta);
+        }
+        definition
+    }};
+}
+pub(crate) use with_item_info;
+
+/// Implements `Debug` for types with the named fields alone.
+macro_rules! debug_fields {
+    ($( $Type:ident { $($field:ident),+ } )+) => { $(
+        impl std::fmt::Debug for $Type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($Type))
+                    $( .field(stringify!($field), &self.$field) )+
+                    .finish_non_exhaustive()
+            }
+        }
+    )+ };
+}
+pub(crate) use debug_fields;
+
+/// The setters of an item's descriptive fields, access rules and call policy.
+macro_rules! item_setters {
+    ($set_by:literal) => {
+        /// Sets the name that clients show to people.
+        pub fn title(mut self, title: impl Into<std::borrow::Cow<'static, str>>) -> Self {
+            self.draft.info.title = Some(title.into());
+            self
+        }
+
+        /// Sets a description, for the person or the model that chooses among items.
+        pub fn description(
+            mut self,
+            description: impl Into<std::borrow::Cow<'static, str>>,
+        ) -> Self {
+            self.draft.info.description = Some(description.into());
+            self
+        }
+
+        /// Adds an icon. Call this again for another size or theme.
+        pub fn icon(mut self, icon: turnbuckle_types::Icon) -> Self {
+            let icons = &mut self.draft.info.extras_mut().icons;
+            icons.get_or_insert_default().push(icon);
+            self
+        }
+
+        /// Sets the `_meta` of the definition.
+        pub fn meta(mut self, meta: turnbuckle_types::Meta) -> Self {
+            self.draft.info.extras_mut().meta = meta;
+            self
+        }
+
+        /// Shows the item only to principals for whom `visible` returns true; for all others it
+        /// does not exist.
+        ///
+        /// If this is called several times, all rules must agree. `visible` must depend on the
+        /// principal alone, so that the list of a principal does not change between requests.
+        pub fn visible_to(
+            mut self,
+            visible: impl Fn(Option<&turnbuckle_types::Principal>) -> bool + Send + Sync + 'static,
+        ) -> Self {
+            self.draft.access.add_visibility_rule(visible);
+            self
+        }
+
+        /// Requires this OAuth scope for using the item. Call this again for another one.
+        ///
+        /// A principal without the scope does not see the item in lists, unless
+        /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
+        /// needs. Without a principal, as on stdio, the item is listed.
+        pub fn scope(mut self, scope: impl Into<String>) -> Self {
+            self.draft.access.require_scope(scope.into());
+            self
+        }
+
+        /// Lists the item also for principals that lack its scopes, so that their clients can ask
+        /// for more.
+        pub fn list_without_scopes(mut self) -> Self {
+            self.draft.access.list_without_scopes();
+            self
+        }
+
+        crate::service::policy::policy_setters!($set_by, self => self.draft.policy);
+    };
+}
+pub(crate) use item_setters;

@@ -1,0 +1,278 @@
+//! Resources and resource templates: data that a client can read.
+//!
+//! Specification: server/resources (2026-07-28).
+
+mod entry;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use turnbuckle_types::{Annotations, CacheScope};
+
+use crate::error::BuildError;
+use crate::handler::{
+    Handler, HandlerFactory, SyncMarker, blocking_handler_factory, handler_factory,
+};
+use crate::items::access::AccessRules;
+use crate::items::cache_hint::CacheHint;
+use crate::items::completion::{Completer, Completers};
+use crate::items::registration::Registration;
+use crate::items::{ItemInfo, debug_fields, item_setters};
+use crate::name_rules::{check_media_type, check_template_scheme, check_uri};
+use crate::request::extract::{AddRequirements, HandlerRequirements};
+use crate::schema::{ArgumentReader, EnforcedSchema};
+use crate::service::policy::CallPolicy;
+use crate::uri_template::UriTemplate;
+
+use entry::ReadReplyOptions;
+pub(crate) use entry::{RegisteredResource, ResourceEntry, TemplateEntry};
+
+/// A resource under a URI, or the resources of a URI template (RFC 6570), with the function that
+/// reads them.
+///
+/// ```
+/// use turnbuckle_server::{ReadRequest, Resource};
+///
+/// let note = Resource::builder("notes://{id}", "note")
+///     .mime_type("text/plain")
+///     .handler(|request: ReadRequest| format!("You asked for {}.", request.uri));
+/// ```
+///
+/// Specification: server/resources (2026-07-28).
+#[must_use]
+pub struct Resource {
+    pub(crate) draft: Box<ResourceDraft>,
+    make: HandlerFactory<Self>,
+    needs: AddRequirements,
+}
+
+/// A resource that has no handler yet; see [`Resource::builder`].
+///
+/// Specification: server/resources (2026-07-28).
+#[must_use]
+pub struct ResourceBuilder {
+    /// Boxed, so that passing a builder from setter to setter moves one pointer.
+    draft: Box<ResourceDraft>,
+}
+
+/// The definition of a resource before its registration.
+pub(crate) struct ResourceDraft {
+    pub(crate) fields: ResourceFields,
+    pub(crate) info: ItemInfo,
+    pub(crate) access: AccessRules,
+    pub(crate) policy: CallPolicy,
+    pub(crate) completers: Completers,
+    cache: Option<CacheHint>,
+}
+
+/// The fields that only resources have. The URI may be a template.
+#[derive(Debug)]
+pub(crate) struct ResourceFields {
+    uri: Cow<'static, str>,
+    name: Cow<'static, str>,
+    mime_type: Option<Cow<'static, str>>,
+    annotations: Option<Annotations>,
+    size: Option<u64>,
+}
+
+/// Returns whether this is a URI template: URIs have no braces.
+pub(crate) fn is_template(uri: &str) -> bool {
+    uri.contains('{')
+}
+
+macro_rules! resource_setters {
+    () => {
+        /// Sets the media type, also for contents that have none.
+        pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
+            self.draft.fields.mime_type = Some(mime_type.into());
+            self
+        }
+
+        /// Sets hints about audience and priority.
+        pub fn annotations(mut self, annotations: Annotations) -> Self {
+            self.draft.fields.annotations = Some(annotations);
+            self
+        }
+
+        /// Sets the size in bytes. Templates have no size.
+        pub fn size(mut self, bytes: u64) -> Self {
+            self.draft.fields.size = Some(bytes);
+            self
+        }
+
+        /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
+        /// caches may share it. Default: not cached.
+        pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+            self.draft.cache = Some(CacheHint::new(ttl, scope));
+            self
+        }
+
+        /// Sets a completer for one of the template's variables.
+        pub fn complete<H, M>(mut self, variable: impl Into<String>, completer: H) -> Self
+        where
+            H: Handler<Completer, M>,
+            M: 'static,
+        {
+            self.draft.completers.add(variable.into(), completer);
+            self
+        }
+
+        item_setters!("Resource");
+    };
+}
+
+impl ResourceBuilder {
+    resource_setters!();
+
+    /// Sets the function that reads the resource: sync or async, with extractors as parameters; see
+    /// [`Handler`].
+    ///
+    /// The URI and the template's variables are a [`ReadRequest`]; the variables can also be taken
+    /// as an [`Args<T>`](crate::Args).
+    pub fn handler<H, M>(self, handler: H) -> Resource
+    where
+        H: Handler<Resource, M>,
+        M: 'static,
+    {
+        Resource {
+            draft: self.draft,
+            make: handler_factory(handler),
+            needs: H::add_requirements,
+        }
+    }
+
+    /// Sets a sync function that holds its thread, because it reads files, computes or calls
+    /// blocking code.
+    ///
+    /// It runs on the runtime's blocking pool, up to
+    /// [`max_blocking`](crate::ServerBuilder::max_blocking) at once; further calls wait. A running
+    /// function cannot be stopped: one that takes long should look at
+    /// [`Cancellation`](crate::Cancellation) now and then.
+    pub fn blocking<H, E>(self, handler: H) -> Resource
+    where
+        H: Handler<Resource, SyncMarker<E>>,
+        E: 'static,
+    {
+        Resource {
+            draft: self.draft,
+            make: blocking_handler_factory(handler),
+            needs: H::add_requirements,
+        }
+    }
+}
+
+impl Resource {
+    /// Starts a resource at this URI, or the resources whose URIs match this RFC 6570 template.
+    pub fn builder(
+        uri: impl Into<Cow<'static, str>>,
+        name: impl Into<Cow<'static, str>>,
+    ) -> ResourceBuilder {
+        ResourceBuilder {
+            draft: Box::new(ResourceDraft {
+                fields: ResourceFields {
+                    uri: uri.into(),
+                    name: name.into(),
+                    mime_type: None,
+                    annotations: None,
+                    size: None,
+                },
+                info: ItemInfo::default(),
+                access: AccessRules::default(),
+                policy: CallPolicy::default(),
+                completers: Completers::default(),
+                cache: None,
+            }),
+        }
+    }
+
+    resource_setters!();
+
+    pub(crate) fn register(
+        self,
+        registration: &Registration,
+    ) -> Result<RegisteredResource, BuildError> {
+        let uri = self.draft.fields.uri.clone();
+        let kind = match is_template(&uri) {
+            true => "resource template",
+            false => "resource",
+        };
+        self.finish(registration)
+            .map_err(|error| BuildError::new(format!("{kind} {uri:?}: {error}")))
+    }
+
+    fn finish(self, registration: &Registration) -> Result<RegisteredResource, BuildError> {
+        let failed = |error: &dyn fmt::Display| BuildError::new(error.to_string());
+        let ResourceDraft {
+            fields,
+            info,
+            access,
+            policy,
+            completers,
+            cache,
+        } = *self.draft;
+        if let Some(media_type) = fields.mime_type.as_deref() {
+            check_media_type(media_type).map_err(|error| failed(&error))?;
+        }
+        let template = if is_template(&fields.uri) {
+            let template = UriTemplate::parse(&fields.uri).map_err(|error| failed(&error))?;
+            check_template_scheme(&fields.uri).map_err(|error| failed(&error))?;
+            Some(Arc::new(template))
+        } else {
+            check_uri(&fields.uri).map_err(|error| failed(&error))?;
+            None
+        };
+        let variables = template.as_deref().map(UriTemplate::variables);
+        let known = |name: &str| variables.iter().flatten().any(|known| *known == name);
+        if let Some(unknown) = completers.first_unknown(known) {
+            return Err(BuildError::new(format!(
+                "it has a completer for {unknown:?}, but no variable of that name"
+            )));
+        }
+        let needs = HandlerRequirements::collect(self.needs);
+        registration.check_requirements(&needs)?;
+        let access = registration.access(access);
+        let completers = completers.register(&fields.uri, &policy, registration)?;
+        let reply_options = ReadReplyOptions {
+            mime_type: fields.mime_type.clone(),
+            cache: cache.unwrap_or_default(),
+            restricted: access.is_restricted(),
+            template: template.clone(),
+        };
+        let reader = match needs.arguments {
+            Some(_) => {
+                ArgumentReader::new(EnforcedSchema::from_derived(needs.schema()?), true, false)
+            }
+            None => ArgumentReader::without_arguments(),
+        };
+        let settings = registration.handler_settings(needs.asks, &policy);
+        let call = (self.make)(reply_options, reader, &settings);
+        let call = registration.wrap_handler::<Self>(call, &fields.uri, true, &policy);
+        let Some(template) = template else {
+            return Ok(RegisteredResource::Resource(ResourceEntry {
+                fields,
+                info,
+                access,
+                call,
+            }));
+        };
+        if fields.size.is_some() {
+            return Err(BuildError::new("a template has no size"));
+        }
+        Ok(RegisteredResource::Template(TemplateEntry {
+            fields,
+            info,
+            access,
+            call,
+            template,
+            completers,
+        }))
+    }
+}
+
+debug_fields! {
+    ResourceDraft { fields, info }
+    Resource { draft }
+    ResourceBuilder { draft }
+}

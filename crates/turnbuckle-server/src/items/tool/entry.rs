@@ -1,0 +1,234 @@
+//! A registered tool, whose schemas are made when they are first needed.
+
+use std::sync::{Arc, OnceLock};
+
+use turnbuckle_schema::{Profile, SchemaError};
+use turnbuckle_session::HandlerOutcome;
+use turnbuckle_types::{RawJson, Schema, Tool};
+use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
+
+use super::ToolDraft;
+use crate::error::BuildError;
+use crate::error::failure::Result;
+use crate::handler::output::tool::OutputValidator;
+use crate::handler::{ErasedHandler, HandlerRequest};
+use crate::items::CatalogItem;
+use crate::items::access::AccessRules;
+use crate::items::with_item_info;
+use crate::request::context::HandlerContext;
+use crate::schema::{EnforcedSchema, SchemaFactory, compile, invalid, reorder_properties};
+
+/// Makes the output schema of a type, if it has one.
+pub(super) type OutputSchemaFactory = fn() -> Result<Option<Schema>, BuildError>;
+
+/// A registered tool.
+///
+/// Its schemas are made when the tool is first listed or called, so that a thousand tools that
+/// nobody uses cost next to nothing.
+pub(crate) struct ToolEntry {
+    /// The definition as the author gave it.
+    draft: Box<ToolDraft>,
+    call: Arc<dyn ErasedHandler>,
+    factories: SchemaFactories,
+    schemas: OnceLock<Result<ToolSchemas, BuildError>>,
+}
+
+/// The sources of the schemas of a tool.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SchemaFactories {
+    /// Set if the input schema was not written by hand.
+    pub(super) input: Option<SchemaFactory>,
+    /// Set if the output schema was not written by hand.
+    pub(super) output: Option<OutputSchemaFactory>,
+    /// The names of the arguments in the order of their declaration.
+    pub(super) order: &'static [&'static str],
+    /// The dialect in which clients see schemas of types.
+    pub(super) profile: Profile,
+}
+
+/// The schemas of types, where none was written by hand.
+struct DerivedSchemas {
+    input: Option<Schema>,
+    output: Option<Schema>,
+}
+
+/// The schemas and headers that clients see.
+#[derive(Debug)]
+struct ToolSchemas {
+    input: Schema,
+    output: Option<Schema>,
+    headers: Arc<[ParamHeader]>,
+}
+
+impl SchemaFactories {
+    fn derive(&self) -> Result<DerivedSchemas, BuildError> {
+        Ok(DerivedSchemas {
+            input: self.input.map(|make| make()).transpose()?,
+            output: self.output.map_or(Ok(None), |make| make())?,
+        })
+    }
+
+    fn make(&self, derived: &DerivedSchemas, draft: &ToolDraft) -> Result<ToolSchemas, BuildError> {
+        let input = match &derived.input {
+            Some(derived) => reorder_properties(self.for_clients(derived)?, self.order),
+            None => draft.input.clone().unwrap_or_else(Schema::object),
+        };
+        let headers = param_headers(&input).map_err(|error| BuildError::new(error.to_string()))?;
+        Ok(ToolSchemas {
+            input,
+            output: derived.output.clone().or_else(|| draft.output.clone()),
+            headers: headers.into(),
+        })
+    }
+
+    /// Returns a derived schema in the profile's dialect; unchanged if it would become too large.
+    fn for_clients(&self, derived: &Schema) -> Result<Schema, BuildError> {
+        match self.profile.apply(derived) {
+            Ok(schema) => Ok(schema),
+            Err(SchemaError::TooLarge) => Ok(derived.clone()),
+            Err(fault) => Err(BuildError::new(fault.to_string())),
+        }
+    }
+}
+
+impl ToolEntry {
+    pub(super) fn new(
+        draft: Box<ToolDraft>,
+        call: Arc<dyn ErasedHandler>,
+        factories: SchemaFactories,
+    ) -> Self {
+        Self {
+            draft,
+            call,
+            factories,
+            schemas: OnceLock::new(),
+        }
+    }
+
+    /// Makes the schemas that are otherwise made when they are first needed.
+    ///
+    /// # Errors
+    /// If a schema is not valid for a tool.
+    pub(crate) fn make_schemas_now(&self) -> Result<(), BuildError> {
+        let schemas = self.schemas.get_or_init(|| self.make()).as_ref();
+        schemas
+            .map(drop)
+            .map_err(|error| self.draft.with_tool_name(error))
+    }
+
+    /// Makes the schemas and checks that values can be validated against them. Each type's schema
+    /// is made once for both.
+    pub(crate) fn check(&self) -> Result<(), BuildError> {
+        let sound = || {
+            let derived = self.factories.derive()?;
+            let make = || self.factories.make(&derived, &self.draft);
+            self.schemas
+                .get_or_init(make)
+                .as_ref()
+                .map_err(Clone::clone)?;
+            let DerivedSchemas { input, output } = &derived;
+            let mut schemas = input.iter().chain(output);
+            schemas.try_for_each(|schema| compile(schema).map(drop))
+        };
+        sound().map_err(|error| self.draft.with_tool_name(&error))
+    }
+
+    fn make(&self) -> Result<ToolSchemas, BuildError> {
+        self.factories.make(&self.factories.derive()?, &self.draft)
+    }
+
+    /// Returns the schemas; makes them the first time, and logs an error if they are not valid.
+    fn schemas(&self) -> Result<&ToolSchemas, &BuildError> {
+        let make = || {
+            let schemas = self.make();
+            if let Err(error) = &schemas {
+                let tool = &*self.draft.name;
+                tracing::error!(
+                    tool,
+                    "the tool is not listed, since its schema is not valid: {error}"
+                );
+            }
+            schemas
+        };
+        self.schemas.get_or_init(make).as_ref()
+    }
+
+    /// Returns the definition for `tools/list`; `None` if the schemas are not valid.
+    pub(crate) fn definition(&self) -> Option<Tool> {
+        let schemas = self.schemas().ok()?;
+        let definition = Tool::new(&*self.draft.name, schemas.input.clone());
+        let mut definition = with_item_info!(definition, self.draft.info);
+        definition.output_schema.clone_from(&schemas.output);
+        definition.annotations = self.draft.annotations.as_deref().cloned();
+        Some(definition)
+    }
+
+    /// Returns the arguments that HTTP headers mirror.
+    pub(crate) fn headers(&self) -> Arc<[ParamHeader]> {
+        let schemas = self.schemas().ok();
+        schemas
+            .map(|schemas| schemas.headers.clone())
+            .unwrap_or_default()
+    }
+
+    /// Calls the tool, in its first or in a later round.
+    pub(crate) fn call(
+        &self,
+        arguments: Option<RawJson<'_>>,
+        context: HandlerContext,
+    ) -> HandlerOutcome {
+        match self.schemas() {
+            Ok(_) => self
+                .call
+                .clone()
+                .call(HandlerRequest::new(context, arguments)),
+            Err(error) => Reply::Error(invalid(error)).into(),
+        }
+    }
+}
+
+impl CatalogItem for ToolEntry {
+    fn key(&self) -> &str {
+        &self.draft.name
+    }
+
+    fn access(&self) -> &AccessRules {
+        &self.draft.access
+    }
+}
+
+/// The validator of structured output, for types that do not guarantee their schema.
+pub struct OutputSchemaCheck {
+    make: OutputSchemaFactory,
+    check: OnceLock<Result<Option<OutputValidator>, BuildError>>,
+}
+
+impl OutputSchemaCheck {
+    /// Creates a check with a schema written by hand.
+    pub(super) fn written(schema: EnforcedSchema) -> Self {
+        Self {
+            make: || Ok(None),
+            check: OnceLock::from(Ok(Some(OutputValidator(schema)))),
+        }
+    }
+
+    /// Creates a check with the schema of a type, which is made when it is first needed.
+    pub(super) fn of_type(make: OutputSchemaFactory) -> Self {
+        Self {
+            make,
+            check: OnceLock::new(),
+        }
+    }
+
+    /// Returns the validator, if the output needs one.
+    ///
+    /// # Errors
+    /// If the schema of a type is not valid.
+    pub(super) fn check(&self) -> Result<Option<&OutputValidator>> {
+        let make = || {
+            Ok((self.make)()?.map(|schema| OutputValidator(EnforcedSchema::from_derived(schema))))
+        };
+        let check = self.check.get_or_init(make).as_ref();
+        Ok(check.map_err(invalid)?.as_ref())
+    }
+}

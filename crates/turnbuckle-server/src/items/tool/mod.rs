@@ -1,0 +1,276 @@
+//! Tools: functions with typed arguments that a model can call.
+//!
+//! Specification: server/tools (2026-07-28).
+
+mod entry;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+use turnbuckle_types::{Schema, ToolAnnotations};
+use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::revision::Method;
+
+use crate::error::BuildError;
+use crate::error::failure::Result;
+use crate::handler::CallKind;
+use crate::handler::output::tool::ToolOutput;
+use crate::handler::{
+    Handler, HandlerFactory, HandlerKind, HandlerOutput, SyncMarker, blocking_handler_factory,
+    handler_factory,
+};
+use crate::items::access::AccessRules;
+use crate::items::registration::{Registration, SchemaOptions};
+use crate::items::{ItemInfo, debug_fields, item_setters};
+use crate::name_rules::{check_tool_name, is_long_tool_name};
+use crate::request::extract::{AddRequirements, HandlerRequirements};
+use crate::schema::{ArgumentReader, EnforcedSchema};
+use crate::service::policy::CallPolicy;
+
+pub(crate) use entry::ToolEntry;
+use entry::{OutputSchemaCheck, OutputSchemaFactory, SchemaFactories};
+
+/// A tool: its definition and its handler.
+///
+/// ```
+/// use turnbuckle_server::{Args, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Add {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// let add = Tool::builder("add")
+///     .description("Adds two numbers")
+///     .handler(|Args(add): Args<Add>| (add.a + add.b).to_string());
+/// ```
+///
+/// Specification: server/tools (2026-07-28).
+#[must_use]
+pub struct Tool {
+    /// Boxed, so that passing a builder from setter to setter moves one pointer.
+    pub(crate) draft: Box<ToolDraft>,
+    make: HandlerFactory<Self>,
+    needs: AddRequirements,
+    /// The output schema written by hand, if any. It is validated itself, and structured output
+    /// against it.
+    output: OutputSchemaFactory,
+}
+
+/// A tool that has no handler yet; see [`Tool::builder`].
+///
+/// Specification: server/tools (2026-07-28).
+#[must_use]
+pub struct ToolBuilder {
+    /// Boxed, so that passing a builder from setter to setter moves one pointer.
+    draft: Box<ToolDraft>,
+}
+
+/// The definition of a tool before its registration.
+///
+/// A schema that is not written by hand comes from the types of the handler, which guarantee it
+/// except for keywords that a type does not enforce.
+pub(crate) struct ToolDraft {
+    name: Cow<'static, str>,
+    pub(crate) info: ItemInfo,
+    annotations: Option<Box<ToolAnnotations>>,
+    /// The input schema written by hand, if any. It is validated itself, and arguments against it.
+    input: Option<Schema>,
+    /// The output schema written by hand, if any. It is validated itself, and structured output
+    /// against it.
+    output: Option<Schema>,
+    pub(crate) access: AccessRules,
+    pub(crate) policy: CallPolicy,
+}
+
+macro_rules! tool_setters {
+    () => {
+        /// Sets hints about the tool's behaviour.
+        pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+            self.draft.annotations = Some(Box::new(annotations));
+            self
+        }
+
+        /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
+        /// sent unchanged, and arguments are validated against it before they are decoded.
+        ///
+        /// JSON Schema 2020-12 (the default) and draft-07 are supported. Another `$schema`, or a
+        /// `$ref` to another document, is an error when the server is built.
+        pub fn input_schema(mut self, schema: Schema) -> Self {
+            self.draft.input = Some(schema);
+            self
+        }
+
+        /// Sets an output schema written by hand. Every result is validated against it; a result
+        /// that does not match is an internal error.
+        pub fn output_schema(mut self, schema: Schema) -> Self {
+            self.draft.output = Some(schema);
+            self
+        }
+
+        item_setters!("Tool");
+    };
+}
+
+impl ToolBuilder {
+    tool_setters!();
+
+    /// Sets the function that the tool runs: sync or async, with extractors as parameters; see
+    /// [`Handler`].
+    ///
+    /// Arguments are an [`Args<T>`](crate::Args), whose schema clients see, doc comments included.
+    /// The output is sent as text, or as structured data with [`Structured`](crate::Structured). An
+    /// error is sent to the model as an error result.
+    pub fn handler<H, M>(self, handler: H) -> Tool
+    where
+        H: Handler<Tool, M, Output: ToolOutput>,
+        M: 'static,
+    {
+        Tool {
+            draft: self.draft,
+            make: handler_factory(handler),
+            needs: H::add_requirements,
+            output: H::Output::output_schema,
+        }
+    }
+
+    /// Sets a sync function that holds its thread, because it reads files, computes or calls
+    /// blocking code.
+    ///
+    /// It runs on the runtime's blocking pool, up to
+    /// [`max_blocking`](crate::ServerBuilder::max_blocking) at once; further calls wait. A running
+    /// function cannot be stopped: one that takes long should look at
+    /// [`Cancellation`](crate::Cancellation) now and then.
+    pub fn blocking<H, E>(self, handler: H) -> Tool
+    where
+        H: Handler<Tool, SyncMarker<E>, Output: ToolOutput>,
+        E: 'static,
+    {
+        Tool {
+            draft: self.draft,
+            make: blocking_handler_factory(handler),
+            needs: H::add_requirements,
+            output: H::Output::output_schema,
+        }
+    }
+}
+
+impl Tool {
+    /// Starts a tool with this name: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> ToolBuilder {
+        ToolBuilder {
+            draft: Box::new(ToolDraft {
+                name: name.into(),
+                info: ItemInfo::default(),
+                annotations: None,
+                input: None,
+                output: None,
+                access: AccessRules::default(),
+                policy: CallPolicy::default(),
+            }),
+        }
+    }
+
+    tool_setters!();
+
+    /// Checks everything that does not need the schema of a type, and makes the tool callable.
+    pub(crate) fn register(self, registration: &Registration) -> Result<ToolEntry, BuildError> {
+        let Self {
+            mut draft,
+            make,
+            needs,
+            output,
+        } = self;
+        draft.name = registration.tool_name(draft.name)?;
+        let needs = HandlerRequirements::collect(needs);
+        let prepare = draft.prepare(&needs, output, registration);
+        let (reader, output_check, factories) =
+            prepare.map_err(|error| draft.with_tool_name(&error))?;
+        draft.access = registration.access(std::mem::take(&mut draft.access));
+        let settings = registration.handler_settings(needs.asks, &draft.policy);
+        let call = make(output_check, reader, &settings);
+        let annotations = draft.annotations.as_deref();
+        let read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
+        let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, &draft.policy);
+        let sure = factories.input.is_some() && !needs.object_unproven;
+        let entry = ToolEntry::new(draft, call, factories);
+        if !sure {
+            entry.make_schemas_now()?;
+        }
+        Ok(entry)
+    }
+}
+
+impl ToolDraft {
+    /// Checks the draft and prepares its schemas.
+    fn prepare(
+        &self,
+        needs: &HandlerRequirements,
+        output: OutputSchemaFactory,
+        registration: &Registration,
+    ) -> Result<(ArgumentReader, OutputSchemaCheck, SchemaFactories), BuildError> {
+        check_tool_name(&self.name).map_err(|error| BuildError::new(error.to_string()))?;
+        if is_long_tool_name(&self.name) {
+            tracing::warn!(
+                tool = &*self.name,
+                "some clients refuse tool names of more than 64 characters"
+            );
+        }
+        registration.check_requirements(needs)?;
+        let source = needs.schema_factory()?;
+        let SchemaOptions {
+            profile, lenient, ..
+        } = registration.schemas;
+        let held = match &self.input {
+            None => EnforcedSchema::of_type(source),
+            Some(schema) => registration.compile_schema(schema, true)?,
+        };
+        let output_check = match &self.output {
+            None => OutputSchemaCheck::of_type(output),
+            Some(schema) => OutputSchemaCheck::written(registration.compile_schema(schema, false)?),
+        };
+        let factories = SchemaFactories {
+            input: self.input.is_none().then_some(source),
+            output: self.output.is_none().then_some(output),
+            order: needs.order,
+            profile,
+        };
+        let reader = ArgumentReader::new(held, lenient, needs.arguments.is_none());
+        Ok((reader, output_check, factories))
+    }
+
+    /// Adds the tool's name to an error.
+    fn with_tool_name(&self, error: &BuildError) -> BuildError {
+        BuildError::new(format!("tool {:?}: {error}", self.name))
+    }
+}
+
+debug_fields! {
+    ToolDraft { name, info }
+    Tool { draft }
+    ToolBuilder { draft }
+}
+
+impl HandlerKind for Tool {
+    type ReplyOptions = OutputSchemaCheck;
+    type Reply = Reply;
+
+    const METHOD: Method = Method::CallTool;
+    const ERRORS_IN_RESULT: bool = true;
+    const CALL_KIND: CallKind = CallKind::Tool;
+}
+
+impl<T: ToolOutput> HandlerOutput<Tool> for T {
+    fn into_handler_reply(
+        self,
+        output_check: &OutputSchemaCheck,
+        _: Option<&str>,
+    ) -> Result<Reply> {
+        if let Some(schema) = output_check.check()? {
+            self.check(schema)?;
+        }
+        self.into_reply()
+    }
+}

@@ -1,0 +1,109 @@
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+use super::Tool;
+use crate::{Args, Server, ServerBuilder, Structured};
+
+/// Defines a type for arguments and results that counts how often its schema is made.
+macro_rules! counted {
+    ($name:ident, $made:ident, $schema:tt) => {
+        static $made: AtomicUsize = AtomicUsize::new(0);
+
+        #[derive(Deserialize, serde::Serialize)]
+        struct $name {
+            a: u8,
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                $made.fetch_add(1, Ordering::Relaxed);
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+fn thousand(tool: impl Fn(String) -> Tool) -> ServerBuilder {
+    (0..1_000).fold(Server::new("s", "1"), |server, n| {
+        server.tool(tool(format!("t{n}")))
+    })
+}
+
+#[test]
+fn a_schema_is_made_when_its_tool_is_first_listed() {
+    counted!(Plain, MADE, { "type": "object", "properties": { "a": { "type": "integer" } } });
+    let tool = |name| {
+        let same = |Args(it): Args<Plain>| Structured(Plain { a: it.a });
+        Tool::builder(name).handler(same)
+    };
+    let server = thousand(tool).assemble().unwrap();
+    assert_eq!(MADE.load(Ordering::Relaxed), 0);
+
+    let tool = server.0.catalogs.tools.get("t7", None).unwrap();
+    let definition = tool.definition().unwrap();
+    assert!(definition.input_schema.as_str().contains("integer"));
+    assert!(definition.output_schema.is_some());
+    tool.definition().unwrap();
+    tool.headers();
+    assert_eq!(MADE.load(Ordering::Relaxed), 2);
+
+    // The check keeps the schemas that it made.
+    server.check().unwrap();
+    assert_eq!(MADE.load(Ordering::Relaxed), 2 + 2_000);
+}
+
+#[test]
+fn an_invalid_schema_is_an_error() {
+    counted!(Header, HEADERS, { "type": "object", "properties": {
+        "a": { "type": "number", "x-mcp-header": "A" },
+    } });
+    counted!(Pattern, PATTERNS, { "type": "object", "properties": {
+        "a": { "type": "string", "pattern": "(" },
+    } });
+    let server =
+        || Server::new("s", "1").tool(Tool::builder("bad").handler(|_: Args<Header>| "done"));
+    assert_eq!(
+        server().build().unwrap_err().to_string(),
+        "tool \"bad\": x-mcp-header at #/properties/a needs the type integer, string or boolean"
+    );
+    // Without that check, the tool is not listed.
+    let server = server().assemble().unwrap();
+    assert!(server.check().is_err());
+    let tool = server.0.catalogs.tools.get("bad", None).unwrap();
+    assert!(tool.definition().is_none());
+    assert!(tool.headers().is_empty());
+    assert_eq!(HEADERS.load(Ordering::Relaxed), 2);
+
+    let bad = Tool::builder("bad").handler(|_: Args<Pattern>| "done");
+    let error = Server::new("s", "1")
+        .tool(bad)
+        .build()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("tool \"bad\": ") && error.contains('('),
+        "{error}"
+    );
+    assert!(PATTERNS.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn schemas_of_types_that_are_no_structs_are_made_at_once() {
+    counted!(Other, MADE, { "type": "object" });
+    let other = Tool::builder("t").handler(|_: Args<Box<Other>>| "done");
+    Server::new("s", "1").tool(other).assemble().unwrap();
+    assert_eq!(MADE.load(Ordering::Relaxed), 0);
+
+    let map = Tool::builder("t").handler(|_: Args<std::collections::BTreeMap<String, Other>>| "");
+    Server::new("s", "1").tool(map).assemble().unwrap();
+    assert_eq!(MADE.load(Ordering::Relaxed), 1);
+    let list = Tool::builder("t").handler(|_: Args<Vec<u8>>| "done");
+    assert!(Server::new("s", "1").tool(list).assemble().is_err());
+}

@@ -1,0 +1,212 @@
+//! The context of a request, as handlers see it.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use turnbuckle_session::{Peer, RequestContext};
+use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError, RawJson};
+use turnbuckle_wire::revision::Method;
+
+use crate::error::NeedsInput;
+use crate::request::input::{InputRound, InputRounds, Question};
+use crate::schema::describe_mismatch;
+
+/// The context of one request, as its handler sees it: the client, the way to send it messages
+/// while the request runs, the answers to earlier questions, and the server. Cheap to clone.
+///
+/// Dereferences to [`turnbuckle_session::RequestContext`], which has everything that does not
+/// depend on this server.
+#[derive(Clone)]
+pub struct HandlerContext {
+    call: RequestContext,
+    server: Arc<dyn HandlerEnvironment>,
+    round: Option<Arc<InputRound>>,
+    /// The arguments that a layer put in the place of those in the message.
+    replaced_arguments: Option<Arc<Json>>,
+}
+
+/// The server, as far as its running handlers need it.
+///
+/// A server owns its handlers, and the context of a handler has its server. The context knows the
+/// server by this trait only, so that one of the two can be understood before the other;
+/// [`HandlerContext::server`], which is in the server's module, gets the server back.
+pub(crate) trait HandlerEnvironment: Any + Send + Sync {
+    /// Returns how many calls can wait at one concurrency limit.
+    fn max_waiting(&self) -> usize;
+
+    /// Returns whether the server masks errors that were not made for clients.
+    fn masks_errors(&self) -> bool;
+
+    /// Returns the sealer of request state.
+    fn input_rounds(&self) -> &InputRounds;
+
+    /// Returns whether a client may be sent a result of an extension's type.
+    fn allows_result_type(&self, result_type: &str, context: &RequestContext) -> bool;
+}
+
+impl fmt::Debug for HandlerContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandlerContext")
+            .field("call", &self.call)
+            .field("round", &self.round)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Deref for HandlerContext {
+    type Target = RequestContext;
+
+    fn deref(&self) -> &RequestContext {
+        &self.call
+    }
+}
+
+impl HandlerContext {
+    /// Creates the context of a request; `round` holds what a retry brought back.
+    pub(crate) fn new(
+        call: RequestContext,
+        server: Arc<dyn HandlerEnvironment>,
+        round: Option<InputRound>,
+    ) -> Self {
+        Self {
+            call,
+            server,
+            round: round.map(Arc::new),
+            replaced_arguments: None,
+        }
+    }
+
+    /// Returns this context for another round of input.
+    pub(crate) fn with_round(&self, round: InputRound) -> Self {
+        Self {
+            round: Some(Arc::new(round)),
+            ..self.clone()
+        }
+    }
+
+    /// Replaces the arguments of the message.
+    pub(crate) fn replace_arguments(&mut self, arguments: Json) {
+        self.replaced_arguments = Some(Arc::new(arguments));
+    }
+
+    /// Returns the arguments that a layer put in the place of those in the message.
+    pub(crate) fn replaced_arguments(&self) -> Option<RawJson<'_>> {
+        self.replaced_arguments.as_deref().map(RawJson::from)
+    }
+
+    /// Returns this context for one run of a handler that takes an [`Ask`](crate::Ask), with an
+    /// answer log of its own.
+    pub(crate) fn for_asking_handler(mut self) -> Self {
+        let legacy = self.is_legacy();
+        let round = match self.round() {
+            Some(recorded) => recorded.with_answer_log(legacy),
+            None => InputRound::default().with_answer_log(legacy),
+        };
+        self.round = Some(Arc::new(round));
+        self
+    }
+
+    /// Returns the round with the answer log of a handler that takes an [`Ask`](crate::Ask).
+    pub(crate) fn asking_round(&self) -> Option<&Arc<InputRound>> {
+        self.round.as_ref().filter(|round| round.has_ask())
+    }
+
+    /// Returns the round of input, if the request has one.
+    pub(crate) fn round(&self) -> Option<&InputRound> {
+        self.round.as_deref()
+    }
+
+    /// Returns the session's part of the context.
+    pub(crate) fn call(&self) -> &RequestContext {
+        &self.call
+    }
+
+    /// Returns the server, as far as handlers need it.
+    pub(crate) fn environment(&self) -> &Arc<dyn HandlerEnvironment> {
+        &self.server
+    }
+
+    /// Returns a notifier that can tell this client, also after the request, that a URL elicitation
+    /// is complete.
+    #[must_use]
+    pub fn elicitation_notifier(&self) -> ElicitationNotifier {
+        let peer = self.call.session_peer();
+        ElicitationNotifier(peer.filter(|_| self.call.features().elicitation_id))
+    }
+
+    /// Asks the client a question and returns its answer.
+    ///
+    /// If there is no answer yet, the `Err` ends this run of the handler with `?`. The client
+    /// answers, and the handler runs again from its beginning with all answers so far; so the code
+    /// before the last question must not do anything that must happen only once. Each question
+    /// takes a round; [`NeedsInput`] asks several at once.
+    ///
+    /// # Errors
+    /// When there is no answer yet, or the answer does not have the requested form.
+    pub fn ask<Q: Question>(&self, key: &str, question: Q) -> Result<Q::Answer, crate::Failure> {
+        match self.raw_answer(key) {
+            Some(answer) => Ok(question.parse_answer(answer)?),
+            None => Err(NeedsInput::new().ask(key, question).into()),
+        }
+    }
+
+    /// Returns the answer to a question of an earlier round, if there is one.
+    ///
+    /// # Errors
+    /// When the answer does not have the requested form.
+    pub fn answer<Q: Question>(
+        &self,
+        key: &str,
+        question: &Q,
+    ) -> Result<Option<Q::Answer>, ProtocolError> {
+        self.raw_answer(key)
+            .map(|answer| question.parse_answer(answer))
+            .transpose()
+    }
+
+    /// Returns the answer to a question of an earlier round as raw JSON, if there is one.
+    #[must_use]
+    pub fn raw_answer(&self, key: &str) -> Option<&Json> {
+        self.round.as_deref()?.answer(key)
+    }
+
+    /// Returns the state that [`NeedsInput::request_state`] kept in the last round.
+    ///
+    /// # Errors
+    /// When the state has another type.
+    pub fn request_state<T: DeserializeOwned>(&self) -> Result<Option<T>, ProtocolError> {
+        let Some(state) = self.round.as_deref().and_then(InputRound::state) else {
+            return Ok(None);
+        };
+        state.decode().map(Some).map_err(|error| {
+            let reason = describe_mismatch(state.as_str(), &error);
+            ProtocolError::internal(format!(
+                "the state kept by NeedsInput::request_state has another type: {reason}"
+            ))
+        })
+    }
+}
+
+/// Notifies one client that a URL elicitation is complete. Cheap to clone, and usable for as long
+/// as the client's session lives.
+///
+/// Only the revision that has this notification sends it; for clients of all others, nothing
+/// happens.
+///
+/// Specification: client/elicitation, "Completion Notifications" (2025-11-25).
+#[derive(Debug, Clone)]
+pub struct ElicitationNotifier(Option<Peer>);
+
+impl ElicitationNotifier {
+    /// Sends `notifications/elicitation/complete` for the elicitation with this `elicitation_id`.
+    pub async fn notify_complete(&self, elicitation_id: impl Into<String>) {
+        if let Some(peer) = &self.0 {
+            let method = Method::ElicitationComplete.as_str();
+            let params = ElicitationCompleteNotificationParams::new(elicitation_id);
+            peer.notify(method, params).await;
+        }
+    }
+}

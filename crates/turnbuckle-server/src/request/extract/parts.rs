@@ -1,0 +1,268 @@
+//! Extractors of single parts of the context, so that a handler's parameters show what it uses.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Serialize;
+use turnbuckle_session::{HttpHead, block_on};
+use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Meta, Number, Principal};
+use turnbuckle_wire::revision::Revision;
+
+use super::{Extract, HandlerRequirements, Invocation};
+use crate::error::failure::Result;
+use crate::request::context::HandlerContext;
+
+/// Sends progress notifications to the client, if it asked for them. Cheap to clone.
+///
+/// Specification: basic/patterns/progress (2026-07-28).
+#[derive(Debug, Clone)]
+pub struct Progress(HandlerContext);
+
+impl Progress {
+    /// Reports progress without a known total. Values that do not increase are not sent.
+    ///
+    /// Waits while the client is too slow to receive more.
+    pub async fn report(&self, done: impl Into<Number>) {
+        self.0.progress(done, None).await;
+    }
+
+    /// Reports progress out of a total.
+    pub async fn report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
+        self.0.progress(done, Some(total.into())).await;
+    }
+
+    /// Reports progress out of a total, with a message for people.
+    pub async fn report_with_message(
+        &self,
+        done: impl Into<Number>,
+        total: impl Into<Number>,
+        message: impl Into<String>,
+    ) {
+        let total = Some(total.into());
+        self.0.progress_message(done, total, message).await;
+    }
+}
+
+/// The blocking forms of the methods, for blocking handlers: they wait on the handler's own thread.
+/// Elsewhere nothing is sent, and the log has a warning.
+impl Progress {
+    /// Reports progress without a known total, in a blocking handler.
+    pub fn blocking_report(&self, done: impl Into<Number>) {
+        block(self.report(done));
+    }
+
+    /// Reports progress out of a total, in a blocking handler.
+    pub fn blocking_report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
+        block(self.report_with_total(done, total));
+    }
+
+    /// Reports progress out of a total with a message for people, in a blocking handler.
+    pub fn blocking_report_with_message(
+        &self,
+        done: impl Into<Number>,
+        total: impl Into<Number>,
+        message: impl Into<String>,
+    ) {
+        block(self.report_with_message(done, total, message));
+    }
+}
+
+/// Sends a message from the thread of a blocking handler.
+fn block(sending: impl Future<Output = ()>) {
+    if block_on(sending).is_none() {
+        tracing::warn!("a `blocking_` method was called outside of a blocking handler: not sent");
+    }
+}
+
+/// Sends log messages to the client, if their level is high enough for it and the server declared
+/// [`logging`](crate::ServerBuilder::logging). Cheap to clone.
+///
+/// The revision 2026-07-28 deprecates logging over the protocol (SEP-2577): write messages for the
+/// operator of the server to stderr, or send them with OpenTelemetry.
+///
+/// Specification: server/utilities/logging (2026-07-28).
+#[derive(Debug, Clone)]
+pub struct Log(HandlerContext);
+
+impl Log {
+    /// Sends a message: any data, not only text.
+    pub async fn send<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
+        self.0.log(level, None, data).await;
+    }
+
+    /// Sends a message with the name of a logger.
+    pub async fn send_from<T: Serialize + ?Sized>(
+        &self,
+        logger: &str,
+        level: LoggingLevel,
+        data: &T,
+    ) {
+        self.0.log(level, Some(logger), data).await;
+    }
+
+    /// Sends a message in a blocking handler. Elsewhere nothing is sent, and the server's own log
+    /// has a warning.
+    pub fn blocking_send<T: Serialize + ?Sized>(&self, level: LoggingLevel, data: &T) {
+        block(self.send(level, data));
+    }
+
+    /// Sends a text, which was formatted before the first await.
+    async fn send_text(&self, level: LoggingLevel, message: String) {
+        self.send(level, &message).await;
+    }
+
+    /// Sends a message of level `debug`.
+    pub fn debug(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.send_text(LoggingLevel::Debug, message.to_string())
+    }
+
+    /// Sends a message of level `info`.
+    pub fn info(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.send_text(LoggingLevel::Info, message.to_string())
+    }
+
+    /// Sends a message of level `warning`.
+    pub fn warning(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.send_text(LoggingLevel::Warning, message.to_string())
+    }
+
+    /// Sends a message of level `error`.
+    pub fn error(&self, message: impl fmt::Display) -> impl Future<Output = ()> + Send + '_ {
+        self.send_text(LoggingLevel::Error, message.to_string())
+    }
+}
+
+/// Signals that the client cancelled the request. Cheap to clone.
+///
+/// Specification: basic/patterns/cancellation (2026-07-28).
+#[derive(Debug, Clone)]
+pub struct Cancellation(HandlerContext);
+
+impl Cancellation {
+    /// Returns whether the request was cancelled. Nothing is sent for a cancelled request any more.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// Waits until the request is cancelled.
+    ///
+    /// The handler then has a short grace period before its future is dropped.
+    pub async fn cancelled(&self) {
+        self.0.cancelled().await;
+    }
+}
+
+/// The client that sent the request: its name, capabilities, revision and principal. Cheap to
+/// clone.
+///
+/// Name and version are for display and logs only, since a client can claim anything. Questions to
+/// the client check its capabilities themselves.
+///
+/// Specification: basic/index, "_meta" (2026-07-28).
+#[derive(Debug, Clone)]
+pub struct ClientInfo(HandlerContext);
+
+impl ClientInfo {
+    /// Returns the name and version that the client claims.
+    #[must_use]
+    pub fn implementation(&self) -> Option<Implementation> {
+        self.0.client_info()
+    }
+
+    /// Returns the capabilities that the client declared.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        self.0.client_capabilities()
+    }
+
+    /// Returns the revision of the protocol that the client speaks.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.0.features().revision
+    }
+
+    /// Returns the principal on whose behalf the request was sent, if the transport authenticated
+    /// it.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal()
+    }
+}
+
+/// The head of the HTTP request, empty on other transports. Cheap to clone.
+///
+/// Headers with credentials are left out; the identity that they prove is the request's
+/// [principal](ClientInfo::principal).
+#[derive(Clone)]
+pub struct HttpRequest(Option<Arc<dyn HttpHead>>);
+
+impl HttpRequest {
+    /// Returns whether the request came over HTTP.
+    #[must_use]
+    pub fn is_present(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Returns the value of a header if it is present and is text. Names are case-insensitive.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.0.as_ref()?.header(name)
+    }
+
+    /// Returns the path and query of the request.
+    #[must_use]
+    pub fn target(&self) -> Option<&str> {
+        Some(self.0.as_ref()?.target())
+    }
+
+    /// Returns the HTTP method.
+    #[must_use]
+    pub fn method(&self) -> Option<&str> {
+        Some(self.0.as_ref()?.method())
+    }
+}
+
+impl fmt::Debug for HttpRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpRequest")
+            .field("method", &self.method())
+            .field("target", &self.target())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Extract for HttpRequest {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(Self(invocation.context().http().cloned()))
+    }
+
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.http.head = true;
+    }
+}
+
+macro_rules! parts_of_the_context {
+    ($($Part:ident),*) => {$(
+        impl Extract for $Part {
+            const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+                Ok(Self(invocation.context().clone()))
+            }
+        }
+    )*};
+}
+
+parts_of_the_context!(Progress, Log, Cancellation, ClientInfo);
+
+/// Extracts the request's `_meta` as received; empty if the request has none.
+impl Extract for Meta {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        Ok(invocation.context().meta().unwrap_or_default())
+    }
+}

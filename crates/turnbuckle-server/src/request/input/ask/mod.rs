@@ -1,0 +1,313 @@
+//! [`Ask`]: questions to the client as straight code.
+
+mod answer_future;
+mod form;
+mod form_answer;
+mod sampling;
+
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use turnbuckle_session::block_on;
+use turnbuckle_types::{
+    CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
+    ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
+};
+
+use super::{InputRound, Question, Roots};
+use crate::error::AskError;
+use crate::error::failure::{Failure, Result};
+use crate::request::context::HandlerContext;
+use crate::request::extract::{Extract, HandlerRequirements, Invocation, RequestPayload};
+use crate::schema::describe_mismatch;
+
+pub use answer_future::AnswerFuture;
+pub use sampling::IntoSamplingRequest;
+
+/// Asks the client in the middle of a request: its user with a form or a URL, its model, or for its
+/// roots. Cheap to clone.
+///
+/// ```
+/// use turnbuckle_server::{Args, Ask, Failure, Server, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Deploy {
+///     target: String,
+/// }
+///
+/// /// What the form asks for.
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Confirm {
+///     /// Really?
+///     really: bool,
+/// }
+///
+/// async fn deploy(Args(deploy): Args<Deploy>, ask: Ask) -> Result<String, Failure> {
+///     let build: u64 = ask.once("build", async { Ok(42) }).await?;
+///     let go: Confirm = ask.form(format!("Deploy build {build} to {}?", deploy.target)).await?;
+///     if !go.really {
+///         return Ok("nothing was deployed".to_owned());
+///     }
+///     Ok(format!("build {build} is out"))
+/// }
+///
+/// let server = Server::new("deploy", "1.0.0")
+///     .tool(Tool::builder("deploy").handler(deploy))
+///     .build()?;
+/// # Ok::<(), turnbuckle_server::BuildError>(())
+/// ```
+///
+/// # How it works
+///
+/// A legacy client is sent a request, and the handler waits for the answer. A modern client cannot
+/// be sent requests: its own request is answered with the questions, and the handler's future is
+/// dropped. When the client sends the answers, **the handler runs again from its beginning**, and
+/// questions that have an answer resolve at once. So the code between two questions runs once for
+/// each round: put what must not happen twice into [`once`](Self::once). If a handler awaits something
+/// else at the same time as an answer, that is dropped too, unless it is the body of a `once`.
+///
+/// Questions that are awaited together (`tokio::join!`) are sent together. Do not race a question
+/// against anything else (`select!`): the race could end differently in the next run.
+///
+/// A handler has to repeat its questions in each run. Questions are identified by their content, and
+/// answers are handed out in the order of their rounds. A question that changed between two rounds,
+/// is left out, or comes in another order ends the run with [`AskError::Changed`]; it never gets the
+/// answer to another question. So a message must not contain what changes from run to run, such as
+/// the time. Equal questions are distinguished by their order; if they are asked in parallel, give
+/// each a [`key`](AnswerFuture::key).
+///
+/// # What sealing protects against
+///
+/// Between two rounds, answers and values are kept by the client, encrypted and bound to the method,
+/// its target, the arguments, the principal and a lifetime
+/// ([`request_state_ttl`](crate::ServerBuilder::request_state_ttl)). The client can neither read nor change
+/// them. **But it may send the same state twice**: sealing limits a replay to the same request within
+/// the lifetime, it does not make a state usable only once. What must happen at most once, such as a
+/// payment, needs a guard on the server: an idempotency key, or a record of what was done.
+///
+/// # Bounds
+///
+/// A request can ask at most 256 questions, and its answers and values can take at most 64 KiB;
+/// otherwise the error is [`AskError::TooLarge`].
+///
+/// Specification: basic/patterns/mrtr, client/elicitation, client/sampling, client/roots (2026-07-28).
+#[derive(Clone)]
+pub struct Ask {
+    context: HandlerContext,
+    round: Arc<InputRound>,
+}
+
+impl Ask {
+    /// Asks the user to fill in a form with the fields of `T`: text, numbers, booleans, enums
+    /// without data, and lists of such enums; optional ones as `Option` or with a default.
+    ///
+    /// Doc comments become descriptions; those of an enum's variants become titles. Bounds and
+    /// formats are part of the form. `()` is a form without fields, for a yes or no.
+    ///
+    /// The answer is checked against the form, leniently (`"5"` is accepted for a number), and
+    /// decoded. Do not ask for secrets in a form; use a [`url`](Self::url) for them.
+    ///
+    /// # Errors
+    /// Through the future: the user declines or cancels, the client does not support forms, the
+    /// answer does not match, or `T` has a field that no form can have, which the error names.
+    pub fn form<T: DeserializeOwned + JsonSchema>(
+        &self,
+        message: impl Into<String>,
+    ) -> AnswerFuture<T> {
+        let form = form::schema_of::<T>()
+            .map(|schema| InputRequest::from(ElicitRequestFormParams::new(message.into(), schema)));
+        AnswerFuture::new(self.clone(), form, read_form)
+    }
+
+    /// Asks the user to fill in a form given as protocol parameters, and returns the result as the
+    /// client sent it. A user who declines is not an error here.
+    ///
+    /// # Errors
+    /// Through the future: the client does not support forms, or the answer does not match.
+    pub fn raw_form(&self, form: ElicitRequestFormParams) -> AnswerFuture<ElicitResult> {
+        AnswerFuture::new(self.clone(), Ok(form.into()), read_outcome)
+    }
+
+    /// Asks the user to open a URL and to do the rest there, out of the client's sight.
+    ///
+    /// The future resolves when the user has agreed; the server itself has to find out whether the
+    /// user did what the page asks.
+    ///
+    /// # Errors
+    /// Through the future: the user declines or cancels, or the client does not support URLs.
+    pub fn url(&self, message: impl Into<String>, url: impl Into<String>) -> AnswerFuture<()> {
+        let params = ElicitRequestUrlParams::new(message.into(), url.into());
+        AnswerFuture::new(self.clone(), Ok(params.into()), read_url)
+    }
+
+    /// Asks the client's model: with a text as the user's message, with messages, or with
+    /// [`CreateMessageRequestParams`](turnbuckle_types::CreateMessageRequestParams). The default is at most 1,000
+    /// tokens.
+    ///
+    /// The revision 2026-07-28 deprecates sampling (SEP-2577): in a new server, call the API of a
+    /// model's provider instead.
+    ///
+    /// # Errors
+    /// Through the future: the client declines, or does not support sampling.
+    pub fn sample(&self, what: impl IntoSamplingRequest) -> AnswerFuture<CreateMessageResult> {
+        let params = what.into_sampling_request();
+        AnswerFuture::new(self.clone(), Ok(params.into()), read_sample)
+    }
+
+    /// Asks for the directories that the client has opened to the server.
+    ///
+    /// The revision 2026-07-28 deprecates roots (SEP-2577): in a new server, take directories as
+    /// arguments, as URIs of resources, or from the configuration.
+    ///
+    /// # Errors
+    /// Through the future: the client does not support roots, or sends invalid ones.
+    pub fn roots(&self) -> AnswerFuture<Vec<Root>> {
+        AnswerFuture::new(self.clone(), Ok(InputRequest::list_roots()), read_roots)
+    }
+
+    /// Runs `body` and keeps its value: later rounds of this request get the value under the same
+    /// `name`, and `body` does not run again. A failure is not kept.
+    ///
+    /// While a body runs, the handler is not dropped for a question that waits. A body cannot ask.
+    /// The value is returned as decoded from its JSON, also the first time. Values are forgotten
+    /// with the request, and sent to the client sealed, so keep them small.
+    ///
+    /// **This is not "at most once".** If the client never comes back, the work stays done. If it
+    /// sends an older state again or starts the request anew, the body runs again; so it does if
+    /// the server crashes after the body and before its answer. See [what sealing protects
+    /// against](Self#what-sealing-protects-against).
+    ///
+    /// # Errors
+    /// [`AskError::Failed`] with the body's own failure, for a second `once` of that name in one
+    /// run, or if the value does not survive JSON; [`AskError::Changed`] if the value kept by an
+    /// earlier run has another type.
+    pub async fn once<T, F>(&self, name: &str, body: F) -> Result<T, AskError>
+    where
+        T: Serialize + DeserializeOwned,
+        F: Future<Output = Result<T>>,
+    {
+        let answer_log = self.round.answer_log();
+        if let Some(kept) = answer_log.begin_once(name)? {
+            return kept.decode().map_err(|_| {
+                answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
+            });
+        }
+        let guard = answer_log.enter_once_body();
+        let mut body = pin!(body);
+        let given = std::future::poll_fn(|cx| guard.poll(|| body.as_mut().poll(cx))).await;
+        let json = match given {
+            Ok(value) => Json::encode(&value),
+            Err(failure) => return Err(AskError::Failed(failure)),
+        };
+        let bad = |error: serde_json::Error| {
+            AskError::Failed(Failure::new(format!(
+                "the value of `once` {name:?} cannot be encoded as JSON and decoded again: {error}"
+            )))
+        };
+        let json = json.map_err(bad)?;
+        let value = json.decode().map_err(bad)?;
+        answer_log.record_once(name, json);
+        Ok(value)
+    }
+
+    /// Runs `body` and keeps its value like [`once`](Self::once), in a blocking handler.
+    ///
+    /// # Errors
+    /// As `once`; also if this is not the thread of a blocking handler.
+    pub fn blocking_once<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &str,
+        body: impl FnOnce() -> Result<T>,
+    ) -> Result<T, AskError> {
+        block_on(self.once(name, async { body() }))
+            .unwrap_or_else(|| Err(not_blocking("Ask::blocking_once")))
+    }
+}
+
+/// Returns the error for blocking on a thread that has other work to do.
+#[cold]
+fn not_blocking(function: &str) -> AskError {
+    AskError::Failed(
+        ProtocolError::internal(format!(
+            "{function} needs a blocking handler: mark it `blocking`, or await the future"
+        ))
+        .into(),
+    )
+}
+
+impl Extract for Ask {
+    const IS_READY: bool = true;
+
+    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+        if matches!(invocation.payload, RequestPayload::Completion(_)) {
+            return Err(Failure::new("a completer cannot ask the client"));
+        }
+        let context = invocation.context.clone();
+        let round = context.asking_round().cloned().ok_or_else(|| {
+            Failure::new(
+                "an extractor that contains an Ask must add its requirements in `add_requirements`",
+            )
+        })?;
+        Ok(Self { context, round })
+    }
+
+    fn add_requirements(requirements: &mut HandlerRequirements) {
+        requirements.asks = true;
+    }
+}
+
+impl fmt::Debug for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ask").field(&self.context).finish()
+    }
+}
+
+fn read_form<T: DeserializeOwned>(asked: &InputRequest, answer: &Json) -> Result<T, AskError> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
+        return Err(AskError::Malformed("it answers no form".to_owned()));
+    };
+    let result = require_accepted(decode_answer(answer)?)?;
+    form_answer::read(result, &form.requested_schema)
+}
+
+fn read_outcome(asked: &InputRequest, answer: &Json) -> Result<ElicitResult, AskError> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
+        return Err(AskError::Malformed("it answers no form".to_owned()));
+    };
+    let result = Question::parse_answer(form, answer);
+    result.map_err(|error| AskError::Malformed(error.message().to_owned()))
+}
+
+fn read_url(_: &InputRequest, answer: &Json) -> Result<(), AskError> {
+    require_accepted(decode_answer(answer)?).map(drop)
+}
+
+fn read_sample(_: &InputRequest, answer: &Json) -> Result<CreateMessageResult, AskError> {
+    decode_answer(answer)
+}
+
+fn read_roots(_: &InputRequest, answer: &Json) -> Result<Vec<Root>, AskError> {
+    let result = Roots.parse_answer(answer);
+    let result = result.map_err(|error| AskError::Malformed(error.message().to_owned()))?;
+    Ok(result.roots)
+}
+
+/// Decodes an answer to the protocol's type for it.
+fn decode_answer<T: DeserializeOwned>(answer: &Json) -> Result<T, AskError> {
+    answer
+        .decode()
+        .map_err(|error| AskError::Malformed(describe_mismatch(answer.as_str(), &error)))
+}
+
+/// Returns an error unless the user accepted.
+fn require_accepted(result: ElicitResult) -> Result<ElicitResult, AskError> {
+    match result.action {
+        ElicitAction::Accept => Ok(result),
+        ElicitAction::Decline => Err(AskError::Declined),
+        ElicitAction::Cancel => Err(AskError::Cancelled),
+    }
+}
