@@ -12,7 +12,7 @@ use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore};
 use turnbuckle::auth::{OAuth, Secret};
 use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::Connector;
+use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::Command;
 
 type Ended = Result<(), Box<dyn Error>>;

@@ -1,7 +1,7 @@
 //! The server that both bindings serve.
 
 use turnbuckle::prelude::*;
-use turnbuckle::session::{Limits, Rate};
+use turnbuckle::session::handler::{Limits, Rate};
 
 /// Text to echo.
 #[data]

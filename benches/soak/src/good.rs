@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle::client::{ChangeFilter, EraPreference, Form, FormAnswer, QuestionContext};
 use turnbuckle::http::{HttpConnector, SseConnector};
-use turnbuckle::session::Connector;
+use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::Command;
 use turnbuckle::{Client, ClientBuilder};
 

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::http::HttpServerOptions;
 use turnbuckle::prelude::*;
-use turnbuckle::session::Limits;
+use turnbuckle::session::handler::Limits;
 use turnbuckle::stdio::StdioOptions;
 use turnbuckle::{BuildError, Server};
 

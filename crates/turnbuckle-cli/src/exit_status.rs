@@ -2,7 +2,7 @@
 
 use turnbuckle::auth::client::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
-use turnbuckle::session::LinkError;
+use turnbuckle::session::transport::LinkError;
 
 use crate::args::limits;
 use crate::error::{AuthorizationDetails, CliError};
@@ -190,7 +190,7 @@ impl From<AuthError> for CliError {
 mod tests {
     use std::time::Duration;
 
-    use turnbuckle::session::TimeoutKind;
+    use turnbuckle::session::transport::TimeoutKind;
     use turnbuckle::types::ErrorObject;
 
     use super::*;

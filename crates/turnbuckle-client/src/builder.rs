@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use turnbuckle_schema::SchemaLimits;
-use turnbuckle_session::{ClientLimits, Connector, Timeouts};
+use turnbuckle_session::transport::{ClientLimits, Connector, Timeouts};
 use turnbuckle_types::meta::check_extension_id;
 use turnbuckle_types::{
     ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use turnbuckle_session::{MirroredFields, OutboundRequest, RawParams, Timeouts};
+use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawParams};
+use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
     Ping, ReadResource, SetLevel,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
-use turnbuckle_session::{LinkError, RequestError, TimeoutKind};
+use turnbuckle_session::internal::RequestError;
+use turnbuckle_session::transport::{LinkError, TimeoutKind};
 use turnbuckle_types::{AuthorizationFailure, CallToolResult, ContentBlock, ErrorObject, Json};
 use turnbuckle_wire::era::code;
 use turnbuckle_wire::revision::Revision;
@@ -96,13 +97,13 @@ pub enum Error {
         reason: String,
     },
     /// A list of the server repeats a cursor, or has more pages or items than
-    /// [`ClientLimits`](turnbuckle_session::ClientLimits) allow.
+    /// [`ClientLimits`](turnbuckle_session::transport::ClientLimits) allow.
     EndlessList {
         /// The method.
         method: String,
     },
     /// The pages of a list have more bytes together than
-    /// [`ClientLimits::max_list_bytes`](turnbuckle_session::ClientLimits::max_list_bytes).
+    /// [`ClientLimits::max_list_bytes`](turnbuckle_session::transport::ClientLimits::max_list_bytes).
     ListTooLarge {
         /// The method.
         method: String,
@@ -110,7 +111,7 @@ pub enum Error {
         limit: usize,
     },
     /// The server sent more bytes of progress, log messages and questions about one request than
-    /// [`ClientLimits::max_request_bytes`](turnbuckle_session::ClientLimits::max_request_bytes). The
+    /// [`ClientLimits::max_request_bytes`](turnbuckle_session::transport::ClientLimits::max_request_bytes). The
     /// request was cancelled.
     TooManyBytes {
         /// The limit.
@@ -130,7 +131,7 @@ pub enum Error {
         reason: String,
     },
     /// Too many requests wait for responses already
-    /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::ClientLimits::max_outgoing_requests)).
+    /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
     TooManyRequests {
         /// The limit.
         limit: usize,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use turnbuckle_session::{ClientLimits, Timeouts, UserWaits};
+use turnbuckle_session::transport::{ClientLimits, Timeouts, UserWaits};
 use turnbuckle_types::LoggingLevel;
 
 use crate::cache::results::ResultCache;

@@ -5,7 +5,8 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use turnbuckle_session::{Dispatch, TransportConnector, Limits, Signal, TransportContext, memory_pair, serve};
+//! # use turnbuckle_session::handler::{Limits, Signal};
+//! # use turnbuckle_session::transport::{Dispatch, TransportConnector, TransportContext, memory_pair, serve};
 //! # use turnbuckle_server::{Args, Server, Tool};
 //! use turnbuckle_client::Client;
 //!

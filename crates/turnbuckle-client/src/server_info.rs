@@ -1,6 +1,6 @@
 //! The client's knowledge of its server.
 
-use turnbuckle_session::LinkKind;
+use turnbuckle_session::transport::LinkKind;
 use turnbuckle_types::{Implementation, ServerCapabilities};
 use turnbuckle_wire::revision::{EraKind, Revision};
 

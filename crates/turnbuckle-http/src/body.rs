@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use turnbuckle_session::{MemoryExceeded, MemoryPermit, OwnerAccount, StreamCount};
+use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, OwnerAccount, StreamCount};
 
 use crate::sse;
 use crate::streamable::EventStream;
@@ -254,7 +254,7 @@ mod tests {
     use http::HeaderMap;
     use proptest::collection::vec;
     use proptest::prelude::any;
-    use turnbuckle_session::Limits;
+    use turnbuckle_session::handler::Limits;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_types::settings;
 
 settings! {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
-use turnbuckle_session::{MemoryExceeded, MemoryPermit, count_refusal};
+use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, count_refusal};
 use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, DecodeError};

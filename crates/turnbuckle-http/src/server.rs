@@ -28,7 +28,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, Rate, Signal, TokenBucket, count_refusal};
+use turnbuckle_session::handler::{Rate, Signal};
+use turnbuckle_session::internal::{MemoryBudget, TokenBucket, count_refusal};
+use turnbuckle_session::transport::Dispatch;
 
 use crate::options::HttpServerOptions;
 use crate::origin::loopback_names_and;

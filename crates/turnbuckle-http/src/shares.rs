@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
 use http::Extensions;
-use turnbuckle_session::{KeyedRates, OwnerAccount, client_network};
+use turnbuckle_session::internal::{KeyedRates, OwnerAccount};
+use turnbuckle_session::transport::client_network;
 use turnbuckle_types::{Principal, ProtocolError};
 
 use crate::options::HttpServerOptions;
@@ -416,7 +417,7 @@ mod tests {
     #[test]
     fn a_layer_overrides_the_address_of_the_connection() {
         let clients = Clients::new(&HttpServerOptions::new());
-        let account = OwnerAccount::new(&turnbuckle_session::Limits::new());
+        let account = OwnerAccount::new(&turnbuckle_session::handler::Limits::new());
         let proxy: IpAddr = "127.0.0.1".parse().unwrap();
         let connection = ConnectionInfo::new(account, Some(proxy));
         let mut extensions = Extensions::new();

@@ -7,7 +7,7 @@ use turnbuckle_client::{
     ClientBuilder, EraKind, EraPreference, Form, FormAnswer, Roots, UrlAnswer, UrlRequest,
 };
 use turnbuckle_server::BuildError;
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, LoggingLevel,
     LoggingMessageNotificationParams, Root,

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Connector, Inbox, Limits, Link, LinkKind, OpenFuture, Signal, TransportContext, TransportLink,
-    memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Inbox, Link, LinkKind, OpenFuture, TransportContext, TransportLink, memory_pair,
+    serve,
 };
 
 /// The bytes that may be queued for a server in the same process before senders wait.

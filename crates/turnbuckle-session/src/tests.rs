@@ -4,12 +4,16 @@ use bytes::Bytes;
 use turnbuckle_types::{RawJson, RawObject};
 use turnbuckle_wire::era::Params;
 
+use crate::client::negotiated_revision::{MirroredFields, RawParams};
+use crate::client::outbound_message::{OutboundKind, OutboundMessage};
+use crate::client::session::response::RawResult;
 use crate::shared::frame_queue::FrameQueue;
+use crate::shared::incoming::{IncomingNotification, IncomingRequest};
+use crate::shared::memory::memory_pair;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::ReplySink as _;
-use crate::{
-    EncodedResponse, Frame, IncomingNotification, IncomingRequest, MemoryPermit, MirroredFields,
-    OutboundKind, OutboundMessage, QueueFull, RawParams, RawResult, Transport, memory_pair,
-};
+use crate::shared::reply_sink::{EncodedResponse, QueueFull};
+use crate::shared::transport::{Frame, Transport};
 
 const SECRET: &str = r#"{"typed":"s3cret"}"#;
 

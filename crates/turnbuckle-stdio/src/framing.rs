@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use turnbuckle_session::Frame;
+use turnbuckle_session::transport::Frame;
 
 use crate::search::find_newline;
 
@@ -30,7 +30,7 @@ const MIN_READ_BYTES: usize = CHUNK_BYTES / 4;
 /// memory of the chunk that it was read in.
 ///
 /// ```
-/// use turnbuckle_session::Frame;
+/// use turnbuckle_session::transport::Frame;
 /// use turnbuckle_stdio::LineDecoder;
 ///
 /// let mut lines = LineDecoder::new(8);

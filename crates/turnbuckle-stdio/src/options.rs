@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbuckle_session::{Limits, Signal};
+use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_types::settings;
 
 settings! {

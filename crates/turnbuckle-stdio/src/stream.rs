@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use turnbuckle_session::{
-    CloseReason, Dispatch, Frame, Transport, TransportContext, WriteTimeout, serve,
+use turnbuckle_session::internal::WriteTimeout;
+use turnbuckle_session::transport::{
+    CloseReason, Dispatch, Frame, Transport, TransportContext, serve,
 };
 
 use crate::framing::LineDecoder;
@@ -149,7 +150,7 @@ fn join_lines(json: &mut [u8]) {
 ///
 /// The client may use any revision, and change between eras.
 /// After the end of the input, requests that were read are still answered for
-/// [`Limits::drain_timeout`](turnbuckle_session::Limits::drain_timeout). Dropping the future, or
+/// [`Limits::drain_timeout`](turnbuckle_session::handler::Limits::drain_timeout). Dropping the future, or
 /// cancelling the options' `stop`, cancels all requests. A client that reads nothing for
 /// [`StdioOptions::write_timeout`] is cut off, with [`CloseReason::Broken`].
 ///

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use support::{Client, Event, TIMEOUT, is_dead, is_gone, sh, timeouts, until};
 use tokio::time::timeout;
-use turnbuckle_session::{
+use turnbuckle_session::transport::{
     Connector, Frame, Inbox, LinkError, OutboundKind, OutboundMessage, SendFuture,
 };
 use turnbuckle_stdio::{Command, StderrMode};

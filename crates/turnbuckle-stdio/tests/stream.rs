@@ -20,7 +20,8 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use turnbuckle_session::{CloseReason, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::CloseReason;
 use turnbuckle_stdio::{StdioOptions, serve_stream};
 
 struct Client {

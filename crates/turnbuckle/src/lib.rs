@@ -19,8 +19,8 @@
 //!   [`Resource`], the attributes, and the types that handlers take and return. [`types`] has the
 //!   types of the specification.
 //! - [`Run`] runs a server as a process; [`Error`] is what can go wrong in a program. [`Failure`]
-//!   is the failure of a handler. [`stdio`] and `http` are the transports; [`session`] is
-//!   for transports of your own.
+//!   is the failure of a handler. [`stdio`] and `http` are the transports; [`session`] has
+//!   limits, and the traits for transports of your own.
 //! - `Client` connects to any server; `client` has the rest of the client.
 //! - `testing` connects a test to a server in memory.
 //!
@@ -67,6 +67,12 @@ mod run;
 pub mod testing;
 pub mod types;
 
+/// The layer between transports and a server or client: what handlers see of their request, and the
+/// traits of transports.
+pub mod session {
+    pub use turnbuckle_session::{handler, transport};
+}
+
 #[cfg(feature = "auth")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
 pub use authorize::Authorize;
@@ -98,7 +104,6 @@ pub mod __private;
 #[cfg(feature = "servers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
 pub use turnbuckle_servers as servers;
-pub use turnbuckle_session as session;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use turnbuckle::client::{ChangeFilter, Roots};
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 use turnbuckle::types::{ResourceContents, ResourceTemplateReference, Root};
 
 use crate::harness::{Example, Transport, client_builder, data, read, text, uri, with_timeout};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use turnbuckle::Client;
 use turnbuckle::client::ChangeFilter;
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
 
 use crate::harness::{Example, Transport, client_builder, data, read, text, with_timeout};

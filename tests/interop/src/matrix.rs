@@ -9,7 +9,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use turnbuckle::Revision;
 use turnbuckle::client::EraPreference;
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::{self, Limits, Signal, TransportConnector, TransportContext};
+use turnbuckle::session::handler::{Limits, Signal};
+use turnbuckle::session::transport;
+use turnbuckle::session::transport::{TransportConnector, TransportContext};
 use turnbuckle::{Client, ClientBuilder};
 
 use crate::answers::{ServerMessages, install};
@@ -222,10 +224,10 @@ impl Row {
     ) -> Result<(Client, Running), Problem> {
         Ok(match self.peer.binding {
             Binding::Memory => {
-                let (ours, theirs) = session::memory_pair();
+                let (ours, theirs) = transport::memory_pair();
                 let (server, limits) = (pair::server()?, Limits::default());
                 let context = TransportContext::default();
-                let served = session::serve(server, theirs, limits, context, Signal::new());
+                let served = transport::serve(server, theirs, limits, context, Signal::new());
                 let serving = tokio::spawn(async move { drop(served.await) });
                 let client = builder.connect(TransportConnector::new(ours)).await?;
                 (client, Running::Here(serving))

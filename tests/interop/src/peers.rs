@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Map, Value};
 use turnbuckle::Revision;
-use turnbuckle::session::LinkKind;
+use turnbuckle::session::transport::LinkKind;
 
 use crate::problem::Problem;
 

@@ -6,7 +6,7 @@ use crate::peer::{Peer, ReceivedMessage, Step};
 use serde_json::Value;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
-use turnbuckle_session::{LinkError, TimeoutKind};
+use turnbuckle_session::transport::{LinkError, TimeoutKind};
 use turnbuckle_wire::revision::Revision;
 
 /// The legacy revision that faults are tried in.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle_http::{ClientAddress, HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_types::{Principal, RequiredScopes};
 use turnbuckle_wire::era::headers;
 use turnbuckle_wire::revision::{EraKind, Revision};

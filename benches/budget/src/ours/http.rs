@@ -10,7 +10,7 @@ use turnbuckle::Authorize as _;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
-use turnbuckle::session::{Limits, Rate, Signal};
+use turnbuckle::session::handler::{Limits, Rate, Signal};
 use turnbuckle::types::Principal;
 
 use super::offers::server;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use turnbuckle::http::{HttpServer, HttpServerOptions};
-use turnbuckle::session::Rate;
+use turnbuckle::session::handler::Rate;
 
 #[tokio::main]
 async fn main() -> turnbuckle::Result {

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use turnbuckle::Client;
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::http::HttpConnector;
-use turnbuckle::session::LinkError;
+use turnbuckle::session::transport::LinkError;
 
 use super::load::Load;
 use super::point::{Point, SOON, points};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle::Client;
 use turnbuckle::client::{Error, ReconnectPolicy};
-use turnbuckle::session::LinkError;
+use turnbuckle::session::transport::LinkError;
 use turnbuckle::stdio::Command;
 
 use super::load::Load;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Dispatch, Frame, Limits, MemoryTransport, Signal, Transport, TransportContext, memory_pair,
-    serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Dispatch, Frame, MemoryTransport, Transport, TransportContext, memory_pair, serve,
 };
 
 pub(crate) const MODERN: &str = "2026-07-28";

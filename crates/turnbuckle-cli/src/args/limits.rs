@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use turnbuckle::client::ReconnectPolicy;
 use turnbuckle::http::HttpClientOptions;
-use turnbuckle::session::ClientLimits;
+use turnbuckle::session::transport::ClientLimits;
 use turnbuckle::{ClientBuilder, SchemaLimits};
 
 use super::{parse_duration, parse_size};

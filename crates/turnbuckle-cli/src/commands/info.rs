@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use turnbuckle::EraKind;
-use turnbuckle::session::LinkKind;
+use turnbuckle::session::transport::LinkKind;
 use turnbuckle::types::{Implementation, ServerCapabilities};
 
 use super::TargetArgs;

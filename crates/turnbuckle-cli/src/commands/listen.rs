@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use turnbuckle::client::{ChangeFilter, Subscription};
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 
 use super::TargetArgs;
 use crate::args::parse_duration;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use turnbuckle::auth::OAuth;
 use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
 use turnbuckle::servers::config::parse_env_file;
-use turnbuckle::session::Connector;
+use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
 use super::handshake_error::StderrTail;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use turnbuckle::client::{EraPreference, Error};
-use turnbuckle::session::LinkError;
+use turnbuckle::session::transport::LinkError;
 
 use crate::error::CliError;
 use crate::exit_status::replace_settings;

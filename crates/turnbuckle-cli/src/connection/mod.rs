@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use turnbuckle::Client;
 use turnbuckle::client::{EraKind, EraPreference, Error, RequestBuilder, ServerInfo, ServerMethod};
-use turnbuckle::session::Timeouts;
+use turnbuckle::session::transport::Timeouts;
 use turnbuckle::types::{LoggingLevel, Request};
 
 use crate::args::CommonArgs;
@@ -358,7 +358,7 @@ impl ServerConnection {
     /// Sets the server's log level (`logging/setLevel`) if the revision has the method and the
     /// server declares logging.
     pub(crate) async fn apply_log_level(&self) -> Result<(), CliError> {
-        let has_request = turnbuckle::session::is_server_method(
+        let has_request = turnbuckle::session::transport::is_server_method(
             turnbuckle::types::method::SetLevel::METHOD,
             self.server.revision,
         );

@@ -10,7 +10,7 @@ mod trace;
 use std::sync::Arc;
 
 use turnbuckle::Features;
-use turnbuckle::session::{
+use turnbuckle::session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
     SendFuture, UserWaits,
 };

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use turnbuckle::session::OutboundMessage;
+use turnbuckle::session::transport::OutboundMessage;
 use turnbuckle::types::RequestId;
 
 /// Records the last result of one method. A request with several input rounds has its answer in the

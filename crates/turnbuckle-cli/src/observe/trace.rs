@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use turnbuckle::session::{Frame, LinkError, OutboundMessage};
+use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
 
 use super::KnownSecrets;
 use super::redact::{redact, redact_text};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::time::Instant;
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 use turnbuckle_types::{CacheScope, meta};
 use turnbuckle_wire::revision::{Method, MirroredParam};
 

@@ -8,9 +8,11 @@ mod probe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{
-    ClientHandler, ClientLimits, ClientSession, Connector, LinkError, LinkKind, NegotiatedRevision,
-    OutboundRequest, RawResult, RequestError, Timeouts, timeout_without_waits,
+use turnbuckle_session::internal::{
+    ClientHandler, ClientSession, NegotiatedRevision, OutboundRequest, RawResult, RequestError,
+};
+use turnbuckle_session::transport::{
+    ClientLimits, Connector, LinkError, LinkKind, Timeouts, timeout_without_waits,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};

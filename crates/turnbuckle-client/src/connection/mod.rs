@@ -7,7 +7,8 @@ pub(crate) mod reconnector;
 
 use std::sync::Arc;
 
-use turnbuckle_session::{ClientHandler, ClientSession, LinkKind, NegotiatedRevision};
+use turnbuckle_session::internal::{ClientHandler, ClientSession, NegotiatedRevision};
+use turnbuckle_session::transport::LinkKind;
 use turnbuckle_wire::revision::EraKind;
 
 use crate::server_info::ServerInfo;

@@ -3,7 +3,9 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
-use turnbuckle_session::{ClientHandler, Connector, LinkError, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::ClientHandler;
+use turnbuckle_session::transport::{Connector, LinkError};
 use turnbuckle_wire::revision::EraKind;
 
 use crate::connection::attempts::ReconnectAttempts;

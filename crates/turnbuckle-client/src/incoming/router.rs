@@ -1,7 +1,8 @@
 //! Routes the requests and notifications that the server sends by itself.
 
-use turnbuckle_session::{
-    Change, ClientHandler, HandlerOutcome, IncomingNotification, IncomingRequest, ServerRequest,
+use turnbuckle_session::handler::Change;
+use turnbuckle_session::internal::{
+    ClientHandler, HandlerOutcome, IncomingNotification, IncomingRequest, ServerRequest,
 };
 use turnbuckle_types::Notification;
 use turnbuckle_types::method::{ElicitationComplete, LoggingMessage};

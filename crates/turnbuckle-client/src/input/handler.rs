@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use turnbuckle_session::catch_panic;
+use turnbuckle_session::internal::catch_panic;
 use turnbuckle_types::ProtocolError;
 
 use crate::input::question::QuestionContext;
@@ -51,7 +51,7 @@ impl<Q, A> InputHandler<Q, A> {
 }
 
 /// Cancels a question when the handler is done or dropped.
-struct CancelOnDrop(turnbuckle_session::Signal);
+struct CancelOnDrop(turnbuckle_session::handler::Signal);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

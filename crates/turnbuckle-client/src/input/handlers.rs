@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_schema::shorten;
-use turnbuckle_session::{HandlerOutcome, IncomingRequest};
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,

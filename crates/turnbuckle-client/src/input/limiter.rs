@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_wire::revision::Features;
 
 use crate::connection::Connection;

@@ -1,6 +1,6 @@
 //! The context that a handler gets with each question.
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 use crate::input::limiter::AskingServer;
 use crate::server_info::ServerInfo;

@@ -1,6 +1,7 @@
 //! Limits how fast a server may ask, and how many questions it may ask at once.
 
-use turnbuckle_session::{ClientLimits, TokenBucket};
+use turnbuckle_session::internal::TokenBucket;
+use turnbuckle_session::transport::ClientLimits;
 use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::input::sampling::USER_REJECTED_CODE;

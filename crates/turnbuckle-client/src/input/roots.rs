@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use turnbuckle_session::is_server_method;
+use turnbuckle_session::transport::is_server_method;
 use turnbuckle_types::method::RootsListChanged;
 use turnbuckle_types::{
     ListRootsResult, Notification, NotificationParams, ProtocolError, Root, RootError,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_types::{ElicitAction, ElicitRequestUrlParams, ElicitResult, Json, ProtocolError};
 use turnbuckle_wire::revision::Features;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_types::ElicitationCompleteNotificationParams;
 use turnbuckle_wire::era::params::raw_params;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
-use turnbuckle_session::{ProgressHandler, Timeouts};
+use turnbuckle_session::internal::ProgressHandler;
+use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, Request};
 

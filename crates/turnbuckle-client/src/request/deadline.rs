@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use turnbuckle_session::{TimeoutKind, Timeouts, UserWaits, timeout_without_waits};
+use turnbuckle_session::transport::{TimeoutKind, Timeouts, UserWaits, timeout_without_waits};
 
 use crate::error::Error;
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnbuckle_session::{LinkError, MirroredFields, OutboundRequest, RawResult, RequestError};
+use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawResult, RequestError};
+use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
     InputRequiredResult, InputResponses, PaginatedRequestParams, describe_decode_error,
@@ -227,7 +228,7 @@ impl ClientInner {
             reason,
             revision: connection.server.revision,
         };
-        if !turnbuckle_session::is_server_method(M::METHOD, connection.server.revision) {
+        if !turnbuckle_session::transport::is_server_method(M::METHOD, connection.server.revision) {
             return Err(unsupported("the revision has no such request"));
         }
         check_capability(M::FACTS, &connection.server)?;

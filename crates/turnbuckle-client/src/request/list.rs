@@ -95,7 +95,7 @@ impl<M: ListMethod> List<M> {
     /// # Errors
     /// Returns an [`Error`] if a page has no result, and [`Error::EndlessList`] if a cursor repeats
     /// or the list exceeds `max_list_pages` or `max_list_items` of
-    /// [`ClientLimits`](turnbuckle_session::ClientLimits), and [`Error::ListTooLarge`] if it exceeds
+    /// [`ClientLimits`](turnbuckle_session::transport::ClientLimits), and [`Error::ListTooLarge`] if it exceeds
     /// `max_list_bytes`.
     pub async fn fetch_all(self) -> Result<Vec<M::Item>, Error> {
         let request = self.request;

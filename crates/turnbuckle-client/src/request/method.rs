@@ -1,7 +1,7 @@
 //! The requests that a client can send, and the facts about each of them that the client acts on.
 
 use serde::de::DeserializeOwned;
-use turnbuckle_session::MirroredFields;
+use turnbuckle_session::internal::MirroredFields;
 use turnbuckle_types::method::{
     CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources,
     ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,

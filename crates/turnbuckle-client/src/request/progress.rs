@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use turnbuckle_session::ProgressHandler;
+use turnbuckle_session::internal::ProgressHandler;
 use turnbuckle_types::ProgressNotificationParams;
 
 /// The most notifications that wait for a slow reader. One more drops the oldest.

@@ -4,9 +4,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{
-    OutboundRequest, RawResult, RequestError, TimeoutKind, Timeouts, timeout_without_waits,
-};
+use turnbuckle_session::internal::{OutboundRequest, RawResult, RequestError};
+use turnbuckle_session::transport::{TimeoutKind, Timeouts, timeout_without_waits};
 use turnbuckle_types::method::{Subscribe, SubscriptionsListen};
 use turnbuckle_types::{Request, RequestId, SubscriptionsListenRequestParams};
 use turnbuckle_wire::revision::EraKind;

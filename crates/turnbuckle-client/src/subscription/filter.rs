@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 use turnbuckle_types::{ServerCapabilities, SubscriptionFilter};
 
 use crate::resource_uri::change_affects;

@@ -20,7 +20,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use tokio::task::JoinHandle;
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 
 use crate::client::Client;
 use crate::connection::attempts::ReconnectAttempts;

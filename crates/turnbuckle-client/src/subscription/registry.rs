@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use turnbuckle_session::{Change, ChangeFeed, Signal};
+use turnbuckle_session::handler::{Change, Signal};
+use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::{RequestId, SubscriptionFilter};
 
 use crate::error::Error;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnbuckle_session::{LinkError, OutboundRequest, Timeouts};
+use turnbuckle_session::internal::OutboundRequest;
+use turnbuckle_session::transport::{LinkError, Timeouts};
 use turnbuckle_types::method::{Subscribe, Unsubscribe};
 use turnbuckle_types::{Request, SubscribeRequestParams, UnsubscribeRequestParams};
 

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Limits, MemoryTransport, Signal, Timeouts, TransportConnector, TransportContext, memory_pair,
-    serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    MemoryTransport, Timeouts, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -23,7 +23,7 @@ fn server() -> Server {
 fn serve_in_memory() -> TransportConnector<MemoryTransport> {
     let (ours, theirs) = memory_pair();
     tokio::spawn(serve(
-        Arc::new(server()) as Arc<dyn turnbuckle_session::Dispatch>,
+        Arc::new(server()) as Arc<dyn turnbuckle_session::transport::Dispatch>,
         theirs,
         Limits::default(),
         TransportContext::default(),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::scripted_server::{builder, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{EraPreference, Error};
-use turnbuckle_session::{
+use turnbuckle_session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
     SendFuture,
 };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Connector, Dispatch, Frame, Inbox, Limits, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
-    OutboundMessage, SendFuture, Signal, TransportConnector, TransportContext, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Dispatch, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
+    OutboundMessage, SendFuture, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_wire::revision::Revision;
 

@@ -12,9 +12,9 @@ use turnbuckle_client::{
     UrlAnswer, UrlRequest,
 };
 use turnbuckle_server::{HandlerContext, NeedsInput, Result, Server, Tool};
-use turnbuckle_session::{
-    Dispatch, Limits, MemoryTransport, Signal, TransportConnector, TransportContext, memory_pair,
-    serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Dispatch, MemoryTransport, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_types::{
     CallToolResult, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,

@@ -8,7 +8,9 @@ use turnbuckle_client::{
     Client, ClientBuilder, Error, Form, FormAnswer, QuestionContext, Roots, SamplingRejected,
     UrlAnswer, UrlRequest,
 };
-use turnbuckle_session::{Frame, MemoryTransport, Transport, TransportConnector, memory_pair};
+use turnbuckle_session::transport::{
+    Frame, MemoryTransport, Transport, TransportConnector, memory_pair,
+};
 use turnbuckle_types::{CreateMessageRequestParams, Root};
 
 /// Returns a connector to a server whose answers to each message come from `script`.

@@ -12,7 +12,7 @@ use turnbuckle_client::{
     Client, ClientBuilder, EraKind, EraPreference, Error, FormAnswer, ReconnectPolicy, Roots,
 };
 use turnbuckle_it::peer::Peer;
-use turnbuckle_session::{
+use turnbuckle_session::transport::{
     ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkKind, MemoryTransport, OpenFuture,
     TimeoutKind, Timeouts, Transport, TransportLink, memory_pair,
 };

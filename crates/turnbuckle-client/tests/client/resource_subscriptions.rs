@@ -7,7 +7,7 @@ use crate::subscriptions::{news, update_of};
 use serde_json::{Value, json};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, Subscription};
 use turnbuckle_it::peer::{Peer, ReceivedMessage};
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 
 fn legacy_answer(message: &Value) -> Answer {
     message.get("id").map(|_| Ok(json!({})))

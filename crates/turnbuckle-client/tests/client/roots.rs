@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use turnbuckle_client::{Client, EraPreference, Roots};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkKind, OpenFuture, Signal, TransportContext,
-    TransportLink, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Dispatch, Inbox, Link, LinkKind, OpenFuture, TransportContext, TransportLink,
+    memory_pair, serve,
 };
 use turnbuckle_types::{RequestParams, Root};
 use turnbuckle_wire::revision::Revision;

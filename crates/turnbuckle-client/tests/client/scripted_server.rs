@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, EraPreference};
 use turnbuckle_it::peer::Peer;
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    Dispatch, Limits, Signal, TransportConnector, TransportContext, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Dispatch, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_wire::revision::Revision;
 

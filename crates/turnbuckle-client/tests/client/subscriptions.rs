@@ -11,7 +11,8 @@ use turnbuckle_client::{
 };
 use turnbuckle_it::peer::{Peer, ReceivedMessage};
 use turnbuckle_server::{Args, HandlerContext, ReadRequest, Resource, Server, Tool};
-use turnbuckle_session::{Change, Timeouts};
+use turnbuckle_session::handler::Change;
+use turnbuckle_session::transport::Timeouts;
 
 const ID: &str = "io.modelcontextprotocol/subscriptionId";
 

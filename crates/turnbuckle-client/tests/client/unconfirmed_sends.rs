@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkFuture, LinkKind, MemoryTransport, OpenFuture,
-    OutboundMessage, SendFuture, Signal, TransportConnector, TransportContext, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Dispatch, Inbox, Link, LinkFuture, LinkKind, MemoryTransport, OpenFuture,
+    OutboundMessage, SendFuture, TransportConnector, TransportContext, memory_pair, serve,
 };
 
 /// A link that carries requests without confirming it.

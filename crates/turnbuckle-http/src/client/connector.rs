@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle_session::{Connector, Inbox, LinkError, LinkKind, OpenFuture, UserWaits};
+use turnbuckle_session::transport::{Connector, Inbox, LinkError, LinkKind, OpenFuture, UserWaits};
 
 use super::default_client;
 use super::error::HttpClientError;

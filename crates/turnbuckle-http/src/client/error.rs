@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use turnbuckle_session::{Frame, Inbox};
+use turnbuckle_session::transport::{Frame, Inbox};
 use turnbuckle_types::RequestId;
 
 use super::event_decoder::{Event, EventDecoder};

@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::Body as _;
 use tokio::time::Instant;
-use turnbuckle_session::{Frame, LinkError, OutboundKind, OutboundMessage};
+use turnbuckle_session::transport::{Frame, LinkError, OutboundKind, OutboundMessage};
 use turnbuckle_types::RequestId;
 
 use super::error::HttpClientError;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use turnbuckle_session::{Inbox, LinkError, OutboundKind, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{Inbox, LinkError, OutboundKind};
 use turnbuckle_wire::era::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 use turnbuckle_wire::revision::{EraKind, Features};
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 
 use super::http_client::HttpClient;
 use super::options::HttpClientOptions;

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body as _;
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::AuthorizationFailure;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::rpc::{self, Message};

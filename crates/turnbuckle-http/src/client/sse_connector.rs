@@ -10,9 +10,10 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use http::{HeaderMap, Method};
 use tokio::task::JoinHandle;
-use turnbuckle_session::{
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture, Signal, UserWaits, timeout_without_waits,
+    SendFuture, UserWaits, timeout_without_waits,
 };
 
 use super::connector::HttpConnector;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 
 use super::event_decoder::EventDecoder;
 use super::event_reader::{self, StreamEnd};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use turnbuckle_session::{Link, LinkFuture, LinkKind, OutboundMessage, SendFuture};
+use turnbuckle_session::transport::{Link, LinkFuture, LinkKind, OutboundMessage, SendFuture};
 use turnbuckle_wire::revision::{EraKind, Features};
 
 use super::link_state::LinkState;

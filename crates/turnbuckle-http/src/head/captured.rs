@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue};
-use turnbuckle_session::{HttpHead, HttpNeeds};
+use turnbuckle_session::transport::{HttpHead, HttpNeeds};
 
 /// A copy of a request's head.
 struct RequestHead {

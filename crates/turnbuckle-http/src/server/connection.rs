@@ -15,7 +15,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
-use turnbuckle_session::{Signal, WriteTimeout, count_refusal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::{WriteTimeout, count_refusal};
 use turnbuckle_wire::rpc;
 
 use super::head_guard::HeadGuard;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use turnbuckle_session::{MemoryExceeded, MemoryPermit};
+use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit};
 
 use super::connection::refusal;
 use crate::reply::memory_status;
@@ -172,7 +172,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeadGuard<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncWriteExt as _;
-    use turnbuckle_session::{Limits, OwnerAccount};
+    use turnbuckle_session::handler::Limits;
+    use turnbuckle_session::internal::OwnerAccount;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The routes that tell a load balancer about the server: `/livez` and `/readyz`.
 
 use http::{HeaderValue, Method, Response, StatusCode, header};
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 use crate::body::ResponseBody;
 

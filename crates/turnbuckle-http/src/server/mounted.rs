@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 /// An endpoint that an HTTP server of the program's own can have as a route.
 pub(crate) trait MountedEndpoint: Send + Sync + 'static {

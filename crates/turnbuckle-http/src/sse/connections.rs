@@ -105,7 +105,8 @@ impl Drop for ConnectionEntry {
 mod tests {
     use std::future::pending;
 
-    use turnbuckle_session::{Limits, OwnerAccount};
+    use turnbuckle_session::handler::Limits;
+    use turnbuckle_session::internal::OwnerAccount;
 
     use super::super::transport::open_transport;
     use super::*;

@@ -8,10 +8,11 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use tokio::time::timeout;
-use turnbuckle_session::{
-    Dispatch, Limits, MemoryBudget, ServerEndpoint, Signal, TransportContext, count_refusal,
-    serve_with_account,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::internal::{
+    MemoryBudget, ServerEndpoint, count_refusal, serve_with_account,
 };
+use turnbuckle_session::transport::{Dispatch, TransportContext};
 use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::era::VersionHeader;
 use turnbuckle_wire::rpc::DecodeErrorKind;

@@ -10,7 +10,9 @@ use bytes::Buf;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::MemoryBudget;
+use turnbuckle_session::transport::Dispatch;
 
 use super::endpoint::SseEndpoints;
 use crate::body::ResponseBody;

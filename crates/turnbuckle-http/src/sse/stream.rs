@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_session::CloseReason;
+use turnbuckle_session::transport::CloseReason;
 
 use super::connections::ConnectionEntry;
 use super::transport::EventBuffer;

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, mpsc};
-use turnbuckle_session::{Frame, MemoryExceeded, OwnerAccount, Transport};
+use turnbuckle_session::internal::{MemoryExceeded, OwnerAccount};
+use turnbuckle_session::transport::{Frame, Transport};
 
 use crate::event;
 

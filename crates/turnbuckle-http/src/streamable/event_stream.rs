@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_session::{QueuedFrame, ReplySink as _, ResponseStream, Session, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::{QueuedFrame, ReplySink as _, ResponseStream, Session};
 
 use super::stream::StreamReader;
 use crate::event;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use turnbuckle_session::{InboundFrame, MessageOutcome, ReplySink, Session};
+use turnbuckle_session::internal::{InboundFrame, MessageOutcome, ReplySink, Session};
 use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;

@@ -3,7 +3,7 @@
 //! Specification: basic/transports/streamable-http (2026-07-28).
 
 use http::HeaderMap;
-use turnbuckle_session::{EncodedResponse, ExchangeOutcome, InboundFrame};
+use turnbuckle_session::internal::{EncodedResponse, ExchangeOutcome, InboundFrame};
 use turnbuckle_types::{Principal, ProtocolError, RawJson, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{check_headers, check_param_headers};

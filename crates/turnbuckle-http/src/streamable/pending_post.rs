@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use turnbuckle_session::{EncodedResponse, MemoryPermit, QueuedFrame, ResponseStream};
+use turnbuckle_session::internal::{EncodedResponse, MemoryPermit, QueuedFrame, ResponseStream};
 
 use super::EventStream;
 use super::endpoint::{StreamableEndpoint, legacy_reply};

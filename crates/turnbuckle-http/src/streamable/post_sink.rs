@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::futures::Notified;
-use turnbuckle_session::{EncodedResponse, QueueFull, ReplySink};
+use turnbuckle_session::internal::{EncodedResponse, QueueFull, ReplySink};
 
 use super::sessions::HttpSession;
 use super::stream::SessionStream;

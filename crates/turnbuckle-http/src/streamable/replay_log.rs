@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use turnbuckle_session::MemoryPermit;
+use turnbuckle_session::internal::MemoryPermit;
 
 use crate::event;
 use crate::options::HttpServerOptions;

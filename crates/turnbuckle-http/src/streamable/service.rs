@@ -11,7 +11,9 @@ use http::request::Parts;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
-use turnbuckle_session::{Dispatch, MemoryBudget, OwnerAccount, ServerEndpoint, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::{MemoryBudget, OwnerAccount, ServerEndpoint};
+use turnbuckle_session::transport::Dispatch;
 
 use super::StreamableEndpoint;
 use crate::body::ResponseBody;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::{MemoryExceeded, MemoryPermit, ServerEndpoint, Session};
+use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, ServerEndpoint, Session};
 use turnbuckle_types::Principal;
 
 use super::stream::{SessionStream, StreamLimits};

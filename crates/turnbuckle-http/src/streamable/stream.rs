@@ -10,7 +10,9 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-use turnbuckle_session::{EncodedResponse, MemoryAccount, MemoryPermit, QueueFull, ReplySink};
+use turnbuckle_session::internal::{
+    EncodedResponse, MemoryAccount, MemoryPermit, QueueFull, ReplySink,
+};
 
 use super::replay_log::{ReplayBudget, ReplayLog};
 use crate::event::StreamPosition;

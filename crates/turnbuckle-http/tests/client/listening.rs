@@ -15,7 +15,7 @@ use turnbuckle_http::{
     HttpConnector, HttpRoutes, HttpServer, HttpServerOptions, ListenAddress, RequestBody,
     ResponseBody,
 };
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 use super::server::server;
 use super::*;

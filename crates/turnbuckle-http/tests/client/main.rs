@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use turnbuckle_session::{
+use turnbuckle_session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkKind, OutboundKind, OutboundMessage,
 };
 use turnbuckle_types::RequestId;

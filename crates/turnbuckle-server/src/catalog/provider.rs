@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::HttpNeeds;
+use turnbuckle_session::transport::HttpNeeds;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 

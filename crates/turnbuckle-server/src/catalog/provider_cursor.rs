@@ -4,7 +4,7 @@
 //! It is encrypted and authenticated with the keys of the request state, and bound to its list and
 //! to the principal: a provider gets back only what it returned for the same principal.
 
-use turnbuckle_session::RequestContext;
+use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::revision::Method;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use turnbuckle_session::{HandlerOutcome, count_refusal};
+use turnbuckle_session::internal::{HandlerOutcome, count_refusal};
 
 use crate::error::failure::{Failure, Result};
 use crate::handler::{ErasedHandler, HandlerRequest, wrapper_failure_reply};

@@ -10,7 +10,7 @@ use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
-use turnbuckle_session::{HandlerOutcome, catch_panic, run_blocking};
+use turnbuckle_session::internal::{HandlerOutcome, catch_panic, run_blocking};
 use turnbuckle_types::{ProtocolError, RawJson};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::headers::mirrored_name;

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use turnbuckle_session::log_reference;
+use turnbuckle_session::internal::log_reference;
 use turnbuckle_types::RawJson;
 use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::revision::Method;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{Json, RawJson};
 use turnbuckle_wire::revision::MirroredParam;
 

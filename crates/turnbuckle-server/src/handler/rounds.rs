@@ -6,7 +6,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
 
-use turnbuckle_session::{HandlerOutcome, catch_panic};
+use turnbuckle_session::internal::{HandlerOutcome, catch_panic};
 use turnbuckle_types::{CallToolResult, ElicitRequestParams, ErrorKind, ProtocolError, RawJson};
 use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{CompleteResult, Completion, Number};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{Map, PromptArgument, RawJson, Schema};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;

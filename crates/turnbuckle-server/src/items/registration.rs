@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use turnbuckle_schema::{Profile, SchemaLimits};
-use turnbuckle_session::HttpNeeds;
+use turnbuckle_session::transport::HttpNeeds;
 use turnbuckle_types::Schema;
 
 use crate::error::BuildError;

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use turnbuckle_session::{Peer, RequestContext};
+use turnbuckle_session::handler::{Peer, RequestContext};
 use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError, RawJson};
 use turnbuckle_wire::revision::Method;
 
@@ -17,7 +17,7 @@ use crate::schema::describe_mismatch;
 /// The context of one request, as its handler sees it: the client, the way to send it messages
 /// while the request runs, the answers to earlier questions, and the server. Cheap to clone.
 ///
-/// Dereferences to [`turnbuckle_session::RequestContext`], which has everything that does not
+/// Dereferences to [`turnbuckle_session::handler::RequestContext`], which has everything that does not
 /// depend on this server.
 #[derive(Clone)]
 pub struct HandlerContext {

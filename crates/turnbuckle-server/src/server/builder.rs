@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_schema::{Profile, SchemaLimits};
-use turnbuckle_session::Peer;
+use turnbuckle_session::handler::Peer;
 use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
 use crate::Server;

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use turnbuckle_session::{HandlerOutcome, IncomingRequest, RequestContext};
+use turnbuckle_session::handler::RequestContext;
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::{CompleteRequestParams, CompletionReference, ProtocolError};
 
 use super::provided::{pending, unknown_prompt};

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_schema::shorten;
-use turnbuckle_session::{HandlerOutcome, NotificationFuture, Peer, RequestContext};
+use turnbuckle_session::handler::{Peer, RequestContext};
+use turnbuckle_session::internal::{HandlerOutcome, NotificationFuture};
 use turnbuckle_types::{
     ClientCapabilities, ErrorKind, Json, Meta, Notification, ProtocolError, RawObject, Request,
     meta,
@@ -151,7 +152,7 @@ fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
 /// A tool's result of a type that an extension defines.
 ///
 /// A handler may return it only if
-/// [`HandlerContext::extension`](turnbuckle_session::RequestContext::extension) shows that the
+/// [`HandlerContext::extension`](turnbuckle_session::handler::RequestContext::extension) shows that the
 /// client declared the extension.
 ///
 /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).

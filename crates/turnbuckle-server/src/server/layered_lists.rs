@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use turnbuckle_session::{HandlerOutcome, IncomingRequest, RequestContext};
+use turnbuckle_session::handler::RequestContext;
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;

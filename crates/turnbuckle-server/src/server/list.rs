@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use turnbuckle_session::{HandlerOutcome, IncomingRequest, RequestContext};
+use turnbuckle_session::handler::RequestContext;
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::{CacheScope, ProtocolError};
 use turnbuckle_wire::era::{EncodedResult, Reply};
 

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use turnbuckle_session::{Binding, Change, ChangeFeed};
+use turnbuckle_session::handler::Change;
+use turnbuckle_session::internal::ChangeFeed;
+use turnbuckle_session::transport::Binding;
 use turnbuckle_types::{
     CancelledNotificationParams, SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenResult,

@@ -30,9 +30,9 @@ use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use crate::service::policy::CallPolicy;
 use subscription::{SubscriptionHub, SubscriptionLimits};
-use turnbuckle_session::{
-    Change, Dispatch, NotificationFuture, Peer, RequestContext, ServerIdentity,
-};
+use turnbuckle_session::handler::{Change, Peer, RequestContext};
+use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
+use turnbuckle_session::transport::Dispatch;
 
 /// A server, ready to be served by any transport.
 ///

@@ -1,6 +1,7 @@
 //! Requests for items that are not registered: a provider finds the item, and its handler answers.
 
-use turnbuckle_session::{HandlerOutcome, RequestContext};
+use turnbuckle_session::handler::RequestContext;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
 use turnbuckle_wire::era::headers::{HeaderValues, check_param_headers};
 

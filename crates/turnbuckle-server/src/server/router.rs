@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use turnbuckle_schema::shorten;
-use turnbuckle_session::{
-    Change, ChangeFeed, Dispatch, HandlerOutcome, HttpNeeds, IncomingNotification, IncomingRequest,
-    NotificationFuture, Peer, RequestContext, ServerIdentity,
+use turnbuckle_session::handler::{Change, Peer, RequestContext};
+use turnbuckle_session::internal::{
+    ChangeFeed, HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture,
+    ServerIdentity,
 };
+use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::{
     EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
     SubscriptionFilter, SubscriptionsListenRequestParams,

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use turnbuckle_session::{
-    Change, ChangeFeed, MemoryPermit, RequestContext, client_network, count_refusal,
-};
+use turnbuckle_session::handler::{Change, RequestContext};
+use turnbuckle_session::internal::{ChangeFeed, MemoryPermit, count_refusal};
+use turnbuckle_session::transport::client_network;
 use turnbuckle_types::ProtocolError;
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::PoisonError;
 
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 use turnbuckle_types::ServerCapabilities;
 
 use crate::Server;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_wire::era::Reply;
 
 use crate::error::failure::Failure;

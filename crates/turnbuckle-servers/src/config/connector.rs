@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 
 use super::{ConfigError, ResolvedServer};
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 use crate::change::ChangeHub;
 use crate::limits::ServersLimits;

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, watch};
 use turnbuckle_client::{Client, ClientBuilder, EraKind, ServerInfo};
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_types::LoggingLevel;
 
 use crate::error::Error;

@@ -8,7 +8,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use turnbuckle_client::{
     ChangeFilter, Client, EraKind, EraPreference, Error, ReconnectPolicy, Subscription,
 };
-use turnbuckle_session::{Change, Connector};
+use turnbuckle_session::handler::Change;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_types::RequestParams;
 use turnbuckle_types::method::Discover;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{mpsc, oneshot};
 use turnbuckle_client::{FormAnswer, SamplingRejected, UrlAnswer};
-use turnbuckle_session::ChangeFeed;
+use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::{LoggingLevel, LoggingMessageNotificationParams, ProtocolError};
 
 use crate::builder::ServersBuilder;

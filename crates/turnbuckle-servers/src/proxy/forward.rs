@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
-use turnbuckle_session::ChangeFeed;
+use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::{ErrorKind, LoggingLevel, ProgressNotificationParams, ProtocolError};
 
 use crate::error::Error;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use turnbuckle_client::{ChangeFilter, Client};
 use turnbuckle_server::Server;
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 
 use crate::servers::WeakServers;
 

@@ -13,7 +13,7 @@ use turnbuckle_server::{
     Args, Ask, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt, ReadRequest,
     Resource, Result, Server, Tool,
 };
-use turnbuckle_session::Change;
+use turnbuckle_session::handler::Change;
 use turnbuckle_types::{
     ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Role, Root,
     SamplingMessageContentBlock,

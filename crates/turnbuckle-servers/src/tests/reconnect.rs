@@ -160,10 +160,13 @@ async fn a_silent_server_is_asked_for_a_sign_of_life_and_otherwise_connected_ane
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_cannot_be_opened_again_is_a_failed_server() {
-    let (here, there) = turnbuckle_session::memory_pair();
+    let (here, there) = turnbuckle_session::transport::memory_pair();
     drop(there);
     let servers = Servers::builder("host", "1")
-        .server("s", turnbuckle_session::TransportConnector::new(here))
+        .server(
+            "s",
+            turnbuckle_session::transport::TransportConnector::new(here),
+        )
         .connect()
         .await
         .unwrap();

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use turnbuckle_client::{ClientBuilder, EraPreference};
 use turnbuckle_server::{Server, Tool};
-use turnbuckle_session::{
-    Connector, Inbox, Limits, Link, LinkError, LinkKind, OpenFuture, Signal, TransportContext,
-    TransportLink, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportContext, TransportLink,
+    memory_pair, serve,
 };
 
 use crate::{ServerState, Servers};

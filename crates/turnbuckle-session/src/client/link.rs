@@ -7,10 +7,10 @@ use std::sync::Arc;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Features;
 
-use crate::Frame;
 use crate::client::link_error::LinkError;
 use crate::client::outbound_message::OutboundMessage;
 use crate::client::user_waits::UserWaits;
+use crate::shared::transport::Frame;
 
 /// The future of [`Connector::open`].
 pub type OpenFuture<'a> =

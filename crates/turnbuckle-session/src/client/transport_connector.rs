@@ -4,10 +4,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::Transport;
 use crate::client::link::{Connector, Inbox, Link, LinkKind, OpenFuture};
 use crate::client::link_error::LinkError;
 use crate::client::transport_link::TransportLink;
+use crate::shared::transport::Transport;
 
 /// A [`Connector`] over a [`Transport`] that is open already. It opens one link; when that link has
 /// died there is no other.
@@ -79,8 +79,8 @@ mod tests {
     use turnbuckle_types::RequestId;
 
     use super::*;
-    use crate::Frame;
     use crate::client::outbound_message::{OutboundKind, OutboundMessage};
+    use crate::shared::transport::Frame;
 
     /// A transport that never sends what it queues, and receives nothing.
     #[derive(Default)]

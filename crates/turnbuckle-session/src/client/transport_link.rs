@@ -11,7 +11,8 @@ use crate::client::outbound_message::OutboundMessage;
 use crate::client::tasks;
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::reply_sink::{QueueFull, ReplySink};
-use crate::{Signal, Transport};
+use crate::shared::signal::Signal;
+use crate::shared::transport::Transport;
 
 /// Frames that are received before other tasks get their turn.
 const MAX_FRAMES_PER_POLL: usize = 64;

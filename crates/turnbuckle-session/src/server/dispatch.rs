@@ -59,7 +59,7 @@ pub trait Dispatch: Send + Sync + 'static {
     /// Handles a notification that the session itself has no use for. The returned future runs in a
     /// task; the notification is dropped when [`max_notification_handlers`] run already.
     ///
-    /// [`max_notification_handlers`]: crate::Limits::max_notification_handlers
+    /// [`max_notification_handlers`]: crate::handler::Limits::max_notification_handlers
     fn handle_notification(
         &self,
         notification: IncomingNotification<'_>,

@@ -61,7 +61,7 @@ settings! {
         cancel_timeout: Duration = Duration::from_secs(2),
         /// Time that a request to the client may wait for its response before it is cancelled.
         /// Progress does not extend it. Requests to the client may ask its user, so the default is
-        /// long. [`Peer::with_timeout`](crate::Peer::with_timeout) sets another timeout for single
+        /// long. [`Peer::with_timeout`](crate::handler::Peer::with_timeout) sets another timeout for single
         /// requests.
         // Beyond: `the client did not answer within …`; in the log: `the client did not answer
         // within … (Limits::request_timeout)`

@@ -114,7 +114,7 @@ impl Peer {
     }
 
     /// Sets how long each request to the client may wait for its response. The default is
-    /// [`Limits::request_timeout`](crate::Limits::request_timeout).
+    /// [`Limits::request_timeout`](crate::handler::Limits::request_timeout).
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -128,7 +128,7 @@ impl Peer {
     }
 
     /// Keeps the client's answer to `roots/list`, a request that was sent at this version of the
-    /// [`RootsCache`](crate::RootsCache), until the client says that its roots have changed.
+    /// [`RootsCache`](crate::internal::RootsCache), until the client says that its roots have changed.
     pub fn cache_roots(&self, version: u64, roots: &Json) {
         let cache = self.legacy_state().and_then(LegacyState::roots_cache);
         if let Some(cache) = cache {

@@ -28,7 +28,7 @@ impl RootsCache {
         state.answer.as_ref().map(|(answer, _)| answer.clone())
     }
 
-    /// Returns the number of changes so far, for [`Peer::cache_roots`](crate::Peer::cache_roots).
+    /// Returns the number of changes so far, for [`Peer::cache_roots`](crate::handler::Peer::cache_roots).
     #[must_use]
     pub fn version(&self) -> u64 {
         self.lock().version

@@ -19,7 +19,7 @@ use crate::shared::trace::count_refusal;
 /// the rate holds.
 ///
 /// ```
-/// use turnbuckle_session::{Limits, Rate};
+/// use turnbuckle_session::handler::{Limits, Rate};
 ///
 /// let limits = Limits::new().call_rate(Rate::per_second(50).burst(200));
 /// assert_eq!(limits.completion_rate, Rate::per_second(100));

@@ -33,7 +33,7 @@ pub trait ReplySink: Send + Sync + 'static {
     /// Ends a request with its response, or without one because the request was cancelled.
     ///
     /// Called exactly once for every request whose outcome was
-    /// [`MessageOutcome::Pending`](crate::MessageOutcome::Pending).
+    /// [`MessageOutcome::Pending`](crate::internal::MessageOutcome::Pending).
     fn finish(&self, response: Option<EncodedResponse>);
 
     /// Sends one of the responses to a batch, if this sink sends them separately. A call of

@@ -117,7 +117,7 @@ pub struct TransportContext {
     /// The network address of the client, if the transport knows it.
     pub address: Option<IpAddr>,
     /// The head of the HTTP request, with the parts that the server
-    /// [reads](crate::Dispatch::http_needs), if any.
+    /// [reads](crate::transport::Dispatch::http_needs), if any.
     pub http: Option<Arc<dyn HttpHead>>,
 }
 

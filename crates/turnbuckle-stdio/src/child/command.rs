@@ -25,7 +25,7 @@ use super::{command_line, environment};
 /// Specification: basic/transports/stdio (2026-07-28).
 ///
 /// ```
-/// use turnbuckle_session::Connector;
+/// use turnbuckle_session::transport::Connector;
 /// use turnbuckle_stdio::Command;
 ///
 /// let server = Command::new("node").arg("server.js").env("API_KEY", "secret");

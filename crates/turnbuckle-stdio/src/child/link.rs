@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{oneshot, watch};
-use turnbuckle_session::{
-    Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OutboundMessage, SendFuture, Signal,
-    TransportLink,
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{
+    Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OutboundMessage, SendFuture, TransportLink,
 };
 use turnbuckle_types::RequestId;
 

@@ -18,8 +18,9 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use tokio::sync::watch;
-use turnbuckle_session::{
-    Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, Signal, TransportLink,
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{
+    Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink,
 };
 
 use crate::stream::StreamTransport;

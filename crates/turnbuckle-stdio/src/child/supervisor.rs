@@ -7,7 +7,8 @@ use std::time::Duration;
 use tokio::process::ChildStdout;
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
-use turnbuckle_session::{Inbox, Link, LinkError, Signal, TransportLink};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{Inbox, Link, LinkError, TransportLink};
 
 use super::command::ShutdownTimeouts;
 use super::stderr::StderrReader;

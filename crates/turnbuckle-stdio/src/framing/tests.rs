@@ -1,6 +1,6 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
-use turnbuckle_session::Frame;
+use turnbuckle_session::transport::Frame;
 
 use super::{CHUNK_BYTES, LineDecoder};
 

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 /// The bytes that are read at once. After a read that filled the buffer more is asked for.
 const READ_BYTES: usize = 8 << 10;

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use turnbuckle_session::{CloseReason, Dispatch};
+use turnbuckle_session::transport::{CloseReason, Dispatch};
 
 use crate::options::StdioOptions;
 use crate::stream::serve_stream;
@@ -41,7 +41,7 @@ struct OpenStreams {
 /// Serves the client that started this process, on standard input and output.
 ///
 /// Returns when the input has ended and the requests that were read are answered, or
-/// [`Limits::drain_timeout`](turnbuckle_session::Limits::drain_timeout) is over. On SIGTERM, SIGINT or
+/// [`Limits::drain_timeout`](turnbuckle_session::handler::Limits::drain_timeout) is over. On SIGTERM, SIGINT or
 /// the options' `stop` it returns at once: only responses that are ready are still written, for at
 /// most a fifth of a second if the client does not read them. A handler that blocks its thread
 /// delays both. After that nothing of the server keeps the process alive. Blocking tasks of handlers

@@ -3,7 +3,7 @@
 use std::io;
 
 use tokio::task::JoinSet;
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 use super::{OpenStreams, thread};
 

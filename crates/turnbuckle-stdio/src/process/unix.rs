@@ -8,7 +8,7 @@ use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{SigId, low_level};
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 
 pub(super) use super::driver::Driver;
 use super::{OpenStreams, thread};

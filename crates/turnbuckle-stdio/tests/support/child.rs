@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage};
+use turnbuckle_session::transport::{
+    Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage,
+};
 use turnbuckle_stdio::{Command, ShutdownTimeouts};
 use turnbuckle_types::RequestId;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::{
-    Dispatch, HandlerOutcome, IncomingRequest, RequestContext, ServerIdentity,
-};
+use turnbuckle_session::handler::RequestContext;
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest, ServerIdentity};
+use turnbuckle_session::transport::Dispatch;
 use turnbuckle_types::{
     CallToolResult, ErrorKind, Implementation, ListCapability, Principal, ProtocolError, RawJson,
     ServerCapabilities,

@@ -23,7 +23,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use turnbuckle_session::record_arguments;
+use turnbuckle_session::handler::record_arguments;
 
 use super::install;
 use crate::{Error, Result};
@@ -61,7 +61,7 @@ pub struct Exporters {
 /// | `OTEL_EXPORTER_OTLP_PROTOCOL` | `http/protobuf`, the default, is the only one there is |
 /// | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the name of the service instead of `service_name`, and further attributes |
 /// | `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*`, `OTEL_METRIC_EXPORT_INTERVAL` | as the crate `opentelemetry_sdk` documents them |
-/// | `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` | `true`: spans have the arguments of tool calls, as [`record_arguments`](crate::session::record_arguments) says |
+/// | `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` | `true`: spans have the arguments of tool calls, as [`record_arguments`](crate::session::handler::record_arguments) says |
 /// | `OTEL_SDK_DISABLED`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER` | `true`, or `none`: nothing is exported |
 ///
 /// Exported are spans of level `info` and above, and the log lines in them that are your own: what

@@ -17,7 +17,7 @@ use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
 use opentelemetry::propagation::{Extractor, Injector};
 use opentelemetry::{Context, KeyValue, global};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
-use turnbuckle_session::{
+use turnbuckle_session::internal::{
     EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_telemetry,
 };
 

@@ -8,9 +8,9 @@ use std::thread;
 use tokio::task::JoinSet;
 use turnbuckle_client::Client;
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    CloseReason, Limits, MemoryTransport, Signal, TransportConnector, TransportContext,
-    memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    CloseReason, MemoryTransport, TransportConnector, TransportContext, memory_pair, serve,
 };
 use turnbuckle_types::Principal;
 

@@ -17,7 +17,7 @@ use tracing::Instrument as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use turnbuckle::client::{EraPreference, Roots};
 use turnbuckle::http::{HttpConnector, HttpServerOptions, StreamableHttp};
-use turnbuckle::session::{Limits, Rate};
+use turnbuckle::session::handler::{Limits, Rate};
 use turnbuckle::{Ask, Client, Failure, RawArguments, Revision, Server, Tool};
 use turnbuckle_it::wires::{Script, Wires};
 

@@ -9,9 +9,8 @@ use turnbuckle::client::EraPreference;
 use turnbuckle::http::{
     HttpConnector, HttpServer, HttpServerOptions, HttpSse, SseConnector, StreamableHttp,
 };
-use turnbuckle::session::{
-    Limits, Signal, TransportConnector, TransportContext, memory_pair, serve,
-};
+use turnbuckle::session::handler::{Limits, Signal};
+use turnbuckle::session::transport::{TransportConnector, TransportContext, memory_pair, serve};
 use turnbuckle::stdio::{Command, StdioOptions};
 use turnbuckle::testing::{self, TestClient};
 use turnbuckle::types::Principal;

@@ -51,7 +51,7 @@ pub(crate) mod socket {
 
     use tokio::task::JoinHandle;
     use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions};
-    use turnbuckle::session::Signal;
+    use turnbuckle::session::handler::Signal;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 use turnbuckle::client::{ChangeFilter, Subscription};
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 
 use crate::problem::Problem;
 use crate::scene::{SOON, Scene, same};

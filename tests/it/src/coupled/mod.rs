@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::Value;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
 use turnbuckle_server::Server;
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::Case;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpSse, SseConnector, StreamableHttp};
 use turnbuckle_server::Server;
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 
 use super::Posts;
 use crate::harness::{Bind, Case};

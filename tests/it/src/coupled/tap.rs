@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnbuckle_session::{
+use turnbuckle_session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
     SendFuture, UserWaits,
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 use turnbuckle_client::Client;
-use turnbuckle_session::{TransportConnector, memory_pair};
+use turnbuckle_session::transport::{TransportConnector, memory_pair};
 use turnbuckle_wire::revision::Revision;
 
 use super::converse::runtime;

@@ -7,8 +7,9 @@ use std::task::Poll;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    CloseReason, Frame, Limits, Signal, Transport, TransportContext, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    CloseReason, Frame, Transport, TransportContext, memory_pair, serve,
 };
 use turnbuckle_wire::revision::Revision;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
-use turnbuckle_session::{Frame, MemoryTransport, Transport};
+use turnbuckle_session::transport::{Frame, MemoryTransport, Transport};
 use turnbuckle_wire::revision::{EraKind, Revision};
 use turnbuckle_wire::rpc::RequestId;
 

@@ -1,7 +1,7 @@
 //! Lines: which frames come out does not depend on the pieces in which the bytes came.
 
 use bytes::BufMut;
-use turnbuckle_session::Frame;
+use turnbuckle_session::transport::Frame;
 use turnbuckle_stdio::LineDecoder;
 
 /// The least room that [`LineDecoder::read_buffer`] promises.

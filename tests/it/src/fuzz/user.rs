@@ -9,7 +9,7 @@ use turnbuckle_client::{
     ChangeFilter, Client, ClientBuilder, EraPreference, Error, Form, QuestionContext, Roots,
     UrlAnswer, UrlRequest,
 };
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, LoggingLevel, PromptReference, Role, Root,
 };

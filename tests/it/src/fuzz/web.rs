@@ -17,7 +17,7 @@ use tower_service::Service;
 use turnbuckle_http::{
     ClientRequestBody, HttpClientError, HttpClientOptions, HttpConnector, SseConnector,
 };
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_wire::revision::Revision;
 
 use super::converse::runtime;

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::time::timeout;
 use turnbuckle_server::Server;
-use turnbuckle_session::{CloseReason, Signal};
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::CloseReason;
 use turnbuckle_wire::revision::Revision;
 
 use super::link::Link;

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use turnbuckle_http::{HttpServerOptions, ResponseBody, StreamableHttp};
 use turnbuckle_server::Server;
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_types::Principal;
 use turnbuckle_wire::era::headers;
 use turnbuckle_wire::revision::{EraKind, Revision};

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, duplex};
 use tokio::task::JoinHandle;
 use turnbuckle_server::Server;
-use turnbuckle_session::{
-    CloseReason, Dispatch, Frame, MemoryTransport, Signal, Transport, TransportContext,
-    memory_pair, serve,
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::{
+    CloseReason, Dispatch, Frame, MemoryTransport, Transport, TransportContext, memory_pair, serve,
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 use turnbuckle_types::Principal;
 
 /// Settings of a [`Client`](super::Client).

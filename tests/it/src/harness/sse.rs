@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use turnbuckle_http::{HttpServerOptions, HttpSse};
 use turnbuckle_server::Server;
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_types::Principal;
 
 use super::ClientOptions;

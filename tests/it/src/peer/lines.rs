@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use turnbuckle_session::{Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink};
+use turnbuckle_session::transport::{
+    Connector, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportLink,
+};
 use turnbuckle_stdio::StreamTransport;
 
 use super::{Peer, ReceivedMessage, Step};

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use tokio::io::split;
-use turnbuckle_session::{
-    Connector, Dispatch, Inbox, Limits, Link, LinkError, LinkKind, OpenFuture, Signal,
-    TransportContext, TransportLink, serve,
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Connector, Dispatch, Inbox, Link, LinkError, LinkKind, OpenFuture, TransportContext,
+    TransportLink, serve,
 };
 use turnbuckle_stdio::{StdioOptions, StreamTransport, serve_stream};
 

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use turnbuckle_session::{Frame, MemoryTransport, Transport, memory_pair};
+use turnbuckle_session::transport::{Frame, MemoryTransport, Transport, memory_pair};
 
 use super::stream::Stalls;
 use super::{Harm, Toward, Wires};

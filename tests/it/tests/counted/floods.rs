@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::Step;
-use turnbuckle_session::{LinkError, TimeoutKind};
+use turnbuckle_session::transport::{LinkError, TimeoutKind};
 use turnbuckle_wire::revision::Revision;
 
 use super::{

@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use turnbuckle_client::{Client, EraPreference, Error, ReconnectPolicy};
 use turnbuckle_it::peer::{children, open_files, shell};
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 use turnbuckle_stdio::{Command, ShutdownTimeouts};
 
 use super::{Clock, alone, leaves_nothing, tasks, text_of};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 use turnbuckle_types::LoggingLevel;
 
 use crate::servers::{echo, echo_builder, full_server};

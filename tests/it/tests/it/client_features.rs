@@ -9,7 +9,8 @@ use turnbuckle_client::{ChangeFilter, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::{Change, TimeoutKind};
+use turnbuckle_session::handler::Change;
+use turnbuckle_session::transport::TimeoutKind;
 use turnbuckle_types::{CallToolResult, LoggingLevel, PromptReference};
 use turnbuckle_wire::revision::Revision;
 

@@ -16,7 +16,7 @@ use turnbuckle_http::{
     HttpServerOptions, HttpSse, SseConnector, StreamableHttp,
 };
 use turnbuckle_server::{Resource, Server, Tool};
-use turnbuckle_session::{Connector, TimeoutKind, Timeouts};
+use turnbuckle_session::transport::{Connector, TimeoutKind, Timeouts};
 use turnbuckle_types::{CacheScope, ResourceContents, UserWait};
 use turnbuckle_wire::revision::Revision;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Ask, AskError, SchemaLimits, Server, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 
 use crate::support::{call, error_text, message, taking};
 

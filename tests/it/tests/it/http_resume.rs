@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Event, Session, Web, sessions};
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::{busy, step_of};

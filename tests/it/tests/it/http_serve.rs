@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, echo_builder};

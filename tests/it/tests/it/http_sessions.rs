@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;

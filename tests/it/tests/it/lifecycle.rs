@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{HandlerContext, Prompt, Server, Structured, Tool};
-use turnbuckle_session::CloseReason;
+use turnbuckle_session::transport::CloseReason;
 use turnbuckle_types::{Audio, ContentBlock, Icon, LoggingLevel};
 use turnbuckle_wire::revision::Revision;
 

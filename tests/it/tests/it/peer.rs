@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, HandlerContext, Server, Tool};
-use turnbuckle_session::{Limits, PeerError};
+use turnbuckle_session::handler::{Limits, PeerError};
 
 use crate::servers::{Seconds, echo_builder};
 

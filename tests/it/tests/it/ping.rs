@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
-use turnbuckle_session::{CloseReason, Limits};
+use turnbuckle_session::handler::Limits;
+use turnbuckle_session::transport::CloseReason;
 use turnbuckle_wire::revision::Revision;
 
 use crate::servers::{echo, full_server};

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::json;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Failure, Prompt, RawArguments, Server, Tool};
-use turnbuckle_session::{
+use turnbuckle_session::internal::{
     EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_telemetry,
 };
 use turnbuckle_types::ProtocolError;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use turnbuckle_it::harness::Case;
 use turnbuckle_server::{Ask, AskError, Failure, HandlerContext, Roots, Server, Tool};
-use turnbuckle_session::Peer;
+use turnbuckle_session::handler::Peer;
 
 use crate::asking::{self, good_answer, handler_text, requests};
 use crate::support::{Question, code, connect_able, converse, error_text, text};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 use turnbuckle_it::harness::{Bind, Case, Client};
 use turnbuckle_server::{Failure, HandlerContext, Prompt, ReadRequest, Resource, Server, Tool};
-use turnbuckle_session::CloseReason;
+use turnbuckle_session::transport::CloseReason;
 use turnbuckle_stdio::{StdioOptions, serve_stream};
 use turnbuckle_wire::revision::Revision;
 

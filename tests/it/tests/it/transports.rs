@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, HandlerContext, Server, Tool};
-use turnbuckle_session::{CloseReason, Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
+use turnbuckle_session::transport::CloseReason;
 
 use crate::servers::{Text, echo, echo_builder, full_server};
 

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use turnbuckle_session::{
-    ClientSession, LinkError, LinkKind, NegotiatedRevision, OutboundRequest, RawResult,
-    RequestError, Timeouts,
+use turnbuckle_session::internal::{
+    ClientSession, NegotiatedRevision, OutboundRequest, RawResult, RequestError,
 };
+use turnbuckle_session::transport::{LinkError, LinkKind, Timeouts};
 use turnbuckle_types::method::{Discover, Initialize};
 use turnbuckle_types::{DiscoverResult, InitializeResult, Request, RequestParams};
 use turnbuckle_wire::era::{ProbeOutcome, newest_common_revision, probe_outcome};

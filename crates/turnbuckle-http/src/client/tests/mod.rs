@@ -19,7 +19,9 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body::Body;
 use tokio::time::{Instant, Sleep};
 use tower_service::Service;
-use turnbuckle_session::{Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage};
+use turnbuckle_session::transport::{
+    Connector, Frame, Inbox, Link, LinkError, OutboundKind, OutboundMessage,
+};
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::revision::Revision;

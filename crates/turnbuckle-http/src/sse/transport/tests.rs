@@ -3,7 +3,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 
 use super::*;
 

@@ -12,7 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use turnbuckle_server::{Server, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Arc, Weak};
 
 use tokio::time::Instant;
-use turnbuckle_session::{EvictMemory, MemoryBudget};
+use turnbuckle_session::internal::{EvictMemory, MemoryBudget};
 
 use super::{HttpSession, SessionTable};
 

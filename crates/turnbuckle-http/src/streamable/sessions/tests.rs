@@ -1,7 +1,8 @@
-use turnbuckle_session::{
-    Dispatch, EncodedResponse, HandlerOutcome, IncomingRequest, Limits, MemoryPermit, ReplySink,
-    RequestContext, ServerIdentity,
+use turnbuckle_session::handler::{Limits, RequestContext};
+use turnbuckle_session::internal::{
+    EncodedResponse, HandlerOutcome, IncomingRequest, MemoryPermit, ReplySink, ServerIdentity,
 };
+use turnbuckle_session::transport::Dispatch;
 use turnbuckle_types::{Implementation, ServerCapabilities};
 use turnbuckle_wire::era::ParamHeader;
 

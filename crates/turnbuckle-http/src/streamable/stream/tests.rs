@@ -1,4 +1,5 @@
-use turnbuckle_session::{Limits, OwnerAccount};
+use turnbuckle_session::handler::Limits;
+use turnbuckle_session::internal::OwnerAccount;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;

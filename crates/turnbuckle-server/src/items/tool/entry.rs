@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_schema::{Profile, SchemaError};
-use turnbuckle_session::HandlerOutcome;
+use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{RawJson, Schema, Tool};
 use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 

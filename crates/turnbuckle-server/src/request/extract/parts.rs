@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::{HttpHead, block_on};
+use turnbuckle_session::internal::block_on;
+use turnbuckle_session::transport::HttpHead;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Meta, Number, Principal};
 use turnbuckle_wire::revision::Revision;
 

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use turnbuckle_session::HttpNeeds;
+use turnbuckle_session::transport::HttpNeeds;
 use turnbuckle_types::Schema;
 
 use crate::error::BuildError;

@@ -6,7 +6,8 @@
 use std::pin::Pin;
 use std::task::Poll;
 
-use turnbuckle_session::{LegacyState, Peer, PeerError, RequestContext};
+use turnbuckle_session::handler::{Peer, PeerError, RequestContext};
+use turnbuckle_session::internal::LegacyState;
 use turnbuckle_types::{
     ElicitRequestParams, InputRequest, InputRequests, Json, ListRootsResult, Map, ProtocolError,
     RequestParams,

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use turnbuckle_session::RequestContext;
+use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, IncludeContext, InputRequest,
     InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson, RootsCapability,

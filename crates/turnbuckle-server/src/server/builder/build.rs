@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use turnbuckle_session::ServerIdentity;
+use turnbuckle_session::internal::ServerIdentity;
 use turnbuckle_types::{
     CacheScope, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
 };

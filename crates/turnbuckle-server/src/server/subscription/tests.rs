@@ -67,7 +67,9 @@ fn one_client_has_half_of_all_subscriptions() {
 
 #[test]
 fn subscriptions_count_for_the_memory_of_their_client() {
-    let account = turnbuckle_session::OwnerAccount::new(&turnbuckle_session::Limits::new());
+    let account = turnbuckle_session::internal::OwnerAccount::new(
+        &turnbuckle_session::handler::Limits::new(),
+    );
     let memory = account.memory();
     let hub = SubscriptionHub::default();
     let feed = Arc::new(ChangeFeed::new());

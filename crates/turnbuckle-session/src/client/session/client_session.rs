@@ -18,13 +18,13 @@ use super::limits::ClientLimits;
 use super::pending_response::PendingRequest;
 use super::response::RequestError;
 use super::timeout_timer::{TimedRequests, TimeoutTimer};
-use crate::Signal;
 use crate::client::link::{Link, LinkKind};
 use crate::client::link_error::LinkError;
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
 use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::user_waits::UserWaits;
 use crate::shared::kernel::{Kernel, OutgoingRequestError};
+use crate::shared::signal::Signal;
 use crate::shared::trace::{SessionCount, Side};
 
 /// The client's end of one connection to a server.

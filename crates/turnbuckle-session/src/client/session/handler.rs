@@ -1,9 +1,9 @@
 //! The interface between a session and the client that uses it: requests and notifications of the
 //! server.
 
+use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
+use crate::shared::signal::Signal;
 use turnbuckle_types::RequestId;
-
-use crate::{HandlerOutcome, IncomingNotification, IncomingRequest, Signal};
 
 /// A handler for the server's requests and notifications: the client behind a session.
 pub trait ClientHandler: Send + Sync + 'static {

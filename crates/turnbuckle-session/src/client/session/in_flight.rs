@@ -221,7 +221,7 @@ struct InFlightRequest<'a> {
     cancel_by_message: bool,
     timeout: Option<TimeoutKind>,
     /// True if the server sent more about the request than
-    /// [`max_request_bytes`](crate::ClientLimits::max_request_bytes).
+    /// [`max_request_bytes`](crate::transport::ClientLimits::max_request_bytes).
     is_flooded: bool,
 }
 

@@ -18,9 +18,10 @@ use super::client_session::ClientSession;
 use super::response::{RawResult, RequestError};
 use crate::client::link::{Inbox, LinkKind};
 use crate::client::link_error::LinkError;
+use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::NotificationDecision;
 use crate::shared::panic_guard::guard_callback;
-use crate::{Frame, IncomingNotification};
+use crate::shared::transport::Frame;
 
 /// The inbox of a session. Its link holds it, which does not keep the session alive.
 pub(super) struct SessionInbox(pub(super) Weak<ClientSession>);

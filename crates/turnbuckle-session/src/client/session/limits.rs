@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use turnbuckle_types::settings;
 
-use crate::Rate;
+use crate::shared::rate::Rate;
 
 settings! {
     /// The limits of a client: how much a server may have going at once, how fast it may ask, and how

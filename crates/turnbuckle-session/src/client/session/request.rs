@@ -38,7 +38,7 @@ pub struct OutboundRequest<'a, P> {
     /// A callback that receives the request's id before the request is sent.
     pub on_id_assigned: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
     /// True if the request is sent even if as many wait as
-    /// [`ClientLimits::max_outgoing_requests`](crate::ClientLimits::max_outgoing_requests) allows.
+    /// [`ClientLimits::max_outgoing_requests`](crate::transport::ClientLimits::max_outgoing_requests) allows.
     pub(crate) ignores_limit: bool,
 }
 

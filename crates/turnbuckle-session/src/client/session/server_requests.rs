@@ -16,11 +16,11 @@ use super::handler::{ClientHandler, ServerRequest};
 use crate::client::outbound_message::OutboundKind;
 use crate::client::tasks;
 use crate::shared::incoming::received_method;
+use crate::shared::incoming::{HandlerOutcome, IncomingRequest};
 use crate::shared::kernel::RequestDecision;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::trace::{RequestTrace, Side, TracedRequest, is_traced, received_context};
-use crate::{HandlerOutcome, IncomingRequest};
 
 impl ClientSession {
     /// Handles a request of the server. A modern server must not send any.

@@ -19,7 +19,8 @@ use crate::client::link_error::LinkError;
 use crate::client::negotiated_revision::NegotiatedRevision;
 use crate::client::outbound_message::OutboundMessage;
 use crate::client::timeouts::Timeouts;
-use crate::{Frame, HandlerOutcome, IncomingNotification, IncomingRequest};
+use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
+use crate::shared::transport::Frame;
 
 /// A server that sends only what the test tells it to, and records what it receives.
 #[derive(Clone)]

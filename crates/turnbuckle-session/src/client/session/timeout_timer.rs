@@ -6,8 +6,8 @@ use std::task::Waker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::Signal;
 use crate::client::tasks;
+use crate::shared::signal::Signal;
 
 /// The requests that a [`TimeoutTimer`] watches.
 pub(super) trait TimedRequests: Send + Sync + 'static {

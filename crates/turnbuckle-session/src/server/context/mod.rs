@@ -177,7 +177,7 @@ impl RequestContext {
     }
 
     /// Resolves when the request is cancelled. Its handler may go on for
-    /// [`Limits::cancel_timeout`](crate::Limits::cancel_timeout) before its future is dropped.
+    /// [`Limits::cancel_timeout`](crate::handler::Limits::cancel_timeout) before its future is dropped.
     pub async fn cancelled(&self) {
         self.state.signal.get().cancelled().await;
     }
@@ -230,7 +230,7 @@ impl RequestContext {
     }
 
     /// Sets a timeout for this request, which counts from the next time that its handler is
-    /// pending. The request is then cancelled and answered with `timeout_reply`. [`Limits::handler_timeout`](crate::Limits::handler_timeout) holds as well.
+    /// pending. The request is then cancelled and answered with `timeout_reply`. [`Limits::handler_timeout`](crate::handler::Limits::handler_timeout) holds as well.
     pub fn set_timeout(
         &self,
         timeout: Duration,

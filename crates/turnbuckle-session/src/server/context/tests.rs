@@ -7,7 +7,10 @@ use tokio::sync::futures::Notified;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
-use crate::{EncodedResponse, LegacyState, Limits, QueueFull, Rate};
+use crate::server::legacy_state::LegacyState;
+use crate::server::limits::Limits;
+use crate::shared::rate::Rate;
+use crate::shared::reply_sink::{EncodedResponse, QueueFull};
 
 /// A reply sink with room for `room` messages. It calls `waited_for` when a sender waits for more.
 #[derive(Default)]

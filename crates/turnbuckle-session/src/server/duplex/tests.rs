@@ -6,10 +6,11 @@ use turnbuckle_wire::era::{ParamHeader, Project, Reply};
 use turnbuckle_wire::revision::Features;
 
 use super::*;
-use crate::{
-    HandlerOutcome, IncomingRequest, MemoryTransport, Rate, RequestContext, ServerIdentity,
-    memory_pair,
-};
+use crate::server::context::RequestContext;
+use crate::server::dispatch::ServerIdentity;
+use crate::shared::incoming::{HandlerOutcome, IncomingRequest};
+use crate::shared::memory::{MemoryTransport, memory_pair};
+use crate::shared::rate::Rate;
 
 type Serving = Pin<Box<dyn Future<Output = CloseReason> + Send>>;
 

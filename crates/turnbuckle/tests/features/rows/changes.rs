@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use turnbuckle::client::ChangeFilter;
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 
 use super::{call_text, error_code, find_tool};
 use crate::cells::each;

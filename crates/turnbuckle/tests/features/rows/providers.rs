@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use turnbuckle::client::ChangeFilter;
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 
 use super::{call_error_text, call_text, error_code};
 use crate::cells::each;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle::Client;
 use turnbuckle::client::ChangeFilter;
-use turnbuckle::session::Change;
+use turnbuckle::session::handler::Change;
 use turnbuckle::types::ResourceTemplateReference;
 
 use super::{call_text, error_code};

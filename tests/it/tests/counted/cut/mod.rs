@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use turnbuckle_client::{Client, EraPreference, Error, ReconnectPolicy};
 use turnbuckle_it::peer::open_files;
 use turnbuckle_it::wires::{Script, Toward, Wires};
-use turnbuckle_session::{Connector, Timeouts};
+use turnbuckle_session::transport::{Connector, Timeouts};
 use turnbuckle_stdio::ShutdownTimeouts;
 use turnbuckle_wire::revision::Revision;
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use turnbuckle_client::{ClientBuilder, Error, Form, FormAnswer, QuestionContext};
 use turnbuckle_it::coupled::Coupled;
 use turnbuckle_it::harness::Case;
-use turnbuckle_session::{ClientLimits, Rate};
+use turnbuckle_session::handler::Rate;
+use turnbuckle_session::transport::ClientLimits;
 use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Role};
 
 use crate::asking;

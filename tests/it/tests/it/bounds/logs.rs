@@ -7,7 +7,7 @@ use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_types::LoggingLevel;
 
 /// Creates a server whose tool logs five messages at once, and another a second later.

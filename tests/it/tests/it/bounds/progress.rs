@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, HandlerContext, Server, Tool};
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 
 use crate::servers::Seconds;
 use crate::support::result;

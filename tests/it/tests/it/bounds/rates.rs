@@ -6,7 +6,7 @@ use serde_json::json;
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::revision::{Method, Revision};
 

@@ -9,7 +9,7 @@ use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{Ask, AskError, HandlerContext, Server, Tool};
-use turnbuckle_session::{Limits, Peer, Rate};
+use turnbuckle_session::handler::{Limits, Peer, Rate};
 
 use super::{echoing, refused_by};
 use crate::servers::echo;

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use turnbuckle_http::{HttpServer, HttpServerOptions};
 use turnbuckle_it::web::{Ask, Got, Web};
 use turnbuckle_server::{HandlerContext, ReadRequest, Resource};
-use turnbuckle_session::{Limits, Rate, Signal};
+use turnbuckle_session::handler::{Limits, Rate, Signal};
 use turnbuckle_types::Principal;
 use turnbuckle_wire::revision::Revision;
 

@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use turnbuckle_http::{HttpServer, HttpServerOptions};
-use turnbuckle_session::{Limits, Rate, Signal};
+use turnbuckle_session::handler::{Limits, Rate, Signal};
 
 use crate::servers::echo;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::{ReceivedMessage, Step};
-use turnbuckle_session::ClientLimits;
+use turnbuckle_session::transport::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
 use super::{

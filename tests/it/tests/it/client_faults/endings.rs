@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, is_broken, text_of};

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error, FormAnswer};
 use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
-use turnbuckle_session::ClientLimits;
+use turnbuckle_session::transport::ClientLimits;
 use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, PEER_CASES, PeerTransport, fault, faulty, text_of};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use turnbuckle_client::Error;
 use turnbuckle_it::peer::{ReceivedMessage, Step};
-use turnbuckle_session::LinkError;
+use turnbuckle_session::transport::LinkError;
 use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, PeerTransport, fault, faulty, is_broken, text_of};

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error, ReconnectPolicy};
 use turnbuckle_it::peer::{Peer, Step};
-use turnbuckle_session::TimeoutKind;
+use turnbuckle_session::transport::TimeoutKind;
 use turnbuckle_wire::revision::Revision;
 
 use super::{FAULTY, LEGACY, PeerTransport, faulty, is_silence, text_of};

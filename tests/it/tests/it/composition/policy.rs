@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Cancellation, Group, Prompt, Server, Tool};
-use turnbuckle_session::Limits;
+use turnbuckle_session::handler::Limits;
 
 use crate::support::{call, error_text, message, text};
 

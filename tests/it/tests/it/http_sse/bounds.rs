@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Tool};
-use turnbuckle_session::{Limits, Rate};
+use turnbuckle_session::handler::{Limits, Rate};
 
 use super::SseConnection;
 use crate::servers::{echo, echo_builder};

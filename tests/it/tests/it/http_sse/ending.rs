@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Server, Tool};
-use turnbuckle_session::Signal;
+use turnbuckle_session::handler::Signal;
 use turnbuckle_wire::revision::Revision;
 
 use super::SseConnection;
@@ -66,7 +66,7 @@ async fn who_leaves_the_stream_gives_everything_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_post_that_waits_hears_of_the_end() {
-    let mut limits = turnbuckle_session::Limits::default();
+    let mut limits = turnbuckle_session::handler::Limits::default();
     limits.max_queue_bytes = 1024;
     let connection =
         SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new().limits(limits))).await;

@@ -7,11 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-use turnbuckle_session::{
-    ClientHandler, ClientLimits, ClientSession, Connector, Frame, HandlerOutcome, Inbox,
-    IncomingNotification, IncomingRequest, Link, LinkError, LinkFuture, LinkKind,
-    NegotiatedRevision, OpenFuture, OutboundMessage, OutboundRequest, RawResult, RequestError,
-    SendFuture, ServerRequest, Signal, Timeouts,
+use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::{
+    ClientHandler, ClientSession, HandlerOutcome, IncomingNotification, IncomingRequest,
+    NegotiatedRevision, OutboundRequest, RawResult, RequestError, ServerRequest,
+};
+use turnbuckle_session::transport::{
+    ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
+    OutboundMessage, SendFuture, Timeouts,
 };
 use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
 use turnbuckle_wire::era::Reply;

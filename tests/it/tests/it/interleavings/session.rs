@@ -7,9 +7,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_session::{
-    CloseReason, Dispatch, Frame, HandlerOutcome, IncomingRequest, Limits, MemoryTransport,
-    RequestContext, ServerIdentity, Signal, Transport, TransportContext, memory_pair, serve,
+use turnbuckle_session::handler::{Limits, RequestContext, Signal};
+use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest, ServerIdentity};
+use turnbuckle_session::transport::{
+    CloseReason, Dispatch, Frame, MemoryTransport, Transport, TransportContext, memory_pair, serve,
 };
 use turnbuckle_types::{EmptyResult, Implementation, Principal, ServerCapabilities};
 use turnbuckle_wire::era::{ParamHeader, Reply};

@@ -12,7 +12,7 @@ use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpSse, SseConnector, S
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::wires::{Passed, Script, Wires};
 use turnbuckle_server::{Failure, HandlerContext, NeedsInput, Server, Tool};
-use turnbuckle_session::Connector;
+use turnbuckle_session::transport::Connector;
 use turnbuckle_types::{CallToolResult, CreateMessageRequestParams, CreateMessageResult, Role};
 use turnbuckle_wire::revision::Revision;
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{self, Poll, ready};
 
-use turnbuckle_session::{PeerError, block_on};
+use turnbuckle_session::handler::PeerError;
+use turnbuckle_session::internal::block_on;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, InputRequest, Json, ModelPreferences,
 };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use turnbuckle_session::block_on;
+use turnbuckle_session::internal::block_on;
 use turnbuckle_types::{
     CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
