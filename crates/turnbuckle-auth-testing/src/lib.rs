@@ -27,10 +27,9 @@
 //! ```
 
 mod authorization_server;
-mod random;
 pub mod store_contract;
 
 pub use authorization_server::{
-    AutoLogin, Endpoint, Event, Faults, TestAuthorizationServer, TestAuthorizationServerBuilder,
-    TestServerError,
+    AutoLogin, Endpoint, Event, FailedRequests, Faults, TestAuthorizationServer,
+    TestAuthorizationServerBuilder, TestServerError,
 };

@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use turnbuckle_auth::Secret;
 use turnbuckle_auth::client::store::{
-    BoxFuture, CredentialStore, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, StoreLock,
+    CredentialStore, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, StoreLock,
 };
 
-use crate::random::random_token;
+use turnbuckle_types::base::random;
 
 /// The time within which a free lock must be granted.
 const FREE_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -29,8 +29,7 @@ const FREE_LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time for which a held lock must not be granted.
 const HELD_LOCK_INTERVAL: Duration = Duration::from_millis(150);
 
-/// The number of tasks, and of increments of each, in the test of the lock.
-const TASKS: usize = 8;
+/// The increments of each task in the test of the lock.
 const INCREMENTS: usize = 10;
 
 /// A rule of [`CredentialStore`] that a store broke. `Display` names the rule and what happened.
@@ -49,8 +48,8 @@ type Checked = Result<(), ContractViolation>;
 /// # Errors
 /// Fails with the first rule that the store breaks.
 pub async fn check<S: CredentialStore + ?Sized>(store: &S) -> Result<(), ContractViolation> {
-    let random = random_token().map_err(|e| ContractViolation(format!("no randomness: {e}")))?;
-    let prefix = format!("contract-test/{}/", random.expose());
+    let id = random::id().map_err(|error| ContractViolation(error.to_string()))?;
+    let prefix = format!("contract-test/{id}/");
     let test = Test { store, prefix };
     test.check_values().await?;
     test.check_keys().await?;
@@ -183,13 +182,22 @@ impl<S: CredentialStore + ?Sized> Test<'_, S> {
         Ok(())
     }
 
-    /// Increments a counter from several tasks, each time under the lock.
+    /// Increments a counter from eight tasks, each time under the lock.
     async fn check_increments(&self) -> Checked {
         let key = self.key("counter");
         self.save(&key, "0").await?;
-        let tasks = (0..TASKS).map(|_| Box::pin(self.increment(&key)) as BoxFuture<'_, Checked>);
-        join_all(tasks.collect()).await?;
-        let total = (TASKS * INCREMENTS).to_string();
+        let task = || self.increment(&key);
+        tokio::try_join!(
+            task(),
+            task(),
+            task(),
+            task(),
+            task(),
+            task(),
+            task(),
+            task()
+        )?;
+        let total = (8 * INCREMENTS).to_string();
         self.expect(&key, Some(&total), "changes under the lock are not lost")
             .await
     }
@@ -231,7 +239,8 @@ impl<S: CredentialStore + ?Sized> Test<'_, S> {
             }
             Ok(())
         };
-        join_all(vec![Box::pin(writer), Box::pin(reader)]).await
+        tokio::try_join!(writer, reader)?;
+        Ok(())
     }
 
     async fn remove_all(&self) -> Checked {
@@ -308,28 +317,6 @@ fn violation<T>(text: impl Into<String>) -> Result<T, ContractViolation> {
 
 fn failure(operation: &str, key: &str, error: &StoreError) -> ContractViolation {
     ContractViolation(format!("{operation} of {key:?} failed: {error}"))
-}
-
-/// Runs futures side by side, and returns the first error.
-async fn join_all(futures: Vec<BoxFuture<'_, Checked>>) -> Checked {
-    let mut futures: Vec<_> = futures.into_iter().map(Some).collect();
-    poll_fn(|context| {
-        let mut pending = false;
-        for slot in &mut futures {
-            let Some(future) = slot else { continue };
-            match future.as_mut().poll(context) {
-                Poll::Ready(Ok(())) => *slot = None,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Pending => pending = true,
-            }
-        }
-        if pending {
-            Poll::Pending
-        } else {
-            Poll::Ready(Ok(()))
-        }
-    })
-    .await
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! HTTP answers of the test server: JSON, redirects, OAuth errors.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, HeaderName, LOCATION, PRAGMA, REFERRER_POLICY, WWW_AUTHENTICATE,
@@ -11,6 +9,7 @@ use http::{HeaderValue, StatusCode};
 use http_body_util::Full;
 use serde::Serialize;
 use serde_json::json;
+use turnbuckle_types::base::random::RandomnessUnavailable;
 
 /// An answer with its whole body.
 pub(super) type Answer = http::Response<Full<Bytes>>;
@@ -86,31 +85,18 @@ pub(super) fn redirect(location: &str) -> Answer {
 /// An OAuth error answer (RFC 6749, section 5.2).
 #[derive(Debug)]
 pub(super) struct Refusal {
-    status: StatusCode,
-    error: Cow<'static, str>,
-    description: String,
-    challenge: Option<&'static str>,
+    pub(super) status: StatusCode,
+    pub(super) error: String,
+    pub(super) description: String,
 }
 
 impl Refusal {
     /// Creates a refusal with status 400.
-    pub(super) fn new(error: &'static str, description: impl Into<String>) -> Self {
+    pub(super) fn new(error: &str, description: impl Into<String>) -> Self {
         Self {
             status: StatusCode::BAD_REQUEST,
-            error: Cow::Borrowed(error),
+            error: error.to_owned(),
             description: description.into(),
-            challenge: None,
-        }
-    }
-
-    /// Creates a refusal of any status and error code, as a fault asks for.
-    pub(super) fn with_status(status: StatusCode, error: String) -> Self {
-        let description = "the test server was told to fail".to_owned();
-        Self {
-            status,
-            error: Cow::Owned(error),
-            description,
-            challenge: None,
         }
     }
 
@@ -118,47 +104,40 @@ impl Refusal {
     pub(super) fn invalid_client(description: impl Into<String>) -> Self {
         Self {
             status: StatusCode::UNAUTHORIZED,
-            challenge: Some("Basic realm=\"test authorization server\""),
             ..Self::new("invalid_client", description)
         }
-    }
-
-    /// Creates the refusal for a failure of the server itself.
-    pub(super) fn server_error() -> Self {
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            ..Self::new("server_error", "the operating system gave no randomness")
-        }
-    }
-
-    /// Returns the OAuth error code.
-    pub(super) fn error(&self) -> &str {
-        &self.error
-    }
-
-    /// Returns the description for people.
-    pub(super) fn description(&self) -> &str {
-        &self.description
     }
 
     /// Converts the refusal into a JSON answer.
     pub(super) fn into_answer(self) -> Answer {
         let value = json!({ "error": self.error, "error_description": self.description });
         let mut answer = private_json(self.status, &value);
-        if let Some(challenge) = self.challenge {
-            answer
-                .headers_mut()
-                .insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"test authorization server\"");
+            answer.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        answer
-            .extensions_mut()
-            .insert(ErrorCode(self.error.into_owned()));
+        answer.extensions_mut().insert(ErrorCode(self.error));
         answer
     }
 }
 
-impl From<getrandom::Error> for Refusal {
-    fn from(_: getrandom::Error) -> Self {
-        Self::server_error()
+impl From<RandomnessUnavailable> for Refusal {
+    fn from(error: RandomnessUnavailable) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            ..Self::new("server_error", error.to_string())
+        }
+    }
+}
+
+/// Refuses a request with status 400 unless a rule holds.
+///
+/// # Errors
+/// If `is_met` is false.
+pub(super) fn ensure(is_met: bool, error: &str, description: &str) -> Result<(), Refusal> {
+    if is_met {
+        Ok(())
+    } else {
+        Err(Refusal::new(error, description))
     }
 }

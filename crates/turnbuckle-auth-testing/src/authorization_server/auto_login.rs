@@ -20,8 +20,8 @@ const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";
 ///
 /// No browser, port or HTTP request is involved: the authorization request goes straight to the
 /// server, which records it like others ([`events`](super::TestAuthorizationServer::events)). Its
-/// [`Faults`](super::Faults) apply.
-#[derive(Clone)]
+/// [`Faults`](crate::Faults) apply.
+#[derive(Debug, Clone)]
 pub struct AutoLogin {
     server: Arc<Server>,
     user: String,
@@ -91,13 +91,5 @@ impl PendingLogin for AutoLogin {
             let redirect = self.approve(authorization_url).await;
             redirect.map_err(|reason| LoginUiError::new(LoginUiErrorKind::Cancelled, reason))
         })
-    }
-}
-
-impl std::fmt::Debug for AutoLogin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AutoLogin")
-            .field("user", &self.user)
-            .finish_non_exhaustive()
     }
 }

@@ -1,41 +1,161 @@
-//! The builder of the test server: sets what differs from the defaults, and starts the server.
+//! The settings of the test server, with setters for those that differ from the defaults.
 
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::Value;
-
-use super::TestAuthorizationServer;
-use super::client::{Client, ClientAuthMethod, ClientKeys};
-use super::error::TestServerError;
-use super::settings::{ForeignClientId, Settings, TrustedIssuer};
 use turnbuckle_auth::Secret;
 
+use super::client::{Client, ClientAuthMethod, ClientKeys};
+use super::{TestAuthorizationServer, TestServerError, redirect_uri};
+
+/// An issuer whose assertions the `jwt-bearer` grant accepts.
+#[derive(Debug, Clone)]
+pub(super) struct TrustedIssuer {
+    pub(super) issuer: String,
+    pub(super) keys: ClientKeys,
+}
+
+/// A client of this server under the name that another authorization server knows it by.
+#[derive(Debug, Clone)]
+pub(super) struct ForeignClientId {
+    pub(super) client_id: String,
+    pub(super) audience: String,
+    pub(super) foreign_id: String,
+}
+
 /// The settings of a [`TestAuthorizationServer`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct TestAuthorizationServerBuilder {
-    settings: Settings,
+    pub(super) port: u16,
+    pub(super) path: String,
+    pub(super) auto_approve: bool,
+    pub(super) users: Vec<String>,
+    pub(super) clients: Vec<Client>,
+    pub(super) token_ttl: Duration,
+    pub(super) refresh_ttl: Duration,
+    pub(super) scopes: Vec<String>,
+    pub(super) resources: Vec<String>,
+    pub(super) require_resource: bool,
+    pub(super) require_dpop: bool,
+    pub(super) require_dpop_nonce: bool,
+    pub(super) rotate_refresh_tokens: bool,
+    pub(super) require_offline_access: bool,
+    pub(super) opaque_tokens: bool,
+    pub(super) oauth_metadata: bool,
+    pub(super) openid_metadata: bool,
+    pub(super) dynamic_registration: bool,
+    pub(super) strict_application_type: bool,
+    pub(super) client_metadata_documents: bool,
+    pub(super) allow_http_client_ids: bool,
+    pub(super) trusted_issuers: Vec<TrustedIssuer>,
+    pub(super) foreign_client_ids: Vec<ForeignClientId>,
+}
+
+impl Default for TestAuthorizationServerBuilder {
+    fn default() -> Self {
+        Self {
+            port: 0,
+            path: String::new(),
+            auto_approve: false,
+            users: Vec::new(),
+            clients: Vec::new(),
+            token_ttl: Duration::from_secs(3600),
+            refresh_ttl: Duration::from_secs(24 * 3600),
+            scopes: Vec::new(),
+            resources: Vec::new(),
+            require_resource: true,
+            require_dpop: false,
+            require_dpop_nonce: false,
+            rotate_refresh_tokens: true,
+            require_offline_access: false,
+            opaque_tokens: false,
+            oauth_metadata: true,
+            openid_metadata: true,
+            dynamic_registration: true,
+            strict_application_type: false,
+            client_metadata_documents: true,
+            allow_http_client_ids: false,
+            trusted_issuers: Vec::new(),
+            foreign_client_ids: Vec::new(),
+        }
+    }
+}
+
+/// Setters that replace a value.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident: $Type:ty,)+) => {
+        impl TestAuthorizationServerBuilder {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $name(mut self, $name: $Type) -> Self {
+                self.$name = $name;
+                self
+            }
+        )+}
+    };
+}
+
+setters! {
+    /// Sets the port on 127.0.0.1. Zero, the default, lets the operating system choose one.
+    port: u16,
+    /// Grants authorization requests without a consent page, in the name of the first user.
+    auto_approve: bool,
+    /// Sets the lifetime of access tokens. Default: one hour.
+    token_ttl: Duration,
+    /// Sets the lifetime of refresh tokens. Default: one day.
+    refresh_ttl: Duration,
+    /// Requires the `resource` parameter (RFC 8707). Default: true. If false, a token of a request
+    /// without it is for the first resource of the settings, or else for the issuer.
+    require_resource: bool,
+    /// Requires a DPoP proof at the token endpoint. Default: false, tokens are bound if there is one.
+    require_dpop: bool,
+    /// Requires a nonce of this server in DPoP proofs. Default: false.
+    require_dpop_nonce: bool,
+    /// Issues a new refresh token with each refresh. Default: true. If false, the first one stays
+    /// valid and answers to refresh requests carry none.
+    rotate_refresh_tokens: bool,
+    /// Issues refresh tokens only when the scope `offline_access` is granted, and announces that
+    /// scope. Default: false.
+    require_offline_access: bool,
+    /// Issues opaque access tokens, which only introspection explains. Default: false, JWTs.
+    opaque_tokens: bool,
+    /// Serves the metadata document of RFC 8414. Default: true.
+    oauth_metadata: bool,
+    /// Serves the metadata document of OpenID Connect Discovery. Default: true.
+    openid_metadata: bool,
+    /// Allows dynamic client registration. Default: true.
+    dynamic_registration: bool,
+    /// Treats a registration without `application_type` as one of a web application, as OpenID
+    /// Connect says. Default: false.
+    strict_application_type: bool,
+    /// Accepts the URL of a metadata document as client id. Default: true.
+    client_metadata_documents: bool,
+    /// Accepts `http` URLs on the own machine as client ids. Default: false, as the specification
+    /// requires `https`.
+    allow_http_client_ids: bool,
 }
 
 impl TestAuthorizationServerBuilder {
-    /// Sets the port on 127.0.0.1. Zero, the default, lets the operating system choose one.
-    #[must_use]
-    pub fn port(mut self, port: u16) -> Self {
-        self.settings.port = port;
-        self
-    }
-
     /// Sets the path of the issuer, such as `/tenant1`. By default the issuer has none.
     #[must_use]
     pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.settings.path = path.into();
+        self.path = path.into();
         self
     }
 
-    /// Grants authorization requests without a consent page, in the name of the first user.
+    /// Sets the scopes that exist. A request without `scope` gets all of them. Without this setting
+    /// every scope exists, and a request without `scope` gets none.
     #[must_use]
-    pub fn auto_approve(mut self, is_auto_approving: bool) -> Self {
-        self.settings.is_auto_approving = is_auto_approving;
+    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.scopes = texts(scopes);
+        self
+    }
+
+    /// Adds a resource for which tokens are issued. Without any, tokens are issued for every resource.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resources.push(resource.into());
         self
     }
 
@@ -43,196 +163,52 @@ impl TestAuthorizationServerBuilder {
     /// there is one user `alice`.
     #[must_use]
     pub fn user(mut self, name: impl Into<String>) -> Self {
-        self.settings.users.push(name.into());
+        self.users.push(name.into());
         self
     }
 
     /// Adds a client with a secret, sent in the `Authorization` header or in the form.
     #[must_use]
-    pub fn client<I, R>(
+    pub fn client<R: Into<String>>(
         mut self,
         id: impl Into<String>,
         secret: impl Into<Secret>,
-        redirect_uris: I,
-    ) -> Self
-    where
-        I: IntoIterator<Item = R>,
-        R: Into<String>,
-    {
-        let secret = Some(secret.into());
-        let method = ClientAuthMethod::AnySecret;
-        self.settings.clients.push(configured_client(
-            id.into(),
-            secret,
-            method,
-            None,
-            redirect_uris,
-        ));
+        redirect_uris: impl IntoIterator<Item = R>,
+    ) -> Self {
+        self.clients.push(Client {
+            secret: Some(secret.into()),
+            ..Client::new(id.into(), ClientAuthMethod::AnySecret, texts(redirect_uris))
+        });
         self
     }
 
     /// Adds a client without credentials.
     #[must_use]
-    pub fn public_client<I, R>(mut self, id: impl Into<String>, redirect_uris: I) -> Self
-    where
-        I: IntoIterator<Item = R>,
-        R: Into<String>,
-    {
-        let method = ClientAuthMethod::None;
-        self.settings.clients.push(configured_client(
-            id.into(),
-            None,
-            method,
-            None,
-            redirect_uris,
-        ));
+    pub fn public_client<R: Into<String>>(
+        mut self,
+        id: impl Into<String>,
+        redirect_uris: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let redirect_uris = texts(redirect_uris);
+        let client = Client::new(id.into(), ClientAuthMethod::None, redirect_uris);
+        self.clients.push(client);
         self
     }
 
     /// Adds a client that authenticates itself by `private_key_jwt`. `jwks` is the JSON Web Key Set
     /// with its public keys.
     #[must_use]
-    pub fn client_with_keys<I, R>(
+    pub fn client_with_keys<R: Into<String>>(
         mut self,
         id: impl Into<String>,
         jwks: &impl Serialize,
-        redirect_uris: I,
-    ) -> Self
-    where
-        I: IntoIterator<Item = R>,
-        R: Into<String>,
-    {
-        let keys = Some(ClientKeys::Inline(to_value(jwks)));
-        let method = ClientAuthMethod::PrivateKeyJwt;
-        self.settings.clients.push(configured_client(
-            id.into(),
-            None,
-            method,
-            keys,
-            redirect_uris,
-        ));
-        self
-    }
-
-    /// Sets the lifetime of access tokens. Default: one hour.
-    #[must_use]
-    pub fn token_ttl(mut self, ttl: Duration) -> Self {
-        self.settings.token_ttl = ttl;
-        self
-    }
-
-    /// Sets the lifetime of refresh tokens. Default: one day.
-    #[must_use]
-    pub fn refresh_ttl(mut self, ttl: Duration) -> Self {
-        self.settings.refresh_ttl = ttl;
-        self
-    }
-
-    /// Sets the scopes that exist. A request without `scope` gets all of them. Without this setting
-    /// every scope exists, and a request without `scope` gets none.
-    #[must_use]
-    pub fn scopes<I, S>(mut self, scopes: I) -> Self
-    where
-        I: IntoIterator<Item = S>,
-        S: Into<String>,
-    {
-        self.settings.scopes = scopes.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Adds a resource for which tokens are issued. Without any, tokens are issued for every resource.
-    #[must_use]
-    pub fn resource(mut self, resource: impl Into<String>) -> Self {
-        self.settings.resources.push(resource.into());
-        self
-    }
-
-    /// Requires the `resource` parameter (RFC 8707). Default: true. If false, a token of a request
-    /// without it is for the first resource of the settings, or else for the issuer.
-    #[must_use]
-    pub fn require_resource(mut self, is_required: bool) -> Self {
-        self.settings.is_resource_required = is_required;
-        self
-    }
-
-    /// Requires a DPoP proof at the token endpoint. Default: false, tokens are bound if there is one.
-    #[must_use]
-    pub fn require_dpop(mut self, is_required: bool) -> Self {
-        self.settings.is_dpop_required = is_required;
-        self
-    }
-
-    /// Requires a nonce of this server in DPoP proofs. Default: false.
-    #[must_use]
-    pub fn require_dpop_nonce(mut self, is_required: bool) -> Self {
-        self.settings.is_dpop_nonce_required = is_required;
-        self
-    }
-
-    /// Issues a new refresh token with each refresh. Default: true. If false, the first one stays
-    /// valid and answers to refresh requests carry none.
-    #[must_use]
-    pub fn rotate_refresh_tokens(mut self, is_rotated: bool) -> Self {
-        self.settings.is_refresh_rotated = is_rotated;
-        self
-    }
-
-    /// Issues refresh tokens only when the scope `offline_access` is granted, and announces that
-    /// scope. Default: false.
-    #[must_use]
-    pub fn require_offline_access(mut self, is_required: bool) -> Self {
-        self.settings.is_offline_access_needed = is_required;
-        self
-    }
-
-    /// Issues opaque access tokens, which only introspection explains. Default: false, JWTs.
-    #[must_use]
-    pub fn opaque_tokens(mut self, is_opaque: bool) -> Self {
-        self.settings.is_opaque = is_opaque;
-        self
-    }
-
-    /// Serves the metadata document of RFC 8414. Default: true.
-    #[must_use]
-    pub fn oauth_metadata(mut self, is_served: bool) -> Self {
-        self.settings.has_oauth_metadata = is_served;
-        self
-    }
-
-    /// Serves the metadata document of OpenID Connect Discovery. Default: true.
-    #[must_use]
-    pub fn openid_metadata(mut self, is_served: bool) -> Self {
-        self.settings.has_openid_metadata = is_served;
-        self
-    }
-
-    /// Allows dynamic client registration. Default: true.
-    #[must_use]
-    pub fn dynamic_registration(mut self, is_allowed: bool) -> Self {
-        self.settings.has_registration = is_allowed;
-        self
-    }
-
-    /// Treats a registration without `application_type` as one of a web application, as OpenID
-    /// Connect says. Default: false.
-    #[must_use]
-    pub fn strict_application_type(mut self, is_strict: bool) -> Self {
-        self.settings.is_application_type_strict = is_strict;
-        self
-    }
-
-    /// Accepts the URL of a metadata document as client id. Default: true.
-    #[must_use]
-    pub fn client_metadata_documents(mut self, is_accepted: bool) -> Self {
-        self.settings.has_client_metadata_documents = is_accepted;
-        self
-    }
-
-    /// Accepts `http` URLs on the own machine as client ids. Default: false, as the specification
-    /// requires `https`.
-    #[must_use]
-    pub fn allow_http_client_ids(mut self, is_allowed: bool) -> Self {
-        self.settings.is_http_client_id_allowed = is_allowed;
+        redirect_uris: impl IntoIterator<Item = R>,
+    ) -> Self {
+        let redirect_uris = texts(redirect_uris);
+        self.clients.push(Client {
+            keys: Some(ClientKeys::Inline(to_value(jwks))),
+            ..Client::new(id.into(), ClientAuthMethod::PrivateKeyJwt, redirect_uris)
+        });
         self
     }
 
@@ -244,10 +220,9 @@ impl TestAuthorizationServerBuilder {
         issuer: impl Into<String>,
         jwks_uri: impl Into<String>,
     ) -> Self {
-        let keys = ClientKeys::Url(jwks_uri.into());
-        self.settings.trusted_issuers.push(TrustedIssuer {
+        self.trusted_issuers.push(TrustedIssuer {
             issuer: issuer.into(),
-            keys,
+            keys: ClientKeys::Url(jwks_uri.into()),
         });
         self
     }
@@ -256,10 +231,9 @@ impl TestAuthorizationServerBuilder {
     /// `jwks` is the JSON Web Key Set with its public keys.
     #[must_use]
     pub fn trusted_keys(mut self, issuer: impl Into<String>, jwks: &impl Serialize) -> Self {
-        let keys = ClientKeys::Inline(to_value(jwks));
-        self.settings.trusted_issuers.push(TrustedIssuer {
+        self.trusted_issuers.push(TrustedIssuer {
             issuer: issuer.into(),
-            keys,
+            keys: ClientKeys::Inline(to_value(jwks)),
         });
         self
     }
@@ -273,7 +247,7 @@ impl TestAuthorizationServerBuilder {
         audience: impl Into<String>,
         foreign_id: impl Into<String>,
     ) -> Self {
-        self.settings.foreign_client_ids.push(ForeignClientId {
+        self.foreign_client_ids.push(ForeignClientId {
             client_id: client_id.into(),
             audience: audience.into(),
             foreign_id: foreign_id.into(),
@@ -290,38 +264,39 @@ impl TestAuthorizationServerBuilder {
     /// # Panics
     /// Panics outside of a tokio runtime with I/O and time enabled.
     pub async fn start(mut self) -> Result<TestAuthorizationServer, TestServerError> {
-        if self.settings.users.is_empty() {
-            self.settings.users.push("alice".to_owned());
+        if self.users.is_empty() {
+            self.users.push("alice".to_owned());
         }
-        self.settings.check()?;
-        TestAuthorizationServer::from_settings(self.settings).await
+        self.check()?;
+        TestAuthorizationServer::from_settings(self).await
+    }
+
+    /// Checks the path of the issuer and the redirect URIs of the clients.
+    fn check(&self) -> Result<(), TestServerError> {
+        let is_path_char = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+        let mut parts = self.path.split('/');
+        let is_sound_path = parts.next() == Some("")
+            && parts.all(|part| !matches!(part, "" | "." | "..") && part.chars().all(is_path_char));
+        if !is_sound_path || self.path.starts_with("/.well-known") {
+            let message = "the setting `path` must be like /tenant1, without a slash at its end";
+            return Err(TestServerError::new(message));
+        }
+        for client in &self.clients {
+            for uri in &client.redirect_uris {
+                redirect_uri::check(uri, None).map_err(|reason| {
+                    TestServerError::new(format!("the client {}: {reason}", client.id))
+                })?;
+            }
+        }
+        Ok(())
     }
 }
 
-fn configured_client<I, R>(
-    id: String,
-    secret: Option<Secret>,
-    auth_method: ClientAuthMethod,
-    keys: Option<ClientKeys>,
-    redirect_uris: I,
-) -> Client
-where
-    I: IntoIterator<Item = R>,
-    R: Into<String>,
-{
-    let redirect_uris = redirect_uris.into_iter().map(Into::into).collect();
-    Client {
-        id,
-        name: None,
-        secret,
-        auth_method,
-        keys,
-        redirect_uris,
-        grant_types: None,
-    }
+fn texts<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<String> {
+    texts.into_iter().map(Into::into).collect()
 }
 
-/// Returns a key set as JSON. What has no JSON form has no keys.
+/// Returns a key set as JSON. A value without a JSON form has no keys.
 fn to_value(jwks: &impl Serialize) -> Value {
     serde_json::to_value(jwks).unwrap_or_default()
 }

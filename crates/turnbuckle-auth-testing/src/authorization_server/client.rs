@@ -1,8 +1,12 @@
-//! The clients that the test server knows.
+//! The clients that the test server knows: those of the settings, registered ones, and those whose
+//! metadata documents are at their ids.
 
 use serde_json::Value;
-
 use turnbuckle_auth::Secret;
+
+use super::answer::Refusal;
+use super::client_metadata;
+use super::server::Server;
 
 /// The way in which a client authenticates itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +41,41 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// Creates a client without name, credentials and limits.
+    pub(super) fn new(
+        id: String,
+        auth_method: ClientAuthMethod,
+        redirect_uris: Vec<String>,
+    ) -> Self {
+        Self {
+            id,
+            name: None,
+            secret: None,
+            auth_method,
+            keys: None,
+            redirect_uris,
+            grant_types: None,
+        }
+    }
+
+    /// Finds a client: of the settings, registered, or by its metadata document.
+    ///
+    /// # Errors
+    /// Refuses with `invalid_client`.
+    pub(super) async fn find(server: &Server, id: &str) -> Result<Self, Refusal> {
+        let settings = &server.settings;
+        if let Some(client) = settings.clients.iter().find(|client| client.id == id) {
+            return Ok(client.clone());
+        }
+        if let Some(client) = server.tables().registered_clients.get(id) {
+            return Ok(client.clone());
+        }
+        if settings.client_metadata_documents && client_metadata::is_url(id) {
+            return client_metadata::find(server, id).await;
+        }
+        Err(Refusal::new("invalid_client", "there is no such client"))
+    }
+
     /// Returns true if the client may use a grant.
     pub(super) fn may_use_grant(&self, grant_type: &str) -> bool {
         let allowed = self.grant_types.as_ref();

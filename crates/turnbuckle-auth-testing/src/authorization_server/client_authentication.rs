@@ -5,14 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use subtle::ConstantTimeEq as _;
+use turnbuckle_auth::Secret;
 
-use super::answer::Refusal;
-use super::client::{Client, ClientAuthMethod, ClientKeys};
-use super::client_lookup::find_client;
+use super::answer::{Refusal, ensure};
+use super::client::{Client, ClientAuthMethod};
 use super::jwt;
 use super::parameters::Parameters;
 use super::server::Server;
-use turnbuckle_auth::Secret;
 
 /// The value of `client_assertion_type` for `private_key_jwt`.
 const JWT_ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -25,28 +24,28 @@ struct Credentials {
 }
 
 fn basic_credentials(headers: &HeaderMap) -> Result<Option<Credentials>, Refusal> {
-    let malformed = || Refusal::invalid_client("the Authorization header is malformed");
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    if values.next().is_some() {
-        return Err(malformed());
-    }
-    let value = value.to_str().map_err(|_| malformed())?;
-    let (scheme, encoded) = value.split_once(' ').ok_or_else(malformed)?;
+    let credentials = value.to_str().ok().and_then(decode_basic);
+    let credentials = credentials.filter(|_| values.next().is_none());
+    let malformed = || Refusal::invalid_client("the Authorization header is malformed");
+    credentials.ok_or_else(malformed).map(Some)
+}
+
+fn decode_basic(value: &str) -> Option<Credentials> {
+    let (scheme, encoded) = value.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(malformed());
+        return None;
     }
-    let decoded = STANDARD.decode(encoded.trim()).map_err(|_| malformed())?;
-    let decoded = String::from_utf8(decoded).map_err(|_| malformed())?;
-    let (id, secret) = decoded.split_once(':').ok_or_else(malformed)?;
-    let credentials = Credentials {
+    let decoded = STANDARD.decode(encoded.trim()).ok()?;
+    let (id, secret) = std::str::from_utf8(&decoded).ok()?.split_once(':')?;
+    Some(Credentials {
         id: decode_form_text(id),
         secret: Secret::new(decode_form_text(secret)),
         is_basic: true,
-    };
-    Ok(Some(credentials))
+    })
 }
 
 /// Decodes one text of a form (RFC 6749, section 2.3.1).
@@ -54,9 +53,7 @@ fn decode_form_text(encoded: &str) -> String {
     // A lone value without "=" is parsed as a name.
     let encoded = encoded.replace('=', "%3D").replace('&', "%26");
     let decoded = url::form_urlencoded::parse(encoded.as_bytes()).next();
-    decoded
-        .map(|(text, _)| text.into_owned())
-        .unwrap_or_default()
+    decoded.map_or_else(String::new, |(text, _)| text.into_owned())
 }
 
 /// Returns the client id that a request names, without checking anything, for the list of events.
@@ -67,10 +64,7 @@ pub(super) fn named_client_id(headers: &HeaderMap, parameters: &Parameters) -> O
     if let Some(assertion) = parameters.get("client_assertion") {
         return jwt::unverified_claim(assertion, "sub");
     }
-    basic_credentials(headers)
-        .ok()
-        .flatten()
-        .map(|credentials| credentials.id)
+    Some(basic_credentials(headers).ok()??.id)
 }
 
 /// Finds the client of a request and checks its credentials.
@@ -87,26 +81,19 @@ pub(super) async fn authenticate(
     let basic = basic_credentials(headers)?;
     let post_secret = parameters.get("client_secret");
     let assertion = parameters.get("client_assertion");
-    if [basic.is_some(), post_secret.is_some(), assertion.is_some()]
-        .into_iter()
-        .filter(|is_present| *is_present)
-        .count()
-        > 1
-    {
-        let description = "the client authenticates itself in more than one way";
-        return Err(Refusal::new("invalid_request", description));
-    }
+    let methods = [basic.is_some(), post_secret.is_some(), assertion.is_some()];
+    let count = methods.into_iter().filter(|is_present| *is_present).count();
+    let description = "the client authenticates itself in more than one way";
+    ensure(count <= 1, "invalid_request", description)?;
     if let Some(assertion) = assertion {
-        return authenticate_by_assertion(server, parameters, assertion)
-            .await
-            .map(Some);
+        let client = authenticate_by_assertion(server, parameters, assertion).await;
+        return client.map(Some);
     }
     let credentials = match (basic, post_secret) {
         (Some(basic), _) => {
-            if parameters.get("client_id").is_some_and(|id| id != basic.id) {
-                let description = "the header and the form name different clients";
-                return Err(Refusal::new("invalid_request", description));
-            }
+            let is_same = parameters.get("client_id").is_none_or(|id| id == basic.id);
+            let description = "the header and the form name different clients";
+            ensure(is_same, "invalid_request", description)?;
             Some(basic)
         }
         (None, Some(secret)) => Some(Credentials {
@@ -116,17 +103,18 @@ pub(super) async fn authenticate(
         }),
         (None, None) => None,
     };
-    let id = credentials
-        .as_ref()
-        .map(|credentials| credentials.id.as_str());
+    let id = credentials.as_ref().map(|it| it.id.as_str());
     let Some(id) = id.or_else(|| parameters.get("client_id")) else {
         return Ok(None);
     };
-    let client = find_client(server, id)
-        .await
-        .map_err(|_| Refusal::invalid_client("no such client or wrong secret"))?;
+    let client = Client::find(server, id).await;
+    let client = client.map_err(|_| wrong_credentials())?;
     check_credentials(&client, credentials.as_ref())?;
     Ok(Some(client))
+}
+
+fn wrong_credentials() -> Refusal {
+    Refusal::invalid_client("no such client or wrong secret")
 }
 
 fn check_credentials(client: &Client, credentials: Option<&Credentials>) -> Result<(), Refusal> {
@@ -145,18 +133,13 @@ fn check_credentials(client: &Client, credentials: Option<&Credentials>) -> Resu
     let Some(credentials) = credentials else {
         return Ok(());
     };
-    let expected = client
-        .secret
-        .as_ref()
-        .map(Secret::expose)
-        .unwrap_or_default();
-    let is_equal = expected
-        .as_bytes()
-        .ct_eq(credentials.secret.expose().as_bytes());
-    if expected.is_empty() || !bool::from(is_equal) {
-        return Err(Refusal::invalid_client("no such client or wrong secret"));
+    let secret = credentials.secret.expose().as_bytes();
+    let expected = client.secret.as_ref().map(Secret::expose);
+    let expected = expected.filter(|expected| !expected.is_empty());
+    match expected {
+        Some(expected) if expected.as_bytes().ct_eq(secret).into() => Ok(()),
+        _ => Err(wrong_credentials()),
     }
-    Ok(())
 }
 
 /// Checks an assertion of `private_key_jwt` (RFC 7523, section 3).
@@ -166,40 +149,28 @@ async fn authenticate_by_assertion(
     assertion: &str,
 ) -> Result<Client, Refusal> {
     let refuse = |reason: &str| Refusal::invalid_client(format!("the client assertion: {reason}"));
-    if parameters.get("client_assertion_type") != Some(JWT_ASSERTION) {
-        return Err(refuse("its client_assertion_type is unknown"));
-    }
+    let check = |is_met, reason| if is_met { Ok(()) } else { Err(refuse(reason)) };
+    let is_known = parameters.get("client_assertion_type") == Some(JWT_ASSERTION);
+    check(is_known, "its client_assertion_type is unknown")?;
     let id = jwt::unverified_claim(assertion, "sub").ok_or_else(|| refuse("it has no sub"))?;
-    if parameters.get("client_id").is_some_and(|named| named != id) {
-        return Err(refuse("its sub is not the client_id"));
-    }
-    let client = find_client(server, &id)
+    let is_same = parameters.get("client_id").is_none_or(|named| named == id);
+    check(is_same, "its sub is not the client_id")?;
+    let client = Client::find(server, &id).await;
+    let client = client.map_err(|_| refuse("its client is unknown"))?;
+    let has_keys = client.auth_method == ClientAuthMethod::PrivateKeyJwt;
+    check(has_keys, "the client did not register private_key_jwt")?;
+    let keys = client.keys.as_ref();
+    let keys = keys.ok_or_else(|| refuse("the client has no keys"))?;
+    let keys = server
+        .key_set(keys)
         .await
-        .map_err(|_| refuse("its client is unknown"))?;
-    if client.auth_method != ClientAuthMethod::PrivateKeyJwt {
-        return Err(refuse("the client did not register private_key_jwt"));
-    }
-    let keys = match &client.keys {
-        Some(ClientKeys::Inline(keys)) => keys.clone(),
-        Some(ClientKeys::Url(url)) => server
-            .fetch_json(url)
-            .await
-            .map_err(|reason| refuse(&reason))?,
-        None => return Err(refuse("the client has no keys")),
-    };
+        .map_err(|reason| refuse(&reason))?;
     let verified = jwt::verify(assertion, &keys, server.now()).map_err(|reason| refuse(&reason))?;
-    if verified.text("iss") != Some(&id) {
-        return Err(refuse("its iss is not its sub"));
-    }
-    let token_endpoint = server.url("/token");
-    if !verified.has_audience(server.issuer()) && !verified.has_audience(&token_endpoint) {
-        return Err(refuse("its aud is another server"));
-    }
-    let jti = verified
-        .text("jti")
-        .ok_or_else(|| refuse("it has no jti"))?;
-    if !server.tables().use_id("client assertion", &id, jti) {
-        return Err(refuse("it was used before"));
-    }
+    check(verified.text("iss") == Some(&id), "its iss is not its sub")?;
+    check(verified.is_for(server), "its aud is another server")?;
+    let jti = verified.text("jti");
+    let jti = jti.ok_or_else(|| refuse("it has no jti"))?;
+    let is_new = server.tables().use_id("client assertion", &id, jti);
+    check(is_new, "it was used before")?;
     Ok(client)
 }

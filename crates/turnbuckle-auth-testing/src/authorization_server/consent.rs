@@ -1,200 +1,95 @@
 //! The consent page: asks the user, in plain HTML without scripts.
 
-use std::fmt::Write as _;
-
-use http::header::{COOKIE, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::StatusCode;
+use turnbuckle_types::base::random;
 use url::{Host, Url};
 
 use super::answer::{Answer, Refusal};
-use super::authorization_response::{approve, deny_request};
-use super::page::{error_page, escape, page};
+use super::authorize::{approve, deny};
+use super::page::{error_page, escape, fill, page};
 use super::parameters::Parameters;
 use super::redirect_uri;
 use super::server::Server;
-use super::state::{AuthorizationRequest, PendingConsent, hash};
-use crate::random::random_token;
-
-/// The cookie that ties a form to the browser that got it.
-const COOKIE_NAME: &str = "turnbuckle_test_session";
+use super::state::{AuthorizationRequest, PendingConsent};
 
 /// The seconds for which a consent page can be answered.
 const CONSENT_TTL: u64 = 600;
+
+/// The hint for clients on this machine.
+const LOCAL_HINT: &str = "You will be sent to a program on this computer. Allow this only if you have \
+    just started a login there: any program can use this client's name.";
 
 /// Shows the consent page for a request.
 ///
 /// # Errors
 /// Fails when the operating system has no randomness.
-pub(super) fn ask(
-    server: &Server,
-    headers: &HeaderMap,
-    request: AuthorizationRequest,
-) -> Result<Answer, Refusal> {
-    let (id, csrf) = (random_token()?, random_token()?);
-    let session = match session_cookie(headers) {
-        Some(session) => session,
-        None => random_token()?.expose().to_owned(),
-    };
-    let form = Form {
-        action: server.url("/consent"),
-        id: id.expose(),
-        csrf: csrf.expose(),
-        users: &server.settings.users,
-    };
-    let body = consent_body(&request, &form);
-    let form_target = Url::parse(&request.redirect_uri)
-        .ok()
-        .and_then(|url| csp_source(&url));
+pub(super) fn ask(server: &Server, request: AuthorizationRequest) -> Result<Answer, Refusal> {
+    // The id is random, shown to this browser alone and valid once. So a page of another origin,
+    // which cannot read it, cannot send the form.
+    let id = random::secret()?;
+    let redirect = Url::parse(&request.target.redirect_uri).ok();
+    let source = redirect.as_ref().and_then(csp_source).unwrap_or_default();
+    let body = consent_body(server, &request, &id);
     let pending = PendingConsent {
         request,
-        csrf_hash: hash(csrf.expose()),
-        session_hash: hash(&session),
         expires_at: server.now().saturating_add(CONSENT_TTL),
     };
-    server
-        .tables()
-        .consents
-        .insert(id.expose().to_owned(), pending);
-
-    let mut answer = page(
-        StatusCode::OK,
-        "Allow access?",
-        &body,
-        form_target.as_deref(),
-    );
-    let cookie = format!("{COOKIE_NAME}={session}; Path=/; HttpOnly; SameSite=Strict");
-    if let Ok(cookie) = HeaderValue::try_from(cookie) {
-        answer.headers_mut().insert(SET_COOKIE, cookie);
-    }
-    Ok(answer)
+    server.tables().consents.insert(id, pending);
+    let form_action = format!("'self' {source}");
+    Ok(page(StatusCode::OK, "Allow access?", &body, &form_action))
 }
 
-/// Takes the user's decision and redirects to the client.
-pub(super) fn decide(server: &Server, headers: &HeaderMap, parameters: &Parameters) -> Answer {
-    match find_consent(server, headers, parameters) {
-        Err(refusal) => error_page(StatusCode::FORBIDDEN, &refusal),
-        Ok(request) => {
-            let user = parameters.get("user").unwrap_or_default();
-            let is_known = server.settings.users.iter().any(|known| known == user);
-            let mut answer = if parameters.get("decision") == Some("allow") && is_known {
-                approve(server, request, user)
-            } else {
-                deny_request(server, request)
-            };
-            // After a form, only 303 makes every browser forget the form (RFC 9700, section 4.12).
-            if answer.status().is_redirection() {
-                *answer.status_mut() = StatusCode::SEE_OTHER;
-            }
-            answer
-        }
-    }
-}
-
-/// Finds the request that a form belongs to. A form can be sent once.
-fn find_consent(
-    server: &Server,
-    headers: &HeaderMap,
-    parameters: &Parameters,
-) -> Result<AuthorizationRequest, Refusal> {
-    let refuse = || {
-        let description = "the form is not from this browser, was sent already or is too old: \
-            start again in the client";
-        Refusal::new("invalid_request", description)
+/// Takes the user's decision and redirects to the client. A form can be sent once.
+pub(super) fn decide(server: &Server, parameters: &Parameters) -> Answer {
+    let id = parameters.get("request").unwrap_or_default();
+    let pending = server.tables().consents.remove(id);
+    let Some(pending) = pending.filter(|pending| server.now() < pending.expires_at) else {
+        let description = "the form was sent already or is too old: start again in the client";
+        let refusal = Refusal::new("invalid_request", description);
+        return error_page(StatusCode::FORBIDDEN, refusal);
     };
-    let id = parameters.get("request").ok_or_else(refuse)?;
-    let csrf = parameters.get("csrf").ok_or_else(refuse)?;
-    let session = session_cookie(headers).ok_or_else(refuse)?;
-    let now = server.now();
-    let mut tables = server.tables();
-    let pending = tables.consents.get(id).ok_or_else(refuse)?;
-    // Hashes of random texts are compared, so that the time of the comparison tells nothing.
-    let is_right = pending.csrf_hash == hash(csrf)
-        && pending.session_hash == hash(&session)
-        && now < pending.expires_at;
-    if !is_right {
-        return Err(refuse());
+    let user = parameters.get("user").unwrap_or_default();
+    let is_user = server.settings.users.iter().any(|name| name == user);
+    let mut answer = if parameters.get("decision") == Some("allow") && is_user {
+        approve(server, pending.request, user)
+    } else {
+        deny(server, &pending.request.target)
+    };
+    // After a form, only 303 makes every browser forget the form (RFC 9700, section 4.12).
+    if answer.status().is_redirection() {
+        *answer.status_mut() = StatusCode::SEE_OTHER;
     }
-    tables
-        .consents
-        .remove(id)
-        .map(|pending| pending.request)
-        .ok_or_else(refuse)
+    answer
 }
 
-fn session_cookie(headers: &HeaderMap) -> Option<String> {
-    let cookies = headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok());
-    let pairs = cookies.flat_map(|cookies| cookies.split(';'));
-    let value = pairs
-        .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == COOKIE_NAME).then_some(value))?;
-    let is_ours = value.len() == 43
-        && value
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    is_ours.then(|| value.to_owned())
-}
-
-/// The hidden fields and the users of the form.
-struct Form<'a> {
-    action: String,
-    id: &'a str,
-    csrf: &'a str,
-    users: &'a [String],
-}
-
-fn consent_body(request: &AuthorizationRequest, form: &Form<'_>) -> String {
-    let redirect = Url::parse(&request.redirect_uri).ok();
+fn consent_body(server: &Server, request: &AuthorizationRequest, id: &str) -> String {
+    let redirect = Url::parse(&request.target.redirect_uri).ok();
     let host = redirect.as_ref().and_then(Url::host_str).unwrap_or("?");
     let is_local = redirect.as_ref().is_some_and(redirect_uri::is_local);
-    let scopes = if request.scopes.is_empty() {
-        "(none)".to_owned()
-    } else {
-        request.scopes.join(" ")
-    };
-    let name = request.client_name.as_deref().unwrap_or("(no name)");
-    let mut body = String::from("<dl>");
-    for (term, value) in [
-        ("Client", name),
-        ("Client id", &request.client_id),
-        ("You will be sent to", host),
-        (
-            "Access to",
-            request.resource.as_deref().unwrap_or("(any resource)"),
-        ),
-        ("Scopes", &scopes),
-    ] {
-        _ = write!(body, "<dt>{}</dt><dd>{}</dd>", escape(term), escape(value));
-    }
-    body.push_str("</dl>");
-    if is_local {
-        body.push_str(
-            "<p>You will be sent to a program on this computer. Allow this only if you have just \
-             started a login there: any program can use this client's name.</p>",
-        );
-    }
-    _ = write!(
-        body,
-        "<form method=\"post\" action=\"{}\">\
-         <input type=\"hidden\" name=\"request\" value=\"{}\">\
-         <input type=\"hidden\" name=\"csrf\" value=\"{}\">\
-         <p><label>User <select name=\"user\">",
-        escape(&form.action),
-        escape(form.id),
-        escape(form.csrf),
-    );
-    for user in form.users {
+    let option = |user: &String| {
         let user = escape(user);
-        _ = write!(body, "<option value=\"{user}\">{user}</option>");
-    }
-    body.push_str(
-        "</select></label></p>\
-         <p><button name=\"decision\" value=\"allow\">Allow</button>\
-         <button name=\"decision\" value=\"deny\">Deny</button></p></form>",
-    );
-    body
+        format!("<option value=\"{user}\">{user}</option>")
+    };
+    let users: String = server.settings.users.iter().map(option).collect();
+    let scopes = match request.scopes.as_slice() {
+        [] => "(none)".to_owned(),
+        scopes => escape(&scopes.join(" ")),
+    };
+    let text = |text: &Option<String>, missing: &str| escape(text.as_deref().unwrap_or(missing));
+    fill(
+        include_str!("pages/consent.html"),
+        &[
+            ("client_name", &text(&request.client_name, "(no name)")),
+            ("client_id", &escape(&request.client_id)),
+            ("host", &escape(host)),
+            ("resource", &text(&request.resource, "(any resource)")),
+            ("scopes", &scopes),
+            ("hint", if is_local { LOCAL_HINT } else { "" }),
+            ("action", &escape(&server.url("/consent"))),
+            ("request", id),
+            ("users", &users),
+        ],
+    )
 }
 
 /// Returns the source expression for a redirect URI. Policies cannot name IPv6 addresses.

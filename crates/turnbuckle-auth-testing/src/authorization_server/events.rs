@@ -1,7 +1,7 @@
 //! A list of the requests that the test server received, without secrets.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The number of events that are kept. The oldest go first.
 const MAX_EVENTS: usize = 10_000;
@@ -74,7 +74,7 @@ pub(super) struct EventLog(Mutex<VecDeque<Event>>);
 impl EventLog {
     /// Adds an event. The oldest is forgotten when there are too many.
     pub(super) fn record(&self, event: Event) {
-        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut events = self.lock();
         if events.len() >= MAX_EVENTS {
             events.pop_front();
         }
@@ -83,20 +83,16 @@ impl EventLog {
 
     /// Returns all events that are kept, oldest first.
     pub(super) fn all(&self) -> Vec<Event> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .cloned()
-            .collect()
+        self.lock().iter().cloned().collect()
     }
 
     /// Forgets all events.
     pub(super) fn clear(&self) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Event>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

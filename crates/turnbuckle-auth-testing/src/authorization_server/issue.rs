@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
 use super::answer::Refusal;
 use super::server::Server;
 use super::state::{AccessTokenRecord, Grant, RefreshTokenRecord, hash};
-use crate::random::random_token;
 
 /// The lifetime of ID tokens, in seconds.
 const ID_TOKEN_TTL: u64 = 300;
@@ -25,14 +25,11 @@ impl Server {
         grant: &Grant,
         scopes: &[String],
         ttl: Option<Duration>,
-    ) -> Result<AccessToken, Refusal> {
-        let ttl = ttl
-            .or_else(|| self.faults.token_ttl())
-            .unwrap_or(self.settings.token_ttl);
-        let ttl = ttl.as_secs();
+    ) -> Result<AccessToken, RandomnessUnavailable> {
+        let ttl = ttl.or(self.faults().token_ttl);
+        let ttl = ttl.unwrap_or(self.settings.token_ttl).as_secs();
         let now = self.now();
         let expires_at = now.saturating_add(ttl);
-        let jti = random_token()?;
         let mut claims = json!({
             "iss": self.issuer(),
             "sub": grant.subject,
@@ -40,7 +37,7 @@ impl Server {
             "client_id": grant.client_id,
             "iat": now,
             "exp": expires_at,
-            "jti": jti.expose(),
+            "jti": random::secret()?,
         });
         if !scopes.is_empty() {
             claims["scope"] = Value::String(scopes.join(" "));
@@ -48,8 +45,8 @@ impl Server {
         if let Some(thumbprint) = &grant.key_thumbprint {
             claims["cnf"] = json!({ "jkt": thumbprint });
         }
-        let token = if self.settings.is_opaque {
-            random_token()?.expose().to_owned()
+        let token = if self.settings.opaque_tokens {
+            random::secret()?
         } else {
             self.keys.sign("at+jwt", &claims)?
         };
@@ -64,31 +61,32 @@ impl Server {
         Ok(AccessToken { token, ttl })
     }
 
+    /// Issues an access token for a grant without a refresh token. Returns the body of the answer.
+    pub(super) fn issue_alone(&self, grant: Grant) -> Result<Value, Refusal> {
+        let access_token = self.issue_access_token(&grant, &grant.scopes, None)?;
+        Ok(self.token_body(&grant, &grant.scopes, &access_token, None))
+    }
+
     /// Creates a refresh token for a grant, and the record that makes it valid once it is in the
     /// table.
     pub(super) fn prepare_refresh_token(
         &self,
         grant: Grant,
-    ) -> Result<(String, RefreshTokenRecord), Refusal> {
-        let token = random_token()?.expose().to_owned();
-        let expires_at = self
-            .now()
-            .saturating_add(self.settings.refresh_ttl.as_secs());
-        Ok((
-            token,
-            RefreshTokenRecord {
-                grant,
-                expires_at,
-                is_used: false,
-            },
-        ))
+    ) -> Result<(String, RefreshTokenRecord), RandomnessUnavailable> {
+        let ttl = self.settings.refresh_ttl.as_secs();
+        let record = RefreshTokenRecord {
+            grant,
+            expires_at: self.now().saturating_add(ttl),
+            is_used: false,
+        };
+        Ok((random::secret()?, record))
     }
 
     /// Returns true if a grant with these scopes comes with a refresh token.
     pub(super) fn is_refresh_token_due(&self, scopes: &[String]) -> bool {
-        let is_allowed = !self.settings.is_offline_access_needed
+        let is_allowed = !self.settings.require_offline_access
             || scopes.iter().any(|scope| scope == "offline_access");
-        is_allowed && !self.faults.is_refresh_token_withheld()
+        is_allowed && !self.faults().withhold_refresh_tokens
     }
 
     /// Issues an ID token of OpenID Connect.
@@ -98,7 +96,7 @@ impl Server {
         client_id: &str,
         nonce: Option<&str>,
         ttl: Option<Duration>,
-    ) -> Result<String, Refusal> {
+    ) -> Result<String, RandomnessUnavailable> {
         let now = self.now();
         let ttl = ttl.map_or(ID_TOKEN_TTL, |ttl| ttl.as_secs());
         let mut claims = json!({
@@ -109,7 +107,7 @@ impl Server {
             "exp": now.saturating_add(ttl),
         });
         if let Some(nonce) = nonce {
-            claims["nonce"] = Value::String(nonce.to_owned());
+            claims["nonce"] = Value::from(nonce);
         }
         self.keys.sign("JWT", &claims)
     }
@@ -122,20 +120,20 @@ impl Server {
         access_token: &AccessToken,
         refresh_token: Option<&str>,
     ) -> Value {
-        let token_type = if grant.key_thumbprint.is_some() {
-            "DPoP"
-        } else {
-            "Bearer"
-        };
-        let mut body = json!({ "access_token": access_token.token, "token_type": token_type });
-        if !self.faults.is_expiry_omitted() {
+        let is_bound = grant.key_thumbprint.is_some();
+        let mut body = json!({
+            "access_token": access_token.token,
+            "token_type": if is_bound { "DPoP" } else { "Bearer" },
+        });
+        let faults = self.faults();
+        if !faults.omit_expires_in {
             body["expires_in"] = Value::from(access_token.ttl);
         }
-        if !scopes.is_empty() && !self.faults.is_scope_omitted() {
+        if !scopes.is_empty() && !faults.omit_scope {
             body["scope"] = Value::String(scopes.join(" "));
         }
         if let Some(refresh_token) = refresh_token {
-            body["refresh_token"] = Value::String(refresh_token.to_owned());
+            body["refresh_token"] = Value::from(refresh_token);
         }
         body
     }

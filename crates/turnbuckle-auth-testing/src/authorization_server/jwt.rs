@@ -7,6 +7,8 @@ use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::{Map, Value};
 
+use super::server::Server;
+
 /// The algorithms that are accepted. Symmetric ones and `none` are not among them.
 const ALGORITHMS: [(&str, Algorithm); 4] = [
     ("ES256", Algorithm::ES256),
@@ -39,6 +41,16 @@ impl VerifiedJwt {
     /// Returns a claim that is a text.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.claims.get(name).and_then(Value::as_str)
+    }
+
+    /// Returns true if the header names no special type, as those of ID tokens and assertions.
+    pub(super) fn is_plain(&self) -> bool {
+        matches!(self.token_type.as_str(), "" | "jwt")
+    }
+
+    /// Returns true if the JWT is meant for this server.
+    pub(super) fn is_for(&self, server: &Server) -> bool {
+        self.has_audience(server.issuer()) || self.has_audience(&server.url("/token"))
     }
 
     /// Returns true if the `aud` claim names `audience`.

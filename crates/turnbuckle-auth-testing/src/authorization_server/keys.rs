@@ -9,8 +9,7 @@ use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-use super::answer::Refusal;
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
 /// The number of former keys that stay published after rotations.
 const MAX_FORMER_KEYS: usize = 3;
@@ -32,12 +31,10 @@ pub(super) struct Key {
 
 impl Key {
     /// Generates a key.
-    pub(super) fn generate() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes)?;
+    pub(super) fn generate() -> Result<Self, RandomnessUnavailable> {
         // All but about one of 2^32 texts are a key of this curve.
-        let signing_key =
-            SigningKey::from_slice(&bytes).map_err(|_| getrandom::Error::UNEXPECTED)?;
+        let signing_key = SigningKey::from_slice(&random::bytes::<32>()?);
+        let signing_key = signing_key.map_err(|_| RandomnessUnavailable)?;
         let point = signing_key.verifying_key().to_encoded_point(false);
         let encode = |coordinate: Option<&p256::FieldBytes>| {
             URL_SAFE_NO_PAD.encode(coordinate.map(|bytes| bytes.as_slice()).unwrap_or_default())
@@ -56,14 +53,18 @@ impl Key {
     }
 
     /// Signs a header and claims, and returns the compact form of the JWT.
-    pub(super) fn sign(&self, header: &Value, claims: &Value) -> Result<String, Refusal> {
+    pub(super) fn sign(
+        &self,
+        header: &Value,
+        claims: &Value,
+    ) -> Result<String, RandomnessUnavailable> {
         let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(claims.to_string(), &mut token);
         let signature: Signature = self
             .signing_key
             .try_sign(token.as_bytes())
-            .map_err(|_| Refusal::server_error())?;
+            .map_err(|_| RandomnessUnavailable)?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature.to_bytes(), &mut token);
         Ok(token)
@@ -72,7 +73,7 @@ impl Key {
 
 impl SigningKeys {
     /// Generates the first key.
-    pub(super) fn generate() -> Result<Self, getrandom::Error> {
+    pub(super) fn generate() -> Result<Self, RandomnessUnavailable> {
         let current = Key::generate()?;
         Ok(Self(Mutex::new(KeyRing {
             current,
@@ -85,7 +86,7 @@ impl SigningKeys {
     }
 
     /// Signs with a new key from now on. The former key stays published.
-    pub(super) fn rotate(&self) -> Result<(), getrandom::Error> {
+    pub(super) fn rotate(&self) -> Result<(), RandomnessUnavailable> {
         let next = Key::generate()?;
         let mut ring = self.lock();
         let former = std::mem::replace(&mut ring.current, next);
@@ -95,7 +96,7 @@ impl SigningKeys {
     }
 
     /// Signs with a new key from now on and publishes no other.
-    pub(super) fn replace(&self) -> Result<(), getrandom::Error> {
+    pub(super) fn replace(&self) -> Result<(), RandomnessUnavailable> {
         let next = Key::generate()?;
         let mut ring = self.lock();
         ring.current = next;
@@ -114,7 +115,11 @@ impl SigningKeys {
     }
 
     /// Signs claims with the current key and returns the compact form of the JWT.
-    pub(super) fn sign(&self, token_type: &str, claims: &Value) -> Result<String, Refusal> {
+    pub(super) fn sign(
+        &self,
+        token_type: &str,
+        claims: &Value,
+    ) -> Result<String, RandomnessUnavailable> {
         let key = &self.lock().current;
         let header = json!({ "alg": "ES256", "typ": token_type, "kid": key.id });
         key.sign(&header, claims)

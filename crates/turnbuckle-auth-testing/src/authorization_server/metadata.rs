@@ -5,9 +5,12 @@ use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, json};
-use super::grant_types::GRANT_TYPES;
+use super::grants::GRANT_TYPES;
 use super::jwt;
 use super::server::Server;
+
+/// The largest metadata document, in bytes.
+const MAX_DOCUMENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// Answers with the metadata document of RFC 8414.
 pub(super) fn oauth_metadata(server: &Server) -> Answer {
@@ -24,38 +27,38 @@ pub(super) fn openid_metadata(server: &Server) -> Answer {
 
 /// Answers with the public keys.
 pub(super) fn jwks(server: &Server) -> Answer {
-    let mut answer = json(StatusCode::OK, &server.keys.jwks());
-    // Keys are rotated at any moment here, and a test wants to see it.
-    answer
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    fresh_json(&server.keys.jwks())
+}
+
+/// Creates an answer that no cache keeps: keys are rotated at any moment here, and a test wants to
+/// see it.
+fn fresh_json(value: &Value) -> Answer {
+    let mut answer = json(StatusCode::OK, value);
+    let no_cache = HeaderValue::from_static("no-cache");
+    answer.headers_mut().insert(CACHE_CONTROL, no_cache);
     answer
 }
 
 fn document_answer(server: &Server, mut value: Value) -> Answer {
-    if let Some(failure) = server.faults.take_metadata_failure() {
+    let mut faults = server.faults();
+    if let Some(failure) = faults.failed_metadata_requests.take() {
         return failure.into_answer();
     }
-    let padding = server.faults.document_bytes();
-    if padding > 0 {
+    if faults.metadata_bytes > 0 {
+        let padding = faults.metadata_bytes.min(MAX_DOCUMENT_BYTES);
         value["padding"] = Value::String("x".repeat(padding));
     }
-    let mut answer = json(StatusCode::OK, &value);
-    answer
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    answer
+    fresh_json(&value)
 }
 
 fn metadata_value(server: &Server) -> Value {
-    let (settings, faults) = (&server.settings, &server.faults);
+    let (settings, faults) = (&server.settings, server.faults());
     let mut scopes = settings.scopes.clone();
-    if settings.is_offline_access_needed && !scopes.iter().any(|scope| scope == "offline_access") {
+    if settings.require_offline_access && !scopes.iter().any(|scope| scope == "offline_access") {
         scopes.push("offline_access".to_owned());
     }
-    let issuer = faults.metadata_issuer();
     let mut value = json!({
-        "issuer": issuer.as_deref().unwrap_or(server.issuer()),
+        "issuer": faults.metadata_issuer.as_deref().unwrap_or(server.issuer()),
         "authorization_endpoint": server.url("/authorize"),
         "token_endpoint": server.url("/token"),
         "revocation_endpoint": server.url("/revoke"),
@@ -69,16 +72,16 @@ fn metadata_value(server: &Server) -> Value {
             ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
         "token_endpoint_auth_signing_alg_values_supported": jwt::algorithm_names(),
         "authorization_response_iss_parameter_supported": true,
-        "client_id_metadata_document_supported": settings.has_client_metadata_documents,
+        "client_id_metadata_document_supported": settings.client_metadata_documents,
         "dpop_signing_alg_values_supported": ["ES256", "ES384", "EdDSA", "RS256", "PS256"],
     });
-    if settings.has_registration {
+    if settings.dynamic_registration {
         value["registration_endpoint"] = Value::String(server.url("/register"));
     }
     if !scopes.is_empty() {
         value["scopes_supported"] = json!(scopes);
     }
-    if !faults.is_pkce_unannounced() {
+    if !faults.omit_pkce_methods {
         value["code_challenge_methods_supported"] = json!(["S256"]);
     }
     value

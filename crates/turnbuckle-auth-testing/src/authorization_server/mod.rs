@@ -1,19 +1,15 @@
 //! The authorization server: its endpoints, its state and its handle.
 
 mod answer;
-mod authorization_response;
 mod authorize;
 mod auto_login;
 mod builder;
 mod client;
 mod client_authentication;
-mod client_lookup;
 mod client_metadata;
 mod consent;
-mod error;
 mod events;
 mod faults;
-mod grant_types;
 mod grants;
 mod introspection;
 mod issue;
@@ -27,20 +23,17 @@ mod redirect_uri;
 mod registration;
 mod routes;
 mod server;
-mod settings;
 mod state;
 #[cfg(test)]
 mod tests;
 mod token;
-mod token_request;
 
 pub use auto_login::AutoLogin;
 pub use builder::TestAuthorizationServerBuilder;
-pub use error::TestServerError;
 pub use events::{Endpoint, Event};
-pub use faults::Faults;
+pub use faults::{FailedRequests, Faults};
 
-use std::fmt;
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,19 +42,43 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use turnbuckle_types::RawObject;
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
-use crate::random::random_token;
+use answer::Refusal;
 use server::Server;
-use settings::Settings;
 use state::Grant;
 
 /// A running authorization server on 127.0.0.1, **for tests and development only**.
 ///
 /// It stops when the value is dropped.
+#[derive(Debug)]
 #[must_use = "the server stops when this value is dropped"]
 pub struct TestAuthorizationServer {
     server: Arc<Server>,
-    task: JoinHandle<std::convert::Infallible>,
+    task: JoinHandle<Infallible>,
+}
+
+/// The reason why a test server did not start or could not issue a token.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the test authorization server: {0}")]
+pub struct TestServerError(String);
+
+impl TestServerError {
+    fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl From<RandomnessUnavailable> for TestServerError {
+    fn from(error: RandomnessUnavailable) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<Refusal> for TestServerError {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.description)
+    }
 }
 
 impl TestAuthorizationServer {
@@ -71,18 +88,16 @@ impl TestAuthorizationServer {
         TestAuthorizationServerBuilder::default()
     }
 
-    async fn from_settings(settings: Settings) -> Result<Self, TestServerError> {
-        let address = (Ipv4Addr::LOCALHOST, settings.port);
-        let listener = TcpListener::bind(address).await.map_err(|error| {
-            TestServerError::new(format!(
-                "cannot listen on 127.0.0.1:{}: {error}",
-                settings.port
-            ))
-        })?;
-        let port = listener
-            .local_addr()
-            .map_err(|error| TestServerError::new(format!("the listener has no address: {error}")))?
-            .port();
+    async fn from_settings(
+        settings: TestAuthorizationServerBuilder,
+    ) -> Result<Self, TestServerError> {
+        let port = settings.port;
+        let cannot_listen = |error: std::io::Error| {
+            TestServerError::new(format!("cannot listen on 127.0.0.1:{port}: {error}"))
+        };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(cannot_listen)?;
+        let port = listener.local_addr().map_err(cannot_listen)?.port();
         let server = Arc::new(Server::new(settings, port)?);
         let task = tokio::spawn(listener::serve(listener, Arc::clone(&server)));
         tracing::warn!(
@@ -110,10 +125,14 @@ impl TestAuthorizationServer {
         RawObject::encode(&self.server.keys.jwks()).unwrap_or_else(|_| RawObject::empty())
     }
 
-    /// Returns the fault switches.
-    #[must_use]
-    pub fn faults(&self) -> Faults {
-        self.server.faults.clone()
+    /// Changes the faults of the server.
+    pub fn set_faults(&self, change: impl FnOnce(&mut Faults)) {
+        change(&mut self.server.faults());
+    }
+
+    /// Switches all faults off.
+    pub fn reset_faults(&self) {
+        *self.server.faults() = Faults::default();
     }
 
     /// Signs tokens with a new key from now on. Up to three former keys stay published.
@@ -121,10 +140,7 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn rotate_keys(&self) -> Result<(), TestServerError> {
-        self.server
-            .keys
-            .rotate()
-            .map_err(|_| TestServerError::no_randomness())
+        Ok(self.server.keys.rotate()?)
     }
 
     /// Signs tokens with a new key from now on and withdraws all former ones.
@@ -132,10 +148,7 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn replace_keys(&self) -> Result<(), TestServerError> {
-        self.server
-            .keys
-            .replace()
-            .map_err(|_| TestServerError::no_randomness())
+        Ok(self.server.keys.replace()?)
     }
 
     /// Chooses a new DPoP nonce. Proofs with the former one are refused with `use_dpop_nonce`.
@@ -143,9 +156,7 @@ impl TestAuthorizationServer {
     /// # Errors
     /// Fails when the operating system has no randomness.
     pub fn replace_dpop_nonce(&self) -> Result<(), TestServerError> {
-        self.server
-            .replace_dpop_nonce()
-            .map_err(|_| TestServerError::no_randomness())
+        Ok(self.server.replace_dpop_nonce()?)
     }
 
     /// Returns the requests so far, oldest first: the last 10,000, without secrets.
@@ -165,35 +176,25 @@ impl TestAuthorizationServer {
     ///
     /// # Errors
     /// Fails when the operating system has no randomness.
-    pub fn issue_token<I, S>(
+    pub fn issue_token<S: Into<String>>(
         &self,
         subject: &str,
         client_id: &str,
         audience: &str,
-        scopes: I,
+        scopes: impl IntoIterator<Item = S>,
         ttl: Duration,
-    ) -> Result<String, TestServerError>
-    where
-        I: IntoIterator<Item = S>,
-        S: Into<String>,
-    {
+    ) -> Result<String, TestServerError> {
         let grant = Grant {
             subject: subject.to_owned(),
             client_id: client_id.to_owned(),
             audience: audience.to_owned(),
             scopes: scopes.into_iter().map(Into::into).collect(),
             key_thumbprint: None,
-            family: random_token()
-                .map_err(|_| TestServerError::no_randomness())?
-                .expose()
-                .to_owned(),
+            family: random::secret()?,
         };
-        let issued = self
-            .server
-            .issue_access_token(&grant, &grant.scopes, Some(ttl));
-        issued
-            .map(|issued| issued.token)
-            .map_err(|_| TestServerError::no_randomness())
+        let server = &self.server;
+        let issued = server.issue_access_token(&grant, &grant.scopes, Some(ttl))?;
+        Ok(issued.token)
     }
 
     /// Issues an ID token for a client without any request, for tests of token exchange.
@@ -206,10 +207,8 @@ impl TestAuthorizationServer {
         client_id: &str,
         ttl: Duration,
     ) -> Result<String, TestServerError> {
-        let issued = self
-            .server
-            .issue_id_token(subject, client_id, None, Some(ttl));
-        issued.map_err(|_| TestServerError::no_randomness())
+        let server = &self.server;
+        Ok(server.issue_id_token(subject, client_id, None, Some(ttl))?)
     }
 
     /// Signs any claims with the current key, for tests of tokens that no server issues.
@@ -224,10 +223,7 @@ impl TestAuthorizationServer {
         claims: &impl Serialize,
     ) -> Result<String, TestServerError> {
         let claims = serde_json::to_value(claims).unwrap_or_default();
-        self.server
-            .keys
-            .sign(token_type, &claims)
-            .map_err(|_| TestServerError::no_randomness())
+        Ok(self.server.keys.sign(token_type, &claims)?)
     }
 
     /// Returns a user who approves every login of a client at once, also without
@@ -248,13 +244,5 @@ impl TestAuthorizationServer {
 impl Drop for TestAuthorizationServer {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-impl fmt::Debug for TestAuthorizationServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TestAuthorizationServer")
-            .field("issuer", &self.issuer())
-            .finish_non_exhaustive()
     }
 }

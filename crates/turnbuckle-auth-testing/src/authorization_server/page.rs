@@ -2,52 +2,33 @@
 
 use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_FRAME_OPTIONS};
 use http::{HeaderValue, StatusCode};
+use turnbuckle_types::base::text::is_hidden;
 
 use super::answer::{Answer, ErrorCode, Refusal, forbid_storing, with_body};
 
-/// The warning on each page.
-const WARNING: &str = "This is turnbuckle's test authorization server. It asks for no password and \
-    protects nothing. Never use it in production.";
-
-const STYLE: &str = "body{font:16px/1.5 sans-serif;max-width:40em;margin:2em auto;padding:0 1em}\
-    .warning{border:2px solid #b00;padding:.5em 1em}dt{font-weight:bold}\
-    dd{overflow-wrap:anywhere}button{font:inherit;padding:.4em 1.5em;margin-right:1em}";
-
 /// Creates a page that shows an error and redirects nowhere.
-pub(super) fn error_page(status: StatusCode, refusal: &Refusal) -> Answer {
-    let body = format!(
-        "<p>The request cannot be answered, and you are not sent back to the client.</p>\
-         <dl><dt>{}</dt><dd>{}</dd></dl>",
-        escape(refusal.error()),
-        escape(refusal.description()),
+pub(super) fn error_page(status: StatusCode, refusal: Refusal) -> Answer {
+    let body = fill(
+        include_str!("pages/error.html"),
+        &[
+            ("error", &escape(&refusal.error)),
+            ("description", &escape(&refusal.description)),
+        ],
     );
-    let mut answer = page(status, "Authorization failed", &body, None);
-    answer
-        .extensions_mut()
-        .insert(ErrorCode(refusal.error().to_owned()));
+    let mut answer = page(status, "Authorization failed", &body, "'none'");
+    answer.extensions_mut().insert(ErrorCode(refusal.error));
     answer
 }
 
-/// Creates a page. `form_target` is the origin to which a form may lead besides this server:
-/// browsers apply `form-action` to redirects too.
-pub(super) fn page(
-    status: StatusCode,
-    title: &str,
-    body: &str,
-    form_target: Option<&str>,
-) -> Answer {
-    let html = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width\"><title>{title}</title>\
-         <style>{STYLE}</style></head><body><p class=\"warning\">{WARNING}</p>\
-         <h1>{title}</h1>{body}</body></html>",
+/// Creates a page. `form_action` names the origins to which a form may lead: browsers apply the rule
+/// to redirects too.
+pub(super) fn page(status: StatusCode, title: &str, body: &str, form_action: &str) -> Answer {
+    let html = fill(
+        include_str!("pages/page.html"),
+        &[("title", title), ("body", body)],
     );
     let mut answer = with_body(status, "text/html; charset=utf-8", html);
     forbid_storing(&mut answer);
-    let form_action = match form_target {
-        Some(target) => format!("'self' {target}"),
-        None => "'none'".to_owned(),
-    };
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; \
          form-action {form_action}",
@@ -61,22 +42,40 @@ pub(super) fn page(
     answer
 }
 
-/// Escapes a text for HTML, in content and in attributes. Controls and marks that change the
-/// direction of text become U+FFFD.
+/// Replaces each `{name}` in a template by its HTML. Braces of other texts stay.
+pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut html = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        html.push_str(before);
+        let place = after.split_once('}');
+        let value = place.and_then(|(name, _)| values.iter().find(|(known, _)| *known == name));
+        match (place, value) {
+            (Some((_, behind)), Some((_, value))) => {
+                html.push_str(value);
+                rest = behind;
+            }
+            _ => {
+                html.push('{');
+                rest = after;
+            }
+        }
+    }
+    html + rest
+}
+
+/// Escapes a text for HTML, in content and in attributes. Hidden characters become U+FFFD.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
+    for char in text.chars() {
+        match char {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                escaped.push('\u{fffd}');
-            }
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
+            char if is_hidden(char) => escaped.push('\u{fffd}'),
+            char => escaped.push(char),
         }
     }
     escaped
@@ -92,5 +91,11 @@ mod tests {
             escape("<b a=\"x\" c='y'>&\u{202e}\n"),
             "&lt;b a=&quot;x&quot; c=&#39;y&#39;&gt;&amp;\u{fffd}\u{fffd}",
         );
+    }
+
+    #[test]
+    fn a_template_is_filled_once() {
+        let filled = fill("p{color:red}{a}{b}{a", &[("a", "{b}"), ("b", "x")]);
+        assert_eq!(filled, "p{color:red}{b}x{a");
     }
 }

@@ -1,6 +1,6 @@
 //! The parameters of a request: a query or a form.
 
-use super::answer::Refusal;
+use super::answer::{Refusal, ensure};
 
 /// The most parameters that one request may have.
 const MAX_PARAMETERS: usize = 100;
@@ -33,13 +33,9 @@ impl Parameters {
     /// # Errors
     /// Refuses with `invalid_request` when the parameter is absent.
     pub(super) fn require(&self, name: &str) -> Result<&str, Refusal> {
-        let missing = || {
-            Refusal::new(
-                "invalid_request",
-                format!("the parameter {name} is missing"),
-            )
-        };
-        self.get(name).ok_or_else(missing)
+        let missing = || format!("the parameter {name} is missing");
+        let refuse = || Refusal::new("invalid_request", missing());
+        self.get(name).ok_or_else(refuse)
     }
 
     /// Returns the names of all parameters, in their order.
@@ -58,17 +54,12 @@ impl Parameters {
     /// Refuses with `invalid_target` for `resource`, with `invalid_request` for any other.
     pub(super) fn check_unique(&self) -> Result<(), Refusal> {
         for (name, _) in &self.0 {
-            if self.is_repeated(name) {
-                let error = if name == "resource" {
-                    "invalid_target"
-                } else {
-                    "invalid_request"
-                };
-                return Err(Refusal::new(
-                    error,
-                    format!("the parameter {name} is repeated"),
-                ));
-            }
+            let error = match name.as_str() {
+                "resource" => "invalid_target",
+                _ => "invalid_request",
+            };
+            let description = format!("the parameter {name} is repeated");
+            ensure(!self.is_repeated(name), error, &description)?;
         }
         Ok(())
     }

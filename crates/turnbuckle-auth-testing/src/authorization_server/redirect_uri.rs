@@ -1,6 +1,7 @@
 //! Rules for redirect URIs.
 
-use url::{Host, Url};
+use turnbuckle_types::base::host;
+use url::Url;
 
 /// The kind of an application, by which redirect URIs are judged.
 ///
@@ -17,36 +18,31 @@ pub(super) enum ApplicationType {
 /// Returns a text for people.
 pub(super) fn check(uri: &str, application_type: Option<ApplicationType>) -> Result<(), String> {
     let parsed = Url::parse(uri).map_err(|_| "a redirect URI is no absolute URL".to_owned())?;
-    if uri
-        .chars()
-        .any(|c| c.is_ascii_control() || c.is_whitespace() || c == '\\')
-    {
-        return Err("a redirect URI has a character that no URL has".to_owned());
-    }
-    if parsed.fragment().is_some() {
-        return Err("a redirect URI has a fragment".to_owned());
-    }
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err("a redirect URI has a user name or a password".to_owned());
-    }
+    // A URL parser drops or replaces these, and others may read the text in another way.
+    let is_odd = |byte: u8| !byte.is_ascii_graphic() || byte == b'\\';
     let is_web = application_type == Some(ApplicationType::Web);
-    match (parsed.scheme(), is_local(&parsed)) {
-        ("https", false) => Ok(()),
-        ("https" | "http", true) if is_web => {
-            Err("a web application cannot be redirected to the own machine".to_owned())
-        }
-        ("https" | "http", true) => Ok(()),
-        ("http", false) => Err("a redirect URI to another machine must be https".to_owned()),
-        _ => Err("a redirect URI must be https, or http to localhost".to_owned()),
-    }
+    let is_local = is_local(&parsed);
+    let fault = if uri.bytes().any(is_odd) {
+        "a redirect URI has a character that no URL has"
+    } else if parsed.fragment().is_some() {
+        "a redirect URI has a fragment"
+    } else if !parsed.username().is_empty() || parsed.password().is_some() {
+        "a redirect URI has a user name or a password"
+    } else if !matches!(parsed.scheme(), "https" | "http") {
+        "a redirect URI must be https, or http to localhost"
+    } else if is_local && is_web {
+        "a web application cannot be redirected to the own machine"
+    } else if !is_local && parsed.scheme() == "http" {
+        "a redirect URI to another machine must be https"
+    } else {
+        return Ok(());
+    };
+    Err(fault.to_owned())
 }
 
 /// Returns true if the URL names the own machine.
 pub(super) fn is_local(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        _ => is_loopback_address(url),
-    }
+    url.host_str().is_some_and(host::is_loopback)
 }
 
 /// Returns true if `requested` is the registered URI. Only the port of http to a loopback address
@@ -83,14 +79,6 @@ fn without_loopback_port(uri: &str) -> Option<(&str, &str)> {
     };
     let is_path_or_query = rest.is_empty() || rest.starts_with(['/', '?']);
     is_path_or_query.then_some((host, rest))
-}
-
-fn is_loopback_address(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

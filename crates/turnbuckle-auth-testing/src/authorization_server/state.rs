@@ -115,13 +115,19 @@ pub(super) struct CachedDocument {
     pub(super) fetched_at: u64,
 }
 
+/// The URI to which the answer of an authorization request goes, and the client's `state`.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) redirect_uri: String,
+    pub(super) state: Option<String>,
+}
+
 /// An authorization request whose parameters are right.
 #[derive(Debug, Clone)]
 pub(super) struct AuthorizationRequest {
     pub(super) client_id: String,
     pub(super) client_name: Option<String>,
-    pub(super) redirect_uri: String,
-    pub(super) state: Option<String>,
+    pub(super) target: Target,
     pub(super) code_challenge: String,
     pub(super) resource: Option<String>,
     pub(super) scopes: Vec<String>,
@@ -132,10 +138,6 @@ pub(super) struct AuthorizationRequest {
 /// An authorization request that waits for the user's consent.
 pub(super) struct PendingConsent {
     pub(super) request: AuthorizationRequest,
-    /// The hash of the token in the form.
-    pub(super) csrf_hash: String,
-    /// The hash of the browser's cookie.
-    pub(super) session_hash: String,
     pub(super) expires_at: u64,
 }
 

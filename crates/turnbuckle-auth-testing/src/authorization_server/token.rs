@@ -2,28 +2,47 @@
 
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::Value;
+use turnbuckle_auth::dpop::{ProofExpectation, verify_proof};
 
-use super::answer::{Answer, DPOP_NONCE, DropConnection, Refusal, private_json};
+use super::answer::{Answer, DPOP_NONCE, DropConnection, Refusal, ensure, private_json};
 use super::client::Client;
 use super::client_authentication::authenticate;
-use super::grant_types::{JWT_BEARER, TOKEN_EXCHANGE};
-use super::grants;
+use super::faults;
+use super::grants::{self, JWT_BEARER, TOKEN_EXCHANGE};
 use super::parameters::Parameters;
 use super::server::Server;
 use super::state::{Grant, RefreshTokenRecord, hash};
-use super::token_request::TokenRequest;
-use turnbuckle_auth::dpop::{ProofExpectation, verify_proof};
 
 /// The seconds by which a DPoP proof may be older or newer than now.
 const DPOP_LEEWAY: u64 = 60;
+
+/// A token request whose client is known.
+pub(super) struct TokenRequest<'a> {
+    pub(super) parameters: &'a Parameters,
+    /// The client. Only `jwt-bearer` goes without one.
+    pub(super) client: Option<Client>,
+    /// The thumbprint of the key that the DPoP proof was made with.
+    pub(super) key_thumbprint: Option<String>,
+}
+
+impl TokenRequest<'_> {
+    /// Returns the client.
+    ///
+    /// # Errors
+    /// Refuses with `invalid_client` when the request names none.
+    pub(super) fn client(&self) -> Result<&Client, Refusal> {
+        let missing = || Refusal::invalid_client("the request names no client");
+        self.client.as_ref().ok_or_else(missing)
+    }
+}
 
 /// Answers a token request.
 pub(super) async fn token(server: &Server, headers: &HeaderMap, parameters: &Parameters) -> Answer {
     let is_refresh = parameters.get("grant_type") == Some("refresh_token");
     let failure = if is_refresh {
-        server.faults.take_refresh_failure()
+        server.faults().failed_refreshes.take()
     } else {
-        server.faults.take_token_failure()
+        server.faults().failed_token_requests.take()
     };
     if let Some(failure) = failure {
         return failure.into_answer();
@@ -32,16 +51,17 @@ pub(super) async fn token(server: &Server, headers: &HeaderMap, parameters: &Par
         Ok(body) => private_json(StatusCode::OK, &body),
         Err(refusal) => refusal.into_answer(),
     };
-    if server.settings.is_dpop_nonce_required
+    if server.settings.require_dpop_nonce
         && let Ok(nonce) = HeaderValue::try_from(server.dpop_nonce())
     {
         answer.headers_mut().insert(DPOP_NONCE, nonce);
     }
     if answer.status() == StatusCode::OK {
+        let mut faults = server.faults();
         let is_dropped = if is_refresh {
-            server.faults.take_refresh_drop()
+            faults::take(&mut faults.dropped_refresh_answers)
         } else {
-            server.faults.take_token_drop()
+            faults::take(&mut faults.dropped_token_answers)
         };
         if is_dropped {
             answer.extensions_mut().insert(DropConnection);
@@ -58,18 +78,15 @@ async fn issue(
     parameters.check_unique()?;
     let grant_type = parameters.require("grant_type")?;
     let client = authenticate(server, headers, parameters).await?;
-    if client
+    let may_use = client
         .as_ref()
-        .is_some_and(|client| !client.may_use_grant(grant_type))
-    {
-        let description = "the client did not register this grant";
-        return Err(Refusal::new("unauthorized_client", description));
-    }
-    let key_thumbprint = check_dpop(server, headers)?;
+        .is_none_or(|client| client.may_use_grant(grant_type));
+    let description = "the client did not register this grant";
+    ensure(may_use, "unauthorized_client", description)?;
     let request = TokenRequest {
         parameters,
         client,
-        key_thumbprint,
+        key_thumbprint: check_dpop(server, headers)?,
     };
     match grant_type {
         "authorization_code" => exchange_code(server, &request),
@@ -86,45 +103,33 @@ async fn issue(
 
 /// Checks the DPoP proof of a token request. Returns the thumbprint of its key.
 fn check_dpop(server: &Server, headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let refuse = |description: &str| Err(Refusal::new("invalid_dpop_proof", description));
+    let ensure = |is_met, description| ensure(is_met, "invalid_dpop_proof", description);
     let mut proofs = headers.get_all("dpop").iter();
     let Some(proof) = proofs.next() else {
-        if server.settings.is_dpop_required {
-            return refuse("this server requires a DPoP proof");
-        }
+        let is_optional = !server.settings.require_dpop;
+        ensure(is_optional, "this server requires a DPoP proof")?;
         return Ok(None);
     };
-    if proofs.next().is_some() {
-        return refuse("the request has more than one DPoP proof");
-    }
-    let Ok(proof) = proof.to_str() else {
-        return refuse("the DPoP proof has characters that no proof has");
-    };
+    let description = "the request has more than one DPoP proof";
+    ensure(proofs.next().is_none(), description)?;
+    let proof = proof.to_str().unwrap_or_default();
     let nonce = server.dpop_nonce();
     let nonces = [nonce.as_str()];
+    let needs_nonce = server.settings.require_dpop_nonce;
     let expectation = ProofExpectation {
         method: "POST",
         url: &server.url("/token"),
         access_token: None,
-        nonces: server
-            .settings
-            .is_dpop_nonce_required
-            .then_some(nonces.as_slice()),
+        nonces: needs_nonce.then_some(&nonces),
         now: server.now(),
         leeway: DPOP_LEEWAY,
     };
-    match verify_proof(proof, &expectation) {
-        Ok(verified) => {
-            let is_new = server
-                .tables()
-                .use_id("DPoP", &verified.thumbprint, &verified.jti);
-            if !is_new {
-                return refuse("the DPoP proof was used before");
-            }
-            Ok(Some(verified.thumbprint))
-        }
-        Err(error) => Err(Refusal::new(error.code(), error.to_string())),
-    }
+    let verified = verify_proof(proof, &expectation)
+        .map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    let thumbprint = verified.thumbprint;
+    let is_new = server.tables().use_id("DPoP", &thumbprint, &verified.jti);
+    ensure(is_new, "the DPoP proof was used before")?;
+    Ok(Some(thumbprint))
 }
 
 /// Exchanges an authorization code for tokens.
@@ -158,27 +163,21 @@ fn exchange_code(server: &Server, request: &TokenRequest<'_>) -> Result<Value, R
         }
         (record.request.clone(), record.subject.clone(), family)
     };
-    if authorization.redirect_uri != redirect_uri {
-        return Err(refuse(
-            "the redirect_uri is not that of the authorization request",
-        ));
-    }
+    let is_verifier_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let is_verifier = (43..=128).contains(&verifier.len())
-        && verifier
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-    if !is_verifier || hash(verifier) != authorization.code_challenge {
-        return Err(refuse(
-            "the code_verifier does not match the code_challenge",
-        ));
-    }
-    check_same_resource(server, authorization.resource.as_deref(), resource)?;
-    let thumbprint = request.key_thumbprint.as_deref();
-    if authorization.dpop_thumbprint.is_some()
-        && authorization.dpop_thumbprint.as_deref() != thumbprint
-    {
-        return Err(refuse("the code is bound to another key (dpop_jkt)"));
-    }
+        && verifier.bytes().all(is_verifier_byte)
+        && hash(verifier) == authorization.code_challenge;
+    let is_same_uri = authorization.target.redirect_uri == redirect_uri;
+    let has_key = authorization.dpop_thumbprint.is_none()
+        || authorization.dpop_thumbprint == request.key_thumbprint;
+    let ensure = |is_met, description| ensure(is_met, "invalid_grant", description);
+    let description = "the redirect_uri is not that of the authorization request";
+    ensure(is_same_uri, description)?;
+    let description = "the code_verifier does not match the code_challenge";
+    ensure(is_verifier, description)?;
+    ensure(has_key, "the code is bound to another key (dpop_jkt)")?;
+    server.check_resource(resource)?;
+    ensure_same_resource(authorization.resource.as_deref() == resource)?;
 
     let grant = Grant {
         subject,
@@ -216,21 +215,21 @@ fn refresh(server: &Server, request: &TokenRequest<'_>) -> Result<Value, Refusal
     let token_hash = hash(parameters.require("refresh_token")?);
 
     // The successor is made first, so that spending one token and adding the next is one step.
-    let grant = find_refreshable(server, client, &token_hash)?;
+    let mut grant = find_refreshable(server, client, &token_hash)?;
     let scopes = narrowed_scopes(&grant, parameters.get("scope"))?;
-    check_refresh_resource(server, &grant, parameters.get("resource"))?;
-    if client.is_public() && grant.key_thumbprint != request.key_thumbprint {
-        let description = "the refresh token is bound to another key";
-        return Err(Refusal::new("invalid_grant", description));
-    }
-    let mut grant = grant;
+    let resource = parameters.get("resource");
+    let is_same = resource.is_none_or(|resource| resource == grant.audience);
+    ensure_same_resource(is_same && (resource.is_some() || !server.settings.require_resource))?;
+    let has_key = !client.is_public() || grant.key_thumbprint == request.key_thumbprint;
+    let description = "the refresh token is bound to another key";
+    ensure(has_key, "invalid_grant", description)?;
     grant.key_thumbprint.clone_from(&request.key_thumbprint);
     let access_token = server.issue_access_token(&grant, &scopes, None)?;
     let mut refresh_token = None;
-    if server.settings.is_refresh_rotated {
+    if server.settings.rotate_refresh_tokens {
         let (token, successor) = server.prepare_refresh_token(grant.clone())?;
         spend(server, &token_hash, (&token, successor))?;
-        if !server.faults.is_refresh_token_withheld() {
+        if !server.faults().withhold_refresh_tokens {
             refresh_token = Some(token);
         }
     }
@@ -295,36 +294,13 @@ fn narrowed_scopes(grant: &Grant, requested: Option<&str>) -> Result<Vec<String>
     };
     let scopes = requested.split(' ').filter(|scope| !scope.is_empty());
     let scopes: Vec<String> = scopes.map(str::to_owned).collect();
-    if scopes.iter().any(|scope| !grant.scopes.contains(scope)) {
-        let description = "a refresh cannot get more scopes than were granted";
-        return Err(Refusal::new("invalid_scope", description));
-    }
+    let is_granted = scopes.iter().all(|scope| grant.scopes.contains(scope));
+    let description = "a refresh cannot get more scopes than were granted";
+    ensure(is_granted, "invalid_scope", description)?;
     Ok(scopes)
 }
 
-fn check_refresh_resource(
-    server: &Server,
-    grant: &Grant,
-    requested: Option<&str>,
-) -> Result<(), Refusal> {
-    let granted = Some(grant.audience.as_str()).filter(|_| requested.is_some());
-    let is_missing = requested.is_none() && server.settings.is_resource_required;
-    if is_missing || granted != requested {
-        let description = "the resource must be that of the authorization request";
-        return Err(Refusal::new("invalid_target", description));
-    }
-    Ok(())
-}
-
-fn check_same_resource(
-    server: &Server,
-    authorized: Option<&str>,
-    requested: Option<&str>,
-) -> Result<(), Refusal> {
-    server.check_resource(requested)?;
-    if authorized != requested {
-        let description = "the resource must be that of the authorization request";
-        return Err(Refusal::new("invalid_target", description));
-    }
-    Ok(())
+fn ensure_same_resource(is_same: bool) -> Result<(), Refusal> {
+    let description = "the resource must be that of the authorization request";
+    ensure(is_same, "invalid_target", description)
 }

@@ -1,6 +1,6 @@
 //! Tests of the contract test: it finds each fault of a store.
 
-use turnbuckle_auth::client::store::{FileStore, MemoryStore, StoreErrorKind};
+use turnbuckle_auth::client::store::{BoxFuture, FileStore, MemoryStore, StoreErrorKind};
 
 use super::*;
 
@@ -157,7 +157,7 @@ async fn each_fault_is_found() {
 #[tokio::test]
 async fn the_stores_in_memory_and_in_files_keep_the_contract() {
     check(&MemoryStore::new()).await.unwrap();
-    let name = format!("turnbuckle-store-{}", random_token().unwrap().expose());
+    let name = format!("turnbuckle-store-{}", random::id().unwrap());
     let directory = std::env::temp_dir().join(name);
     let store = FileStore::open(&directory).unwrap();
     check(&store).await.unwrap();

@@ -222,8 +222,9 @@ async fn a_code_is_bound_to_client_redirect_uri_verifier_and_resource() {
 async fn a_code_expires_after_a_minute() {
     let script = Script::start(builder()).await;
     let advance = |seconds| {
-        let faults = script.server.faults();
-        faults.advance_clock(Duration::from_secs(seconds));
+        script
+            .server
+            .set_faults(|it| it.clock_advance = Duration::from_secs(seconds));
     };
     let code = script.code(&[]).await;
     advance(60);

@@ -195,7 +195,7 @@ async fn registrations_that_break_a_rule_are_refused() {
     let script = Script::start(builder()).await;
     for (name, value, error) in [
         ("redirect_uris", json!([]), "invalid_redirect_uri"),
-        ("redirect_uris", json!("x"), "invalid_redirect_uri"),
+        ("redirect_uris", json!("x"), "invalid_client_metadata"),
         (
             "redirect_uris",
             json!(["http://app.example/cb"]),

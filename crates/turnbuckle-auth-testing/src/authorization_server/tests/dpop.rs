@@ -1,10 +1,10 @@
 //! Tokens that are bound to a key.
 
 use serde_json::json;
+use turnbuckle_types::base::random;
 
 use super::super::keys::Key;
 use super::{Answer, CLIENT, REDIRECT, RESOURCE, Script, VERIFIER, builder, claims, now};
-use crate::random::random_token;
 
 async fn send(script: &Script, form: &[(&str, &str)], proof: &str) -> Answer {
     script.post("/token", form, &[("dpop", proof)]).await
@@ -33,7 +33,7 @@ fn refresh_form(token: &str) -> [(&str, &str); 4] {
 fn proof(script: &Script, key: &Key, nonce: Option<&str>) -> String {
     let header = json!({ "typ": "dpop+jwt", "alg": "ES256", "jwk": key.jwk });
     let mut claims = json!({
-        "jti": random_token().unwrap().expose(),
+        "jti": random::secret().unwrap(),
         "htm": "POST",
         "htu": script.url("/token"),
         "iat": now(),

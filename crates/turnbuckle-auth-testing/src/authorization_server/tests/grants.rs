@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::super::TestAuthorizationServer;
-use super::super::grant_types::{JWT_BEARER, TOKEN_EXCHANGE};
+use super::super::grants::{JWT_BEARER, TOKEN_EXCHANGE};
 use super::super::keys::SigningKeys;
 use super::{CLIENT, RESOURCE, Script, basic, builder, claims, header, now};
 
@@ -211,7 +211,7 @@ async fn an_id_token_becomes_an_id_jag_becomes_an_access_token() {
         .await
         .assert_error(400, "invalid_grant");
     let fresh = idp.server.issue_id_token("alice", "web", ttl).unwrap();
-    idp.server.faults().omit_resource_in_id_jag(true);
+    idp.server.set_faults(|it| it.omit_id_jag_resource = true);
     let id_jag = exchange(vec![("subject_token", fresh.clone())])
         .await
         .text("access_token");

@@ -83,7 +83,7 @@ async fn an_enterprise_login_is_exchanged_with_and_without_resource_in_the_id_ja
         for is_resource_omitted in [false, true] {
             let idp = TestAuthorizationServer::builder().client("web", "x", [""; 0]);
             let idp = idp.start().await.unwrap();
-            idp.faults().omit_resource_in_id_jag(is_resource_omitted);
+            idp.set_faults(|it| it.omit_id_jag_resource = is_resource_omitted);
             let (issuer, jwks) = (idp.issuer().to_owned(), idp.jwks_uri());
             let world = World::with(wire, |it| {
                 it.trusted_issuer(&issuer, jwks).client("web", "y", [""; 0])

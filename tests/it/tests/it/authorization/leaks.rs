@@ -13,6 +13,7 @@ use turnbuckle::auth::client::interaction::{Browser, NoLogin, PrintUrl};
 use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore};
 use turnbuckle::auth::{OAuth, ResourceServer, Secret};
 use turnbuckle::http::HttpConnector;
+use turnbuckle_auth_testing::{FailedRequests, TestAuthorizationServerBuilder};
 
 use super::harness::{
     REDIRECT_URI, User, Wire, World, age, auth_error, call, credentials, edit_credentials,
@@ -122,7 +123,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         let traced = Traced::start();
         let mut evidence = Evidence::default();
         evidence.secret("client secret", "client-secret-0123456789");
-        let app = |it: turnbuckle_auth_testing::TestAuthorizationServerBuilder| {
+        let app = |it: TestAuthorizationServerBuilder| {
             let it = it.client("app", "client-secret-0123456789", [REDIRECT_URI]);
             assert!(!format!("{it:?}").contains("client-secret-0123456789"));
             it.require_dpop(is_bound)
@@ -155,10 +156,11 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         evidence.store(&store).await;
         evidence.text("transcript", format!("{:?}", second.transcript()));
         // Failures of all kinds.
-        let faults = world.authorization_server.faults();
         for (status, error) in [(400, "invalid_grant"), (503, "temporarily_unavailable")] {
             age(&store, -10).await;
-            faults.fail_refresh_requests(10, status, error);
+            world
+                .authorization_server
+                .set_faults(|it| it.failed_refreshes = FailedRequests::new(10, status, error));
             let failing = oauth().stored_only();
             let error = failing_call(world.wire, &world.url, &failing).await;
             evidence.text(
@@ -166,13 +168,15 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
                 format!("{error} {error:?} {}", auth_error(&error).transcript()),
             );
             evidence.show("Error", &error);
-            faults.reset();
+            world.authorization_server.reset_faults();
         }
         edit_credentials(&store, |credentials| {
             credentials["refresh_token"] = json!(null)
         })
         .await;
-        faults.fail_token_requests(1, 400, "invalid_client");
+        world.authorization_server.set_faults(|it| {
+            it.failed_token_requests = FailedRequests::new(1, 400, "invalid_client")
+        });
         let error = failing_call(world.wire, &world.url, &oauth()).await;
         evidence.text("error", format!("{error} {error:?}"));
         user.edit_redirects(|it| format!("{it}&state=injected"));

@@ -97,7 +97,9 @@ async fn a_login_goes_on_when_the_request_that_began_it_is_dropped() {
 async fn a_refused_login_is_reported_to_all_that_waited() {
     for wire in Wire::ALL {
         let world = World::start(wire).await;
-        world.authorization_server.faults().deny_authorizations(1);
+        world
+            .authorization_server
+            .set_faults(|it| it.denied_authorizations = 1);
         let (user, store) = (User::waiting(), MemoryStore::new());
         let oauth = world.oauth(&user, &store);
         let calls = first_calls(&world, &oauth, 10);

@@ -186,7 +186,9 @@ async fn attack_mix_up_of_two_authorization_servers() {
 #[tokio::test]
 async fn a_denied_login_is_told_with_the_reason() {
     let world = World::start(Wire::Modern).await;
-    world.authorization_server.faults().deny_authorizations(1);
+    world
+        .authorization_server
+        .set_faults(|it| it.denied_authorizations = 1);
     let oauth = world.oauth(&User::new(), &MemoryStore::new());
     let error = failing_call(world.wire, &world.url, &oauth).await;
     assert_eq!(auth_error_kind(&error), AuthErrorKind::Denied);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::auth::client::{AuthErrorKind, StepKind};
-use turnbuckle_auth_testing::TestAuthorizationServer;
+use turnbuckle_auth_testing::{FailedRequests, TestAuthorizationServer};
 
 use super::harness::{
     User, Wire, World, age, auth_error, call, credentials, edit_credentials, failing_call,
@@ -83,15 +83,14 @@ async fn a_request_that_is_dropped_during_a_refresh_loses_nothing() {
         let oauth = world.oauth(&user, &store);
         world
             .authorization_server
-            .faults()
-            .delay_answers(Duration::from_millis(200));
+            .set_faults(|it| it.delay = Duration::from_millis(200));
         let dropped = first_calls(&world, &oauth, 1).remove(0);
         while world.refreshes() == 0 {
             tokio::task::yield_now().await;
         }
         dropped.abort();
         assert!(dropped.await.unwrap_err().is_cancelled());
-        world.authorization_server.faults().reset();
+        world.authorization_server.reset_faults();
         let client = world.connect(&oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
         let refreshes = world.token_requests("refresh_token");
@@ -116,8 +115,9 @@ async fn a_refused_refresh_leads_to_a_new_login() {
         let world = World::start(wire).await;
         let store = logged_in(&world).await;
         age(&store, -10).await;
-        let faults = world.authorization_server.faults();
-        faults.fail_refresh_requests(10, 400, "invalid_grant");
+        world
+            .authorization_server
+            .set_faults(|it| it.failed_refreshes = FailedRequests::new(10, 400, "invalid_grant"));
         let user = User::new();
         let oauth = world.oauth(&user, &store);
         let client = world.connect(&oauth).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_refused_refresh_leads_to_a_new_login() {
         let refreshes = world.refreshes();
         assert!((1..=2).contains(&refreshes), "{wire:?} {refreshes}");
         // And it stays logged in.
-        faults.reset();
+        world.authorization_server.reset_faults();
         for _ in 0..3 {
             call(&client, "whoami").await.unwrap();
         }
@@ -143,8 +143,9 @@ async fn the_transcript_says_why_a_refresh_failed() {
     let world = World::start(Wire::Modern).await;
     let store = logged_in(&world).await;
     age(&store, -10).await;
-    let faults = world.authorization_server.faults();
-    faults.fail_refresh_requests(10, 400, "invalid_grant");
+    world
+        .authorization_server
+        .set_faults(|it| it.failed_refreshes = FailedRequests::new(10, 400, "invalid_grant"));
     let oauth = world.oauth(&User::new(), &store).stored_only();
     let error = auth_error(&failing_call(world.wire, &world.url, &oauth).await);
     assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
@@ -169,8 +170,9 @@ async fn a_valid_token_outlives_an_authorization_server_that_is_down() {
         let world = World::start(wire).await;
         let store = logged_in(&world).await;
         age(&store, 2).await;
-        let faults = world.authorization_server.faults();
-        faults.fail_refresh_requests(u32::MAX, 503, "temporarily_unavailable");
+        world.authorization_server.set_faults(|it| {
+            it.failed_refreshes = FailedRequests::new(u32::MAX, 503, "temporarily_unavailable")
+        });
         let user = User::new();
         let oauth = world.oauth(&user, &store);
         let client = world.connect(&oauth).await.unwrap();
@@ -183,7 +185,7 @@ async fn a_valid_token_outlives_an_authorization_server_that_is_down() {
             "it is not asked again for every call, {wire:?}"
         );
         // Then the token ends, and the server is back.
-        faults.reset();
+        world.authorization_server.reset_faults();
         while oauth.status().await.unwrap().is_valid {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -200,16 +202,19 @@ async fn an_ended_token_and_a_server_that_is_down_is_a_network_error_that_recove
         let user = User::new();
         age(&store, -10).await;
         let oauth = world.oauth(&user, &store);
-        let faults = world.authorization_server.faults();
-        faults.fail_refresh_requests(u32::MAX, 503, "temporarily_unavailable");
-        faults.fail_metadata_requests(u32::MAX, 503);
+        world.authorization_server.set_faults(|it| {
+            it.failed_refreshes = FailedRequests::new(u32::MAX, 503, "temporarily_unavailable")
+        });
+        world.authorization_server.set_faults(|it| {
+            it.failed_metadata_requests = FailedRequests::new(u32::MAX, 503, "server_error")
+        });
         let refresh_token = credentials(&store).await["refresh_token"].clone();
         for _ in 0..3 {
             let error = auth_error(&failing_call(wire, &world.url, &oauth).await);
             assert_eq!(error.kind(), AuthErrorKind::Network, "{wire:?} {error:?}");
             assert_eq!(credentials(&store).await["refresh_token"], refresh_token);
         }
-        faults.reset();
+        world.authorization_server.reset_faults();
         let client = world.connect(&oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
         assert_eq!(user.logins(), 0, "{wire:?}");
@@ -261,7 +266,9 @@ async fn a_lost_answer_to_a_refresh_leads_to_one_login() {
     let world = World::start(Wire::Modern).await;
     let store = logged_in(&world).await;
     age(&store, -10).await;
-    world.authorization_server.faults().drop_refresh_answers(1);
+    world
+        .authorization_server
+        .set_faults(|it| it.dropped_refresh_answers = 1);
     let user = User::new();
     let oauth = world.oauth(&user, &store);
     let client = match world.connect(&oauth).await {

@@ -193,8 +193,9 @@ async fn attack_a_code_or_refresh_token_does_not_follow_a_redirect_of_the_token_
 #[tokio::test]
 async fn attack_huge_documents_end_the_login_and_not_the_process() {
     let world = World::start(Wire::Modern).await;
-    let faults = world.authorization_server.faults();
-    faults.pad_metadata(32 << 20);
+    world
+        .authorization_server
+        .set_faults(|it| it.metadata_bytes = 32 << 20);
     let user = User::new();
     let oauth = world.oauth(&user, &MemoryStore::new());
     let error = auth_error(&failing_call(world.wire, &world.url, &oauth).await);
@@ -206,7 +207,7 @@ async fn attack_huge_documents_end_the_login_and_not_the_process() {
     let params = json!({"name": "whoami", "arguments": {}});
     let reply = send(modern(&world.url, Some(&token), "tools/call", &params)).await;
     assert_eq!(reply.status, 503, "{reply:?}");
-    faults.reset();
+    world.authorization_server.reset_faults();
     oauth.log_in().await.unwrap();
     assert_eq!(user.logins(), 1);
 }
@@ -215,8 +216,9 @@ async fn attack_huge_documents_end_the_login_and_not_the_process() {
 async fn attack_metadata_of_another_issuer_is_refused_and_a_stored_login_goes_on() {
     let world = World::start(Wire::Modern).await;
     let store = logged_in(&world).await;
-    let faults = world.authorization_server.faults();
-    faults.set_metadata_issuer(Some("https://evil.example"));
+    world
+        .authorization_server
+        .set_faults(|it| it.metadata_issuer = Some("https://evil.example".to_owned()));
     let user = User::new();
     let fresh = world.oauth(&user, &MemoryStore::new());
     let error = failing_call(world.wire, &world.url, &fresh).await;
