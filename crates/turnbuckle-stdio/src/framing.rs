@@ -1,11 +1,10 @@
 //! The decoder from bytes to lines.
 
-use std::fmt;
-
 use bytes::{BufMut, Bytes, BytesMut};
 use turnbuckle_session::transport::Frame;
 
 use crate::search::find_newline;
+use turnbuckle_types::base::debug_fields;
 
 #[cfg(test)]
 mod tests;
@@ -166,14 +165,5 @@ impl LineDecoder {
     }
 }
 
-/// Prints no content of lines.
-impl fmt::Debug for LineDecoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LineDecoder")
-            .field("buffered", &self.buffer.len())
-            .field("max_bytes", &self.max_bytes)
-            .field("skipping", &self.skipping)
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
-    }
-}
+// Prints no content of lines.
+debug_fields!(LineDecoder { buffered = |it| it.buffer.len(), max_bytes, skipping, ended });

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::RawObject;
+use crate::base::debug_fields;
 
 /// The authenticated caller of a request.
 ///
@@ -70,17 +71,13 @@ impl Principal {
     }
 }
 
-/// Leaves the claims out: they may hold personal data.
-impl fmt::Debug for Principal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Principal")
-            .field("issuer", &self.issuer)
-            .field("subject", &self.subject)
-            .field("client", &self.client)
-            .field("scopes", &self.scopes)
-            .finish_non_exhaustive()
-    }
-}
+// Leaves the claims out: they may hold personal data.
+debug_fields!(Principal {
+    issuer,
+    subject,
+    client,
+    scopes
+});
 
 /// Scopes that a request needs and its caller lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Requests of a client that wait for their user.
 
-use std::fmt;
+use crate::base::debug_fields;
 use std::sync::Arc;
 
 /// A place where a layer of a client reports that a request waits for its user, for instance for a
@@ -35,14 +35,6 @@ impl Drop for UserWaitGuard {
     }
 }
 
-impl fmt::Debug for UserWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserWait").finish_non_exhaustive()
-    }
-}
+debug_fields!(UserWait {});
 
-impl fmt::Debug for UserWaitGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserWaitGuard").finish_non_exhaustive()
-    }
-}
+debug_fields!(UserWaitGuard {});

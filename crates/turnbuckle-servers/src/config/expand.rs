@@ -1,10 +1,10 @@
 //! Expansion of variables such as `${VAR}` in configuration files.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::PathBuf;
 
 use super::ConfigError;
+use turnbuckle_types::base::debug_fields;
 
 /// Returns the value of an environment variable, if it is set.
 type Environment<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
@@ -99,13 +99,7 @@ impl<'a> Variables<'a> {
     }
 }
 
-impl fmt::Debug for Variables<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Variables")
-            .field("workspace", &self.workspace)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Variables<'a> { workspace });
 
 /// Parses a file with one `NAME=VALUE` per line. Blank lines and lines that begin with `#` are
 /// skipped.

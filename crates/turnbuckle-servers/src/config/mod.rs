@@ -30,10 +30,9 @@ pub use expand::{Variables, parse_env_file};
 pub use file::{ConfigFile, MAX_FILE_BYTES, workspace_of};
 pub use jsonc::to_json as jsonc_to_json;
 
-use std::fmt;
-
 /// A configuration that cannot be read, or an entry that cannot be used. The text says why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ConfigError(String);
 
 impl ConfigError {
@@ -41,11 +40,3 @@ impl ConfigError {
         Self(reason.into())
     }
 }
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ConfigError {}

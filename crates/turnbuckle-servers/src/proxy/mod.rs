@@ -8,7 +8,6 @@ mod question;
 mod sync;
 mod updates;
 
-use std::fmt;
 use std::sync::Arc;
 
 use turnbuckle_server::{BuildError, Server};
@@ -17,6 +16,7 @@ use crate::builder::ServersBuilder;
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::sync::ItemSync;
 use crate::servers::Servers;
+use turnbuckle_types::base::debug_fields;
 
 /// Many servers, served as one [`Server`] whose items are those of the merged view.
 ///
@@ -78,10 +78,4 @@ impl ServersBuilder {
     }
 }
 
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy")
-            .field("servers", &self.servers)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Proxy { servers });

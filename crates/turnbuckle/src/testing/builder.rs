@@ -12,6 +12,7 @@ use super::TestClient;
 use super::client::MemoryServer;
 use super::script::{Answer, Script};
 use crate::error::{Error, Result};
+use turnbuckle_types::base::debug_fields;
 
 /// A test client before it connects.
 ///
@@ -177,10 +178,4 @@ impl TestClientBuilder {
     }
 }
 
-impl std::fmt::Debug for TestClientBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TestClientBuilder")
-            .field("revision", &self.revision)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(TestClientBuilder { revision });
