@@ -140,10 +140,11 @@ impl fmt::Display for Challenge {
             f.write_str(if index == 0 { " " } else { ", " })?;
             write_token(f, name)?;
             f.write_str("=\"")?;
-            for part in value.chars().filter(|part| !part.is_control()) {
+            for part in value.chars() {
                 match part {
                     '"' | '\\' => write!(f, "\\{part}")?,
-                    part if part.is_ascii() => f.write_char(part)?,
+                    ' '..='~' => f.write_char(part)?,
+                    part if part.is_ascii() => {}
                     _ => f.write_char('?')?,
                 }
             }

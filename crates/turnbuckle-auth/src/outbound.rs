@@ -18,7 +18,6 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +26,8 @@ use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method};
 use serde::Serialize;
+use turnbuckle_types::base::error_chain::ErrorChain;
+use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
 pub use document_client::{Document, DocumentClient, DocumentError};
@@ -131,7 +132,7 @@ impl Outbound {
             reason,
         };
         // A URL parser drops or replaces these, and others may read the text in another way.
-        if url.contains(|char: char| char.is_whitespace() || char.is_control() || char == '\\') {
+        if url.contains(is_ambiguous_in_url) {
             return Err(refused(
                 "it holds white space, a control character or a backslash".to_owned(),
             ));
@@ -343,35 +344,19 @@ async fn read(
 fn from_reqwest(error: reqwest::Error, url: &Url) -> OutboundError {
     let error = error.without_url();
     let url = display_url(url);
-    let mut source: Option<&(dyn Error + 'static)> = Some(&error);
-    while let Some(cause) = source {
-        if let Some(refused) = cause.downcast_ref::<AddressRefused>() {
-            return OutboundError::Refused {
-                url,
-                reason: refused.to_string(),
-            };
-        }
-        source = cause.source();
+    let mut sources = ErrorChain(&error).errors();
+    if let Some(refused) = sources.find_map(|it| it.downcast_ref::<AddressRefused>()) {
+        let reason = refused.to_string();
+        return OutboundError::Refused { url, reason };
     }
     match error.is_builder() {
         true => OutboundError::InvalidRequest {
             url,
-            reason: error_chain(&error),
+            reason: ErrorChain(&error).to_string(),
         },
         false => OutboundError::Unreachable {
             url,
-            reason: error_chain(&error),
+            reason: ErrorChain(&error).to_string(),
         },
     }
-}
-
-/// Returns the texts of an error and of its sources.
-fn error_chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = text + ": " + &cause.to_string();
-        source = cause.source();
-    }
-    text
 }

@@ -5,6 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
 use crate::secret::Secret;
 
@@ -12,10 +13,8 @@ use crate::secret::Secret;
 ///
 /// # Errors
 /// Fails when the operating system has no randomness.
-pub(crate) fn random_token() -> Result<Secret, getrandom::Error> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
+pub(crate) fn random_token() -> Result<Secret, RandomnessUnavailable> {
+    random::secret().map(Secret::new)
 }
 
 /// Returns the SHA-256 of a text in URL-safe Base64: the `S256` challenge of a verifier, the `ath` of a

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use turnbuckle::servers::config::{ConfigFile, ServerEntry, workspace_of};
 
 use crate::error::CliError;
-use crate::suggest::did_you_mean;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 /// The configuration files that are searched, relative to a directory.
 const CONFIG_PATHS: [&str; 3] = [".mcp.json", "mcp.json", ".vscode/mcp.json"];

@@ -16,7 +16,6 @@ mod exit_status;
 mod observe;
 mod output;
 mod signals;
-mod suggest;
 
 use std::process::ExitCode;
 use std::time::Duration;

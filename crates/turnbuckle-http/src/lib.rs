@@ -23,7 +23,6 @@ mod keep_alive;
 mod options;
 mod origin;
 mod principal;
-mod random_id;
 mod reply;
 mod server;
 mod shares;

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use turnbuckle_types::base::host::is_loopback;
 use turnbuckle_wire::era::headers::HeaderValues;
 
 use crate::options::HttpServerOptions;
@@ -127,7 +128,7 @@ impl OriginPolicy {
             return false;
         };
         let (name, port) = split_port(page);
-        let is_loopback = is_loopback_name(name);
+        let is_loopback = std::str::from_utf8(name).is_ok_and(is_loopback);
         if is_loopback && self.any_loopback_port {
             return true;
         }
@@ -144,18 +145,6 @@ impl OriginPolicy {
             allowed.matches(name, port) && (allowed.port.is_some() || !is_loopback || is_own_port())
         })
     }
-}
-
-/// Returns whether a name of an origin is one of this machine's loopback interface. The name of an IPv6
-/// address is in brackets.
-fn is_loopback_name(name: &[u8]) -> bool {
-    let Ok(name) = std::str::from_utf8(name) else {
-        return false;
-    };
-    let address = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
-    let address = address.unwrap_or(name).parse::<IpAddr>();
-    name.eq_ignore_ascii_case("localhost")
-        || address.is_ok_and(|it| it.to_canonical().is_loopback())
 }
 
 impl AllowedHost {

@@ -8,7 +8,7 @@ use turnbuckle_types::Schema;
 use crate::SchemaLimits;
 use crate::error::SchemaError;
 use crate::keywords::{AppliesTo, Document, references, subschemas};
-use crate::shorten::shorten;
+use turnbuckle_types::base::text::shorten;
 
 /// The supported dialects of JSON Schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -64,12 +64,10 @@ mod fast;
 mod keywords;
 mod limits;
 mod lint;
-mod nearest;
 mod pattern;
 #[cfg(feature = "validate")]
 mod plan;
 mod profile;
-mod shorten;
 #[cfg(feature = "validate")]
 mod validator;
 mod violation;
@@ -79,7 +77,6 @@ pub use fast::FastValidator;
 pub use limits::SchemaLimits;
 pub use lint::{Objection, lint};
 pub use profile::Profile;
-pub use shorten::{shorten, shorten_to};
 #[cfg(feature = "validate")]
 pub use validator::Validator;
 pub use violation::{Violation, Violations};

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde_json::Value;
 use turnbuckle_types::Schema;
+use turnbuckle_types::base::text::shorten;
 
 use self::find::{SchemaFeature, find_features, find_recursion};
 use self::table::TABLE;
@@ -43,7 +44,7 @@ impl Objection {
 
 impl fmt::Display for Objection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = crate::shorten(&self.path);
+        let path = shorten(&self.path);
         write!(f, "{}: {} (at \"{path}\")", self.client, self.reason)
     }
 }

@@ -18,8 +18,8 @@ use crate::check::{CheckedSchema, Dialect, check_schema};
 use crate::cost::estimate_cost;
 use crate::error::SchemaError;
 use crate::plan::Plan;
-use crate::shorten::{shorten, shorten_to};
 use crate::violation::{MAX_VIOLATIONS, Violation, Violations, join_alternatives, pointer_join};
+use turnbuckle_types::base::text::{shorten, shorten_to};
 
 /// The most work of explaining violations.
 const MAX_EXPLAIN_COST: u64 = 50_000;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::shorten::shorten;
+use turnbuckle_types::base::text::shorten;
 
 /// The most violations that are reported at once.
 pub(crate) const MAX_VIOLATIONS: usize = 8;
@@ -27,7 +27,7 @@ impl Violation {
 
     /// Creates a violation at the location that these names and indexes lead to. The message
     /// follows the name of the location; quoted parts of the value should be
-    /// [shortened](crate::shorten).
+    /// [shortened](turnbuckle_types::base::text::shorten).
     #[must_use]
     pub fn at_path<S: AsRef<str>>(
         place: impl IntoIterator<Item = S>,

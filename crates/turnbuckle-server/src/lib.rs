@@ -74,8 +74,7 @@ pub use request::extract::{
     Log, Progress, RawArguments, State,
 };
 pub use request::input::{
-    AnswerFuture, Ask, IntoSamplingRequest, Question, RandomnessUnavailable, Roots, StateKey,
-    StateKeyRing,
+    AnswerFuture, Ask, IntoSamplingRequest, Question, Roots, StateKey, StateKeyRing,
 };
 pub use request::list::{ItemName, ListPage, ListRequest};
 pub use request::read::ReadRequest;
@@ -85,6 +84,7 @@ pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
 pub use service::middleware;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
+pub use turnbuckle_types::base::random::RandomnessUnavailable;
 pub use turnbuckle_types::{Audio, Image};
 pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use turnbuckle_types::base::text::{has_hidden, is_hidden};
+
 /// The most characters of a tool's name.
 pub(crate) const MAX_TOOL_NAME: usize = 128;
 
@@ -103,7 +105,7 @@ pub(crate) fn is_long_tool_name(name: &str) -> bool {
     name.len() > PORTABLE_TOOL_NAME
 }
 
-/// Checks the name of a prompt: up to 256 bytes of text without control characters.
+/// Checks the name of a prompt: up to 256 bytes of text without hidden characters.
 ///
 /// The specification restricts no characters; these can be shown in a menu.
 ///
@@ -112,10 +114,13 @@ pub(crate) fn is_long_tool_name(name: &str) -> bool {
 /// The specification restricts no characters; these can be shown in a menu.
 ///
 /// # Errors
-/// If the name is empty, too long or has a control character.
+/// If the name is empty, too long or has a hidden character.
 pub(crate) fn check_prompt_name(name: &str) -> Result<(), NameError> {
     within(name, name.len(), MAX_PROMPT_NAME)?;
-    only(name, |c| !c.is_control())
+    match has_hidden(name) {
+        true => only(name, |c| !is_hidden(c)),
+        false => Ok(()),
+    }
 }
 
 /// Checks the URI of a resource: a scheme, then only characters that RFC 3986 allows, up to 2,048

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 
 use turnbuckle_server::Failure;
+use turnbuckle_types::base::error_chain::ErrorChain;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -94,19 +95,7 @@ impl fmt::Display for Error {
 /// Prints the message and its causes in one line.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.to_string();
-        f.write_str(&text)?;
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let next = error.to_string();
-            // Some errors repeat their cause in their own text.
-            if !text.contains(&next) {
-                write!(f, ": {next}")?;
-            }
-            text = next;
-            cause = error.source();
-        }
-        Ok(())
+        fmt::Display::fmt(&ErrorChain(self), f)
     }
 }
 

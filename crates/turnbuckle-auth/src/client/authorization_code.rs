@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use turnbuckle_types::base::text::one_line;
 use url::{Url, form_urlencoded};
 
 use super::discovery::Discovery;
@@ -150,13 +151,10 @@ impl AuthorizationAttempt {
             _ => {}
         }
         if let Some(error) = answer.error {
-            let shorten = |text: String| {
-                let plain = text.chars().filter(|char| !char.is_control());
-                plain.take(MAX_DESCRIPTION_CHARS).collect::<String>()
-            };
+            let clean = |text: String| one_line(&text, MAX_DESCRIPTION_CHARS);
             return Err(RedirectError::Refused {
-                error: shorten(error),
-                description: answer.error_description.map(shorten),
+                error: clean(error),
+                description: answer.error_description.map(clean),
             });
         }
         let code = answer.code.filter(|code| !code.is_empty());

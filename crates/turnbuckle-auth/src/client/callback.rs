@@ -18,6 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead as _, AsyncWrite as _, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Url};
 
 use super::interaction::{LoginUiError, LoginUiErrorKind};
@@ -230,7 +231,7 @@ impl LoopbackAddress {
         let ips = match url.host()? {
             Host::Ipv4(ip) if ip.is_loopback() => vec![IpAddr::V4(ip)],
             Host::Ipv6(ip) if ip.is_loopback() => vec![IpAddr::V6(ip)],
-            Host::Domain("localhost") => vec![v4, v6],
+            Host::Domain(name) if is_loopback(name) => vec![v4, v6],
             _ => return None,
         };
         let host = url.host_str()?;

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
+use turnbuckle_types::base::text::one_line;
 
 /// The most steps that a transcript keeps. The oldest are dropped first.
 const MAX_STEPS: usize = 200;
@@ -184,25 +185,9 @@ impl Recorder {
     }
 }
 
-/// Returns `text` as one line that is safe to print: cut, and without characters that control a
-/// terminal or the direction of writing.
+/// Returns a text as one line that is safe to print.
 pub(crate) fn clean(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut cleaned: String = chars.by_ref().take(MAX_TEXT_CHARS).map(printable).collect();
-    if chars.next().is_some() {
-        cleaned.pop();
-        cleaned.push('…');
-    }
-    cleaned
-}
-
-fn printable(char: char) -> char {
-    match char {
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2028}' | '\u{2029}' => ' ',
-        '\u{2066}'..='\u{2069}' => ' ',
-        char if char.is_control() => ' ',
-        char => char,
-    }
+    one_line(text, MAX_TEXT_CHARS)
 }
 
 #[cfg(test)]
@@ -227,7 +212,7 @@ mod tests {
         recorder.fail(StepKind::Token, "a\u{1b}[2Jb\nc", "\u{202e}evil", "", "");
         let step = &recorder.transcript().steps[0];
         assert_eq!(step.request, "a [2Jb c");
-        assert_eq!(step.response, " evil");
+        assert_eq!(step.response, "\\u{202e}evil");
         assert_eq!(step.advice, None);
     }
 

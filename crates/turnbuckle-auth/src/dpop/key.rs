@@ -8,6 +8,7 @@ use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::{DecodePrivateKey as _, EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
+use turnbuckle_types::base::random;
 use url::Url;
 use zeroize::Zeroize as _;
 
@@ -37,7 +38,7 @@ impl DpopKey {
         let mut bytes = [0; 32];
         // Nearly every 32 bytes are a valid key. The bound is for a broken source of randomness.
         for _ in 0..8 {
-            getrandom::fill(&mut bytes)
+            random::fill(&mut bytes)
                 .map_err(|_| DpopKeyError("the operating system has no randomness"))?;
             let signing_key = SigningKey::from_slice(&bytes);
             bytes.zeroize();

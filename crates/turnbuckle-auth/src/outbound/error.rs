@@ -3,7 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
+use turnbuckle_types::base::text::shorten_to;
 use url::Url;
+
+/// The most characters of a URL that a text for people repeats.
+const MAX_URL_CHARS: usize = 200;
 
 /// The failure of a request. It shows URLs without query, fragment and credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub(crate) fn display_url(url: &Url) -> String {
     shown.set_fragment(None);
     let query = if url.query().is_some() { "?…" } else { "" };
     shown.set_query(None);
-    shorten(shown.as_str()) + query
+    shorten_to(shown.as_str(), MAX_URL_CHARS) + query
 }
 
 /// Returns a text that is meant to be a URL for people, as [`display_url`] does.
@@ -76,20 +80,9 @@ pub(crate) fn display_url_text(text: &str) -> String {
             let end = text.find(['?', '#']).unwrap_or(text.len());
             let shown = &text[..end];
             // Credentials stand before the `@`.
-            shorten(shown.rsplit('@').next().unwrap_or(shown))
+            shorten_to(shown.rsplit('@').next().unwrap_or(shown), MAX_URL_CHARS)
         }
     }
-}
-
-fn shorten(text: &str) -> String {
-    const MAX_CHARS: usize = 200;
-    let mut chars = text.chars();
-    let mut shown: String = chars.by_ref().take(MAX_CHARS).collect();
-    if chars.next().is_some() {
-        shown.push('…');
-    }
-    shown.retain(|char| !char.is_control());
-    shown
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ use std::sync::{Arc, OnceLock};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use turnbuckle_types::base::error_chain::ErrorChain;
+use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Url};
 
 use super::policy::{self, CheckedResolver, UrlPolicy};
-use super::{OutboundError, OutboundSettings, error_chain};
+use super::{OutboundError, OutboundSettings};
 
 /// The variables that name a proxy.
 const PROXY_VARIABLES: [&str; 6] = [
@@ -85,15 +87,15 @@ impl HttpClients {
             Host::Domain(name) => self.proxy_hosts.contains(name),
             Host::Ipv4(_) | Host::Ipv6(_) => false,
         };
-        match self.has_proxy && !is_proxy && !policy::is_loopback(host) {
+        match self.has_proxy && !is_proxy && !is_loopback(&host.to_string()) {
             true => Ok(&clients.proxied),
             false => Ok(&clients.direct),
         }
     }
 
     fn build(&self) -> Result<ClientPair, OutboundError> {
-        let setup = |error: &dyn Error| OutboundError::Setup {
-            reason: error_chain(error),
+        let setup = |error: &(dyn Error + 'static)| OutboundError::Setup {
+            reason: ErrorChain(error).to_string(),
         };
         let tls = self.tls().map_err(|error| setup(&error))?;
         let builder = |proxy_hosts: Arc<[String]>| {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::OnceCell;
+use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Origin, Url};
 
 use super::address::{AddressClass, classify};
@@ -71,9 +72,7 @@ impl UrlPolicy {
     pub(super) fn new(server: &Url, plain_http_origins: &[Url], lookup: Option<Lookup>) -> Self {
         Self {
             server_host: server.host().map(normalize),
-            is_server_loopback: server
-                .host()
-                .is_some_and(|host| is_loopback(&normalize(host))),
+            is_server_loopback: server.host_str().is_some_and(is_loopback),
             plain_http_origins: plain_http_origins.iter().map(Url::origin).collect(),
             lookup: lookup.unwrap_or_else(|| Arc::new(system_lookup)),
             is_looked_up: OnceCell::new(),
@@ -89,7 +88,7 @@ impl UrlPolicy {
         }
         match url.scheme() {
             "https" => Ok(host),
-            "http" if self.is_server_loopback && is_loopback(&host) => Ok(host),
+            "http" if self.is_server_loopback && is_loopback(&host.to_string()) => Ok(host),
             "http" if self.plain_http_origins.contains(&url.origin()) => Ok(host),
             "http" => Err(
                 "it must begin with https:// (http:// is allowed only between \
@@ -106,7 +105,7 @@ impl UrlPolicy {
         let address: IpAddr = match host {
             Host::Ipv4(address) => (*address).into(),
             Host::Ipv6(address) => (*address).into(),
-            Host::Domain(name) if is_localhost(name) => Ipv4Addr::LOCALHOST.into(),
+            Host::Domain(name) if is_loopback(name) => Ipv4Addr::LOCALHOST.into(),
             Host::Domain(_) => return Ok(()),
         };
         self.filter(host, vec![address]).await.map(|_| ())
@@ -125,7 +124,7 @@ impl UrlPolicy {
         match host {
             Host::Ipv4(address) => Ok(vec![(*address).into()]),
             Host::Ipv6(address) => Ok(vec![(*address).into()]),
-            Host::Domain(name) if is_localhost(name) => {
+            Host::Domain(name) if is_loopback(name) => {
                 Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
             }
             Host::Domain(name) => (self.lookup)(name.clone()).await,
@@ -173,7 +172,7 @@ impl UrlPolicy {
     pub(super) fn note_connection(&self, address: Option<IpAddr>) {
         // The class of these is known without a lookup.
         let is_fixed = match &self.server_host {
-            Some(Host::Domain(name)) => is_localhost(name),
+            Some(Host::Domain(name)) => is_loopback(name),
             Some(_) | None => true,
         };
         if is_fixed {
@@ -284,23 +283,9 @@ pub(super) fn normalize(host: Host<&str>) -> Host<String> {
 /// Specification: basic/authorization/security-considerations, "Communication Security"
 /// (2026-07-28).
 pub(crate) fn is_https_or_loopback(url: &Url) -> bool {
-    let is_loopback = |host| is_loopback(&normalize(host));
     match url.scheme() {
         "https" => url.has_host(),
-        "http" => url.host().is_some_and(is_loopback),
+        "http" => url.host_str().is_some_and(is_loopback),
         _ => false,
     }
-}
-
-/// Returns true for the hosts that are always this machine.
-pub(super) fn is_loopback(host: &Host<String>) -> bool {
-    match host {
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-        Host::Domain(name) => is_localhost(name),
-    }
-}
-
-fn is_localhost(name: &str) -> bool {
-    name == "localhost" || name.ends_with(".localhost")
 }

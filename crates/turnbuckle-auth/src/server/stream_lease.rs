@@ -6,14 +6,22 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::authenticator::Identity;
 
 /// The streams that are open, by their callers.
 #[derive(Debug, Default)]
-pub(super) struct StreamLeases(Mutex<HashMap<Holder, Weak<AtomicU64>>>);
+pub(super) struct StreamLeases(Mutex<HashMap<Holder, OpenStreams>>);
+
+/// The open streams of one caller.
+#[derive(Debug, Default)]
+struct OpenStreams {
+    count: usize,
+    /// The end of the caller's latest token, in seconds since 1970.
+    until: Arc<AtomicU64>,
+}
 
 /// The caller of a stream, as far as another token has to be the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,9 +63,9 @@ impl StreamLeases {
     pub(super) fn begin(self: &Arc<Self>, identity: &Identity, until: u64) -> StreamLease {
         let holder = Holder::new(identity);
         let mut table = self.table();
-        let shared = table.get(&holder).and_then(Weak::upgrade);
-        let shared = shared.unwrap_or_default();
-        table.insert(holder.clone(), Arc::downgrade(&shared));
+        let streams = table.entry(holder.clone()).or_default();
+        streams.count += 1;
+        let shared = Arc::clone(&streams.until);
         drop(table);
         shared.fetch_max(until, Ordering::Relaxed);
         StreamLease {
@@ -74,13 +82,13 @@ impl StreamLeases {
         if table.is_empty() {
             return;
         }
-        if let Some(shared) = table.get(&Holder::new(identity)).and_then(Weak::upgrade) {
+        if let Some(streams) = table.get(&Holder::new(identity)) {
             let until = identity.usable_until.unwrap_or(u64::MAX);
-            shared.fetch_max(until, Ordering::Relaxed);
+            streams.until.fetch_max(until, Ordering::Relaxed);
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<Holder, Weak<AtomicU64>>> {
+    fn table(&self) -> MutexGuard<'_, HashMap<Holder, OpenStreams>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -98,9 +106,11 @@ impl StreamLease {
 impl Drop for StreamLease {
     fn drop(&mut self) {
         let mut table = self.leases.table();
-        // Under the lock of the table, nobody else makes a strong reference of the last one.
-        if Arc::strong_count(&self.until) == 1 {
-            table.remove(&self.holder);
+        if let Some(streams) = table.get_mut(&self.holder) {
+            streams.count -= 1;
+            if streams.count == 0 {
+                table.remove(&self.holder);
+            }
         }
     }
 }

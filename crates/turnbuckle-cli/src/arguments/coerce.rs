@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use super::schema::{ValueSchema, typed_text};
-use crate::suggest::did_you_mean;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 /// A text that a schema does not allow.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
-use crate::suggest::did_you_mean;
 use coerce::coerce;
 use schema::ArgumentsSchema;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 /// The largest file of arguments, in bytes.
 const MAX_INPUT_BYTES: u64 = 16 << 20;

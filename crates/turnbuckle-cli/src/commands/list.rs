@@ -12,7 +12,7 @@ use crate::arguments::signature;
 use crate::connection::{ServerConnection, encode_error, with_server};
 use crate::error::CliError;
 use crate::output::{Console, Style, format_bytes, pretty, sanitize_line};
-use crate::suggest::did_you_mean;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 /// Options of `list`.
 #[derive(Args)]

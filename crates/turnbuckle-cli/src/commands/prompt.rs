@@ -8,7 +8,7 @@ use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
 use crate::exit_status::ExitStatus;
 use crate::output::{Style, render_blocks, sanitize_line};
-use crate::suggest::did_you_mean;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let (target, mut words) = args.target()?;

@@ -6,7 +6,7 @@ use super::TargetArgs;
 use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
 use crate::output::render_contents;
-use crate::suggest::did_you_mean;
+use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let (target, mut words) = args.target()?;

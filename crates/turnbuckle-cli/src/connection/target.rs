@@ -10,6 +10,7 @@ use crate::args::ServerArgs;
 use crate::config::find_server;
 use crate::error::CliError;
 use crate::output::shell_quote;
+use turnbuckle_types::base::host::is_loopback;
 
 /// The positional arguments after the subcommand.
 pub(crate) struct PositionalArgs {
@@ -230,13 +231,7 @@ pub(crate) fn is_local(word: &str) -> bool {
         true => host.split_inclusive(']').next().unwrap_or_default(),
         false => host.split(':').next().unwrap_or_default(),
     };
-    let name = name.to_ascii_lowercase();
-    name == "localhost"
-        || name.ends_with(".localhost")
-        || name == "[::1]"
-        || name
-            .parse::<std::net::Ipv4Addr>()
-            .is_ok_and(|address| address.is_loopback())
+    is_loopback(name)
 }
 
 #[cfg(test)]
@@ -250,6 +245,9 @@ mod tests {
             "localhost:3000/mcp",
             "127.0.0.1:1",
             "[::1]:80/x",
+            "[0:0:0:0:0:0:0:1]:80/x",
+            "[::ffff:127.0.0.1]",
+            "LOCALHOST.:80",
             "a.localhost",
         ] {
             assert!(is_host(host) && is_local(host), "{host}");

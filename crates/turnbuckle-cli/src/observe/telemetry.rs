@@ -1,9 +1,9 @@
 //! The log, traces and metrics of a command, as `RUST_LOG` and `OTEL_*` ask for them.
 
-use std::error::Error;
 use std::io::{self, Write as _};
 
 use turnbuckle::otel::{self, Exporters};
+use turnbuckle_types::base::error_chain::ErrorChain;
 
 use crate::output::sanitize_line;
 
@@ -30,12 +30,7 @@ impl Drop for Telemetry {
 
 /// Prints an error and its causes.
 fn print_warning(error: &turnbuckle::Error) {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
+    let text = ErrorChain(error).to_string();
     // `eprintln!` would panic if standard error is closed or full.
     let _ = writeln!(io::stderr(), "warning: {}", sanitize_line(&text, MAX_CHARS));
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::json::{one_line, pretty};
-use super::sanitize::{sanitize, sanitize_line};
 use super::style::Style;
 use crate::args::{Format, OutputArgs};
 use crate::error::CliError;
+use turnbuckle_types::base::terminal::{sanitize, sanitize_line};
 
 /// Prints results to standard output and messages to standard error.
 #[derive(Debug, Clone)]

@@ -3,10 +3,10 @@
 use turnbuckle::types::{ContentBlock, NotBase64, ResourceContents};
 
 use super::console::Console;
-use super::sanitize::{sanitize, sanitize_line};
 use super::save::Saver;
 use super::style::{Style, format_bytes};
 use crate::error::CliError;
+use turnbuckle_types::base::terminal::{sanitize, sanitize_line};
 
 /// Renders content blocks as text. Binary data is saved if `--out` is given, and otherwise only
 /// summarized.

@@ -2,24 +2,24 @@
 
 use std::fmt::Write as _;
 
-use super::sanitize::is_deceptive;
+use turnbuckle_types::base::text::mark_hidden;
 
 /// Formats valid JSON with one member per line. Numbers and names stay as they were written;
 /// characters that a terminal would act upon, or that are invisible, are written as escapes.
 pub(crate) fn pretty(json: &str) -> String {
     let mut formatted = String::with_capacity(json.len() * 2);
     let mut depth = 0;
-    let mut chars = json.chars().peekable();
-    while let Some(char) = chars.next() {
+    let mut chars = mark_hidden(json).peekable();
+    while let Some((char, _)) = chars.next() {
         match char {
-            '"' => {
-                formatted.push('"');
-                copy_string(&mut chars, &mut formatted);
-            }
+            '"' => copy_string(&mut chars, &mut formatted),
             '{' | '[' => {
                 formatted.push(char);
-                while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
-                if let Some(end) = chars.next_if(|next| matches!(next, '}' | ']')) {
+                while chars
+                    .next_if(|(next, _)| next.is_ascii_whitespace())
+                    .is_some()
+                {}
+                if let Some((end, _)) = chars.next_if(|(next, _)| matches!(next, '}' | ']')) {
                     formatted.push(end);
                 } else {
                     depth += 1;
@@ -43,21 +43,22 @@ pub(crate) fn pretty(json: &str) -> String {
     formatted
 }
 
-/// Copies the rest of a string whose opening quote was read.
-fn copy_string(chars: &mut impl Iterator<Item = char>, formatted: &mut String) {
-    while let Some(char) = chars.next() {
+/// Copies a string of which the opening quote was read.
+fn copy_string(chars: &mut impl Iterator<Item = (char, bool)>, copied: &mut String) {
+    copied.push('"');
+    while let Some((char, is_hidden)) = chars.next() {
         match char {
-            '"' => return formatted.push('"'),
+            '"' => return copied.push('"'),
             '\\' => {
-                formatted.push('\\');
-                formatted.extend(chars.next());
+                copied.push('\\');
+                copied.extend(chars.next().map(|(char, _)| char));
             }
-            char if char.is_control() || is_deceptive(char) => {
+            char if is_hidden => {
                 for unit in char.encode_utf16(&mut [0; 2]) {
-                    let _ = write!(formatted, "\\u{unit:04x}");
+                    let _ = write!(copied, "\\u{unit:04x}");
                 }
             }
-            char => formatted.push(char),
+            char => copied.push(char),
         }
     }
 }
@@ -67,15 +68,12 @@ fn copy_string(chars: &mut impl Iterator<Item = char>, formatted: &mut String) {
 /// a pipe or a file.
 pub(crate) fn one_line(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
-    let mut chars = json.chars();
-    while let Some(char) = chars.next() {
+    let mut chars = mark_hidden(json);
+    while let Some((char, is_hidden)) = chars.next() {
         match char {
-            '"' => {
-                line.push('"');
-                copy_string(&mut chars, &mut line);
-            }
+            '"' => copy_string(&mut chars, &mut line),
             // Valid JSON has control characters between tokens only, as line breaks and tabs.
-            char if char.is_control() => {}
+            _ if is_hidden => {}
             char => line.push(char),
         }
     }

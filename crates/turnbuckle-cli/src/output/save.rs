@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::console::Console;
-use super::sanitize::sanitize;
 use crate::error::CliError;
+use turnbuckle_types::base::terminal::sanitize;
 
 /// Writes data to the file or directory of `--out`.
 pub(super) struct Saver {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use turnbuckle_schema::shorten;
+use turnbuckle_types::base::text::shorten;
 
 /// An item that the client left out of a list because it is not valid.
 #[derive(Debug, Clone, Copy)]

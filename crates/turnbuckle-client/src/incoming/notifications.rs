@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use turnbuckle_schema::shorten;
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::IncomingNotification;
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::method::{
     Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,

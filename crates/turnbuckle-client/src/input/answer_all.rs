@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::task::Poll;
 
-use turnbuckle_schema::shorten_to;
+use turnbuckle_types::base::text::shorten_to;
 use turnbuckle_types::{InputRequest, InputRequests, InputResponses, Json, ProtocolError};
 
 /// The most characters of a reason, which may contain text of the server.

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_schema::shorten;
 use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use turnbuckle_session::handler::Signal;
+use turnbuckle_types::base::host;
+use turnbuckle_types::base::text::is_ambiguous_in_url;
 use turnbuckle_types::{ElicitAction, ElicitRequestUrlParams, ElicitResult, Json, ProtocolError};
 use turnbuckle_wire::revision::Features;
 
@@ -155,7 +157,7 @@ fn parse_url(url: &str) -> Result<(String, Vec<UrlWarning>), &'static str> {
     if url.len() > MAX_URL_BYTES {
         return Err("is too long");
     }
-    if url.chars().any(is_deceptive) {
+    if url.contains(is_ambiguous_in_url) {
         return Err("holds characters that no URL has");
     }
     let (scheme, rest) = url.split_once("://").ok_or("has no host")?;
@@ -180,7 +182,7 @@ fn parse_url(url: &str) -> Result<(String, Vec<UrlWarning>), &'static str> {
     if credentials {
         warnings.push(UrlWarning::Credentials);
     }
-    if !encrypted && !is_loopback(&host) {
+    if !encrypted && !host::is_loopback(&host) {
         warnings.push(UrlWarning::Unencrypted);
     }
     Ok((host, warnings))
@@ -209,32 +211,6 @@ fn parse_host(place: &str) -> Option<&str> {
     (port_is_one && host_is_one).then_some(host)
 }
 
-/// Returns whether a host is this machine.
-fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    match address.parse::<std::net::IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
-}
-
-/// Returns whether a character is invisible, reorders the text around it, or is read as another one
-/// by browsers.
-fn is_deceptive(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(
-            c,
-            '\\' | '\u{ad}'
-                | '\u{61c}'
-                | '\u{180e}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{feff}'
-        )
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -259,6 +235,8 @@ mod tests {
             ("http://localhost:3000/x", "localhost", none),
             ("http://127.0.0.1/", "127.0.0.1", none),
             ("http://[::1]:80/", "[::1]", none),
+            ("http://[::ffff:127.0.0.1]/", "[::ffff:127.0.0.1]", none),
+            ("http://localhost./", "localhost.", none),
             ("http://example.com/", "example.com", &[Unencrypted]),
             (
                 "http://localhost.example.com/",
@@ -312,6 +290,8 @@ mod tests {
             "https://a/\n",
             "https://a/\u{202e}gpj",
             "https://a\u{200b}.com/",
+            "https://a\u{3164}.com/",
+            "https://a/\u{e0041}",
             "https://a\u{3002}com/",
             &long,
         ] {

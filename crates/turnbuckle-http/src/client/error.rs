@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use turnbuckle_session::transport::LinkError;
+use turnbuckle_types::base::error_chain::ErrorChain;
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -64,16 +65,6 @@ impl From<HttpClientError> for LinkError {
 }
 
 /// Returns an error and its sources in one line.
-pub(crate) fn error_chain(error: &dyn Error) -> String {
-    let mut chain = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        let text = error.to_string();
-        if !chain.contains(&text) {
-            chain.push_str(": ");
-            chain.push_str(&text);
-        }
-        next = error.source();
-    }
-    chain
+pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
+    ErrorChain(error).to_string()
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use turnbuckle_types::base::random;
+
 use super::options::HttpClientOptions;
 
 /// The bounds of every delay, whatever the server and the options say.
@@ -96,7 +98,7 @@ impl fmt::Display for ReconnectLimit {
 /// Returns a random part of up to a quarter of `delay`, so that many clients do not reconnect at the
 /// same time.
 fn jitter(delay: Duration) -> Duration {
-    let random = getrandom::u32().unwrap_or_default();
+    let random = u32::from_ne_bytes(random::bytes().unwrap_or_default());
     (delay / 4).mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 

@@ -8,6 +8,7 @@ use http::{HeaderMap, Response, StatusCode};
 use http_body::Body as _;
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::AuthorizationFailure;
+use turnbuckle_types::base::text::one_line;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::rpc::{self, Message};
 
@@ -194,10 +195,8 @@ fn authentication_challenge(headers: &HeaderMap) -> Option<String> {
     (!values.is_empty()).then_some(challenge)
 }
 
-/// Returns the beginning of a text, without control characters.
+/// Returns the beginning of a text, as one line that is safe to show.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     let text = &text[..text.len().min(4 * MAX_EXCERPT_CHARS)];
-    let text = String::from_utf8_lossy(text);
-    let plain = text.trim().chars().filter(|char| !char.is_control());
-    plain.take(MAX_EXCERPT_CHARS).collect()
+    one_line(&String::from_utf8_lossy(text), MAX_EXCERPT_CHARS)
 }

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
-use url::{Host, Url};
+use turnbuckle_types::base::host::is_loopback;
+use url::Url;
 
 /// The reason why a connector cannot be built from its arguments. The text holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,12 +113,7 @@ impl Target {
 
     /// Returns whether the host is this machine.
     pub(crate) fn is_loopback(&self) -> bool {
-        match self.url.host() {
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        }
+        self.url.host_str().is_some_and(is_loopback)
     }
 
     fn from_url(url: Url, socket: Option<Arc<Path>>) -> Result<Self, ConnectorError> {

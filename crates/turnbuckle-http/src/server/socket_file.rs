@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt}
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-use crate::random_id;
+use turnbuckle_types::base::random;
 
 /// The file of a socket, which is removed on drop if it is still this socket's.
 #[derive(Debug)]
@@ -47,8 +47,7 @@ pub(super) fn bind(path: &Path, mode: u32) -> io::Result<(UnixListener, SocketFi
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    let id = random_id::generate();
-    let id = id.ok_or_else(|| io::Error::other("the system has no randomness"))?;
+    let id = random::id().map_err(io::Error::other)?;
     let private = parent.join(format!(".{}", id.get(..8).unwrap_or(&id)));
     DirBuilder::new()
         .mode(0o700)

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::Principal;
+use turnbuckle_types::base::random;
 
 use super::transport::MessageQueue;
 use crate::principal::ScopedOwner;
-use crate::random_id;
 use crate::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 
 /// The open connections and their queues of posted messages.
@@ -60,7 +60,8 @@ impl ConnectionTable {
         principal: Option<&Principal>,
         client: Client,
     ) -> Result<ConnectionEntry, OpenConnectionError> {
-        let id = random_id::generate().ok_or(OpenConnectionError::RandomnessUnavailable)?;
+        let id = random::id().map_err(|_| OpenConnectionError::RandomnessUnavailable)?;
+        let id = id.into_boxed_str();
         let share = self.shares.take(client);
         let share = share.map_err(OpenConnectionError::TooMany)?;
         let connection = SseConnection {

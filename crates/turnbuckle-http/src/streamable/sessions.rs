@@ -9,11 +9,11 @@ use foldhash::HashMap;
 use tokio::time::Instant;
 use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, ServerEndpoint, Session};
 use turnbuckle_types::Principal;
+use turnbuckle_types::base::random;
 
 use super::stream::{SessionStream, StreamLimits};
 use crate::options::HttpServerOptions;
 use crate::principal::Owner;
-use crate::random_id;
 use crate::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 
 mod eviction;
@@ -271,7 +271,7 @@ impl SessionTable {
         self: &Arc<Self>,
         session: Arc<HttpSession>,
     ) -> Result<Box<str>, OpenSessionError> {
-        let Some(id) = random_id::generate() else {
+        let Ok(id) = random::id().map(Box::<str>::from) else {
             session.end();
             return Err(OpenSessionError::RandomnessUnavailable);
         };

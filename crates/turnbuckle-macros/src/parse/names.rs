@@ -31,12 +31,15 @@ pub(crate) fn check_tool_name(name: &str, span: Span) -> syn::Result<()> {
 }
 
 /// Returns the most similar known name, if it is similar enough.
+///
+/// This is a small form of `turnbuckle_types::base::nearest`: this crate depends on none of ours,
+/// which would be compiled twice then, for the program and for its compiler.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, near) = known
         .into_iter()
         .map(|known| (strsim::osa_distance(name, known), known))
         .min_by_key(|(distance, _)| *distance)?;
-    let most = name.chars().count().max(near.chars().count()).div_ceil(3);
+    let most = (name.chars().count().max(near.chars().count()) / 3).max(1);
     (distance <= most).then_some(near)
 }
 

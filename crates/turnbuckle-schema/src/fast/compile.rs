@@ -14,7 +14,7 @@ use crate::check::{CheckedSchema, DepthGuard, Dialect, address};
 use crate::error::SchemaError;
 use crate::keywords::{Document, is_assertion};
 use crate::pattern::count_states;
-use crate::shorten::shorten;
+use turnbuckle_types::base::text::shorten;
 
 /// The node that every value matches.
 pub(super) const ANY_VALUE: NodeId = 0;

@@ -7,9 +7,9 @@ use super::members::undeclared_names;
 use super::node::{CountRange, Node, NodeId, NumberRules, ObjectRules, StringRules, TypeSet};
 use super::path::ValuePath;
 use super::walk::{StopReason, ValueWalker};
-use crate::nearest::nearest;
-use crate::shorten::shorten;
 use crate::violation::{Violation, join_alternatives, pointer_join};
+use turnbuckle_types::base::nearest::nearest;
+use turnbuckle_types::base::text::shorten;
 
 /// Returns the message for a value of a wrong type, option or range.
 pub(super) fn mismatch_message(node: &Node, got: &str) -> String {

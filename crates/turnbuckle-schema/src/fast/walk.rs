@@ -15,8 +15,8 @@ use super::node::{
     ArrayRules, CompiledPattern, Node, NodeId, NumericValue, ObjectRules, StringRules, TypeSet,
 };
 use super::path::{PathSegment, ValuePath};
-use crate::shorten::shorten;
 use crate::violation::{MAX_VIOLATIONS, Violation};
+use turnbuckle_types::base::text::shorten;
 
 /// The most work of explaining violations.
 const MAX_EXPLAIN_WORK: u64 = 1_000_000;

@@ -8,7 +8,7 @@ use super::intersect::conjoin;
 use crate::check::{CheckedSchema, DepthGuard, Dialect, address};
 use crate::error::SchemaError;
 use crate::keywords::Document;
-use crate::shorten::shorten;
+use turnbuckle_types::base::text::shorten;
 
 /// The most subschemas that are written.
 const MAX_SUBSCHEMAS: usize = 20_000;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::description::note;
 use super::intersect::conjoin;
-use crate::shorten::shorten_to;
+use turnbuckle_types::base::text::shorten_to;
 
 type Keywords = Map<String, Value>;
 

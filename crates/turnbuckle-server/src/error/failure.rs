@@ -4,8 +4,9 @@ use std::error::Error;
 use std::fmt;
 
 use turnbuckle_types::ProtocolError;
+use turnbuckle_types::base::error_chain::ErrorChain;
 
-use crate::error::chain::{Chain, find_meaning};
+use crate::error::chain::find_meaning;
 use crate::error::{ArgumentError, AskError, NeedsInput};
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -167,15 +168,18 @@ impl fmt::Debug for Failure {
         match &*self.0 {
             FailureKind::Message { text, source } => {
                 f.write_str(text)?;
-                match source.as_deref().map(|source| Chain(source).to_string()) {
+                match source
+                    .as_deref()
+                    .map(|source| ErrorChain(source).to_string())
+                {
                     Some(causes) if !causes.starts_with(text.as_str()) => write!(f, ": {causes}"),
                     Some(causes) => f.write_str(&causes[text.len()..]),
                     None => Ok(()),
                 }
             }
-            FailureKind::Error { error, .. } => fmt::Display::fmt(&Chain(&**error), f),
+            FailureKind::Error { error, .. } => fmt::Display::fmt(&ErrorChain(&**error), f),
             FailureKind::Protocol { error, source } => match source {
-                Some(source) => fmt::Display::fmt(&Chain(&**source), f),
+                Some(source) => fmt::Display::fmt(&ErrorChain(&**source), f),
                 None => fmt::Display::fmt(error, f),
             },
             FailureKind::NeedsInput(needs) => fmt::Display::fmt(needs, f),

@@ -4,10 +4,11 @@ use std::error::Error;
 
 use turnbuckle_session::internal::log_reference;
 use turnbuckle_types::RawJson;
+use turnbuckle_types::base::error_chain::ErrorChain;
+use turnbuckle_types::base::text::Foreign;
 use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::revision::Method;
 
-use crate::error::chain::Chain;
 use crate::request::context::HandlerContext;
 
 /// The most characters of a name that a line of the log has.
@@ -26,7 +27,8 @@ pub(crate) fn report_error(
 ) -> String {
     let name = method.map(|method| called_name(method, context));
     let method = method.map(Method::as_str);
-    let chain = Chain(error);
+    let chain = ErrorChain(error).to_string();
+    let chain = Foreign::new(&chain);
     if !mask {
         tracing::warn!(method, name, error = %chain, "a handler failed");
         return error.to_string();

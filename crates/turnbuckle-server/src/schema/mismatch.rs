@@ -1,6 +1,7 @@
 //! Decoding errors of arguments, described with texts that a model can act on.
 
-use turnbuckle_schema::{Violation, shorten, shorten_to};
+use turnbuckle_schema::Violation;
+use turnbuckle_types::base::text::{shorten, shorten_to};
 use turnbuckle_types::describe_decode_error;
 
 use super::json_path::json_path_at;

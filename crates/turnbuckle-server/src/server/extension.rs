@@ -11,9 +11,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_schema::shorten;
 use turnbuckle_session::handler::{Peer, RequestContext};
 use turnbuckle_session::internal::{HandlerOutcome, NotificationFuture};
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     ClientCapabilities, ErrorKind, Json, Meta, Notification, ProtocolError, RawObject, Request,
     meta,

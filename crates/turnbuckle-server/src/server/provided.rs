@@ -2,6 +2,7 @@
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_types::base::text::is_hidden;
 use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
 use turnbuckle_wire::era::headers::{HeaderValues, check_param_headers};
 
@@ -63,7 +64,7 @@ impl Server {
     pub(super) fn may_provide_template(&self, name: &str) -> bool {
         !self.0.catalogs.providers.resources.is_empty()
             && name.len() <= MAX_URI
-            && !name.contains(char::is_control)
+            && !name.contains(is_hidden)
     }
 
     /// Finds a tool or prompt that a provider has and that the principal can use.

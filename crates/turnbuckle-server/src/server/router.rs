@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use turnbuckle_schema::shorten;
 use turnbuckle_session::handler::{Change, Peer, RequestContext};
 use turnbuckle_session::internal::{
     ChangeFeed, HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture,
     ServerIdentity,
 };
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
     SubscriptionFilter, SubscriptionsListenRequestParams,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use turnbuckle_types::base::text::is_hidden;
+
 use super::parts::{
     Expression, MAX_EXPRESSIONS, MAX_TEMPLATE, MAX_VARIABLES, Modifier, Operator, Part, Variable,
 };
@@ -100,7 +102,7 @@ pub(super) fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
 }
 
 fn literal(text: &str, start: usize) -> Result<Part, TemplateError> {
-    let forbidden = |c: char| c.is_control() || r#" "<>\^`|}"#.contains(c);
+    let forbidden = |c: char| is_hidden(c) || r#" "<>\^`|}"#.contains(c);
     if let Some(at) = text.find(forbidden) {
         return Err(TemplateError::Literal { at: start + at });
     }

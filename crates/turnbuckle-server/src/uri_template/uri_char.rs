@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use turnbuckle_types::base::text::is_hidden;
+
 /// A character of a URI.
 ///
 /// `encoded` is the one way in which RFC 3986 writes the character (unreserved ones plain, all but
@@ -24,7 +26,7 @@ impl UriChar {
     }
 }
 
-/// Decodes a text; `None` if the text has a control character, an invalid escape, or escapes that
+/// Decodes a text; `None` if the text has a hidden character, an invalid escape, or escapes that
 /// are not UTF-8.
 pub(super) fn uri_chars(text: &str) -> Option<Vec<UriChar>> {
     let mut uri_chars = Vec::with_capacity(text.len());
@@ -35,7 +37,7 @@ pub(super) fn uri_chars(text: &str) -> Option<Vec<UriChar>> {
             let decoded = std::str::from_utf8(&bytes).ok()?.chars();
             uri_chars.extend(decoded.map(|c| UriChar::new(c, true)));
             rest = after;
-        } else if character.is_control() {
+        } else if is_hidden(character) {
             return None;
         } else {
             uri_chars.push(UriChar::new(character, false));

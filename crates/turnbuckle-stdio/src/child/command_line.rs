@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 
+use turnbuckle_types::base::quote;
+
 use super::command::Command;
 
 /// The largest number of characters of one argument, and of a command line, that are shown.
@@ -81,20 +83,12 @@ fn is_secret(name: &str) -> bool {
     name == "-H" || SECRET_NAME_PARTS.iter().any(|part| lower.contains(part))
 }
 
-/// Returns a word, shortened, and quoted if it is empty or has spaces.
+/// Returns a word as a shell reads it, shortened.
 fn quote(word: &str) -> String {
-    let mut short: String = word
-        .chars()
-        .take(MAX_WORD_CHARS)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    if word.chars().nth(MAX_WORD_CHARS).is_some() {
-        short.push('…');
+    match word.char_indices().nth(MAX_WORD_CHARS) {
+        Some((end, _)) => quote::quote(&word[..end]) + "…",
+        None => quote::quote(word),
     }
-    if short.is_empty() || short.contains(char::is_whitespace) {
-        short = format!("\"{short}\"");
-    }
-    short
 }
 
 /// Returns the error text of a command that cannot be run, with what to do about it.
@@ -134,9 +128,9 @@ mod tests {
     fn a_line_reads_as_it_was_typed() {
         assert_eq!(
             display_words(&["npx", "-y", "server", "a b", ""]),
-            "npx -y server \"a b\" \"\""
+            "npx -y server 'a b' ''"
         );
-        assert_eq!(display_words(&["a\u{1b}[31m"]), "a\u{fffd}[31m");
+        assert_eq!(display_words(&["a\u{1b}[31m"]), "'a\\u{1b}[31m'");
     }
 
     #[test]
@@ -162,7 +156,7 @@ mod tests {
         assert_eq!(display_words(&["s", "--token=abc=="]), "s --token=…");
         assert_eq!(
             display_words(&["s", "https://h/?a=b&token=abc"]),
-            "s https://h/?a=b&token=…"
+            "s 'https://h/?a=b&token'=…"
         );
         assert_eq!(display_words(&["s", "--a=b", "c"]), "s --a=b c");
     }

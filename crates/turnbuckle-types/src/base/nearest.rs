@@ -29,6 +29,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns the question `did you mean "…"?`, if a candidate is near.
+pub fn did_you_mean<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    nearest(name, candidates).map(|name| format!("did you mean {name:?}?"))
+}
+
 /// Returns the number of letters in which two names differ, if they are similar.
 fn distance(one: &str, other: &str) -> Option<usize> {
     if one == other {

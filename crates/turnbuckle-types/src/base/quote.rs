@@ -15,8 +15,8 @@ pub fn quote(word: &str) -> String {
     }
 }
 
-/// Returns a command line of quoted words.
-pub fn command_line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+/// Returns words as a POSIX shell reads them, each [quoted](quote).
+pub fn shell_quote<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     let words: Vec<_> = words.into_iter().map(quote).collect();
     words.join(" ")
 }
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn words_are_quoted_where_a_shell_would_read_them_otherwise() {
         assert_eq!(
-            command_line(["node", "a b.js", "it's", "", "$(x)", "ä=1"]),
+            shell_quote(["node", "a b.js", "it's", "", "$(x)", "ä=1"]),
             r"node 'a b.js' 'it'\''s' '' '$(x)' ä=1"
         );
         assert_eq!(quote("x\u{1b}[2J\nrm\u{202e}"), r"'x\u{1b}[2J\nrm\u{202e}'");

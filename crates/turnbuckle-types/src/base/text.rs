@@ -47,10 +47,20 @@ impl fmt::Display for Foreign<'_> {
     }
 }
 
+/// The most characters of a text that a message repeats, unless it says otherwise.
+const MAX_CHARS: usize = 80;
+
+/// Returns the first 80 characters of a text with hidden characters escaped, and `…` in place of the
+/// rest.
+#[must_use]
+pub fn shorten(text: &str) -> String {
+    shorten_to(text, MAX_CHARS)
+}
+
 /// Returns the first `max_chars` characters of a text with hidden characters escaped, and `…` in
 /// place of the rest.
 #[must_use]
-pub fn shorten(text: &str, max_chars: usize) -> String {
+pub fn shorten_to(text: &str, max_chars: usize) -> String {
     Foreign::cut(text, max_chars).to_string()
 }
 
@@ -96,6 +106,19 @@ pub fn is_hidden(char: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns whether a text has a hidden character, apart from those inside of emoji.
+#[must_use]
+pub fn has_hidden(text: &str) -> bool {
+    mark_hidden(text).any(|(_, is_hidden)| is_hidden)
+}
+
+/// Returns whether a character must not stand in a URL: spaces, hidden characters and backslashes,
+/// which a parser drops or replaces, so that two parsers may read the URL in two ways.
+#[must_use]
+pub fn is_ambiguous_in_url(char: char) -> bool {
+    char.is_whitespace() || is_hidden(char) || char == '\\'
 }
 
 /// Returns the characters of a text, each with `true` if it is hidden.
@@ -202,13 +225,16 @@ mod tests {
 
     #[test]
     fn hidden_characters_are_escaped_and_long_texts_cut() {
-        assert_eq!(shorten("metric", 80), "metric");
+        assert_eq!(shorten("metric"), "metric");
         assert_eq!(
-            shorten("a\n\u{1b}[31m\u{202e}b\u{e0041}", 80),
+            shorten("a\n\u{1b}[31m\u{202e}b\u{e0041}"),
             "a\\n\\u{1b}[31m\\u{202e}b\\u{e0041}"
         );
-        assert_eq!(shorten(&"é".repeat(80), 80), "é".repeat(80));
-        assert_eq!(shorten(&"é".repeat(81), 80), format!("{}…", "é".repeat(80)));
+        assert_eq!(shorten(&"é".repeat(80)), "é".repeat(80));
+        assert_eq!(
+            shorten_to(&"é".repeat(81), 80),
+            format!("{}…", "é".repeat(80))
+        );
         assert_eq!(Foreign::new("Grüße, 世界").to_string(), "Grüße, 世界");
     }
 
@@ -228,6 +254,17 @@ mod tests {
         ] {
             assert_eq!(Foreign::new(text).to_string(), shown);
         }
+    }
+
+    #[test]
+    fn spaces_hidden_characters_and_backslashes_are_ambiguous_in_a_url() {
+        assert!(
+            [' ', '\n', '\\', '\u{a0}', '\u{202e}', '\u{200b}']
+                .iter()
+                .all(|it| is_ambiguous_in_url(*it))
+        );
+        assert!(!"https://user@ä.example:1/a%20b?c=d#e".contains(is_ambiguous_in_url));
+        assert!(has_hidden("a\u{200b}") && !has_hidden("👩‍🚀"));
     }
 
     #[test]

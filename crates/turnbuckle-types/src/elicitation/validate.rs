@@ -6,6 +6,7 @@ use super::{
     ElicitAction, ElicitResult, ElicitationSchema, FieldValue, NumberKind, NumberSchema,
     PrimitiveSchemaDefinition, StringFormat, StringSchema,
 };
+use crate::base::text::is_hidden;
 use crate::{Map, Number};
 
 impl ElicitResult {
@@ -192,16 +193,18 @@ fn has_format(text: &str, format: &StringFormat) -> bool {
     }
 }
 
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || is_hidden(c)
+}
+
 fn is_email(text: &str) -> bool {
-    let blank = |c: char| c.is_whitespace() || c.is_control();
     match text.rsplit_once('@') {
-        Some((name, host)) => !name.is_empty() && !host.is_empty() && !text.contains(blank),
+        Some((name, host)) => !name.is_empty() && !host.is_empty() && !text.contains(is_blank),
         None => false,
     }
 }
 
 fn is_uri(text: &str) -> bool {
-    let blank = |c: char| c.is_whitespace() || c.is_control();
     match text.split_once(':') {
         Some((scheme, rest)) => {
             scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -209,7 +212,7 @@ fn is_uri(text: &str) -> bool {
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
                 && !rest.is_empty()
-                && !text.contains(blank)
+                && !text.contains(is_blank)
         }
         None => false,
     }

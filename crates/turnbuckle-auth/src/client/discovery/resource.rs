@@ -1,5 +1,6 @@
 //! The metadata of the protected resource: its candidates, and the check of its `resource`.
 
+use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
 use super::document::{Failure, FailureKind, fetch};
@@ -173,7 +174,7 @@ fn candidates(server: &Url, announced: Option<&str>) -> Vec<Candidate> {
 /// A trailing slash and the case of scheme and host do not matter.
 pub(super) fn covers(resource: &str, server: &Url) -> bool {
     // A URL parser drops or replaces these, and others may read the text in another way.
-    if resource.contains(|char: char| char.is_whitespace() || char.is_control() || char == '\\') {
+    if resource.contains(is_ambiguous_in_url) {
         return false;
     }
     let Ok(resource) = Url::parse(resource) else {

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
 use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
@@ -189,7 +190,7 @@ pub(super) fn check_authorization_url(text: &str) -> Result<Url, LoginUiError> {
         return refuse(&format!("it is longer than {MAX_URL_BYTES} bytes"));
     }
     // The parser would drop some of them.
-    if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if text.contains(is_ambiguous_in_url) {
         return refuse("it contains control characters or spaces");
     }
     let Ok(url) = Url::parse(text) else {

@@ -5,6 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_types::base::text::is_ambiguous_in_url;
+
 use super::browser::{check_authorization_url, state_of, with_timeout};
 use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
 use crate::client::callback::{CallbackListener, CallbackSettings, has_state};
@@ -154,7 +156,7 @@ impl PendingPrintUrl {
 /// Returns a pasted redirect URL or query without the spaces around, if it has this `state`.
 fn parse_paste(text: &str, state: &str) -> Option<String> {
     let text = text.trim();
-    if text.len() > MAX_PASTE_BYTES || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+    if text.len() > MAX_PASTE_BYTES || text.contains(is_ambiguous_in_url) {
         return None;
     }
     let without_fragment = text.split_once('#').map_or(text, |(before, _)| before);

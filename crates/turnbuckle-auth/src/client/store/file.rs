@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::envelope::{self, MAX_ENVELOPE_BYTES, MAX_HEADER_BYTES};
 use super::file_lock::{FileLocks, run_blocking};
-use super::private_dir::{PrivateDir, TEMPORARY_SUFFIX, io_error, quote, user_data_dir};
+use super::private_dir::{PrivateDir, TEMPORARY_SUFFIX, io_error, quote_path, user_data_dir};
 use super::{
     BoxFuture, CredentialStore, MAX_VALUES, StoreError, StoreErrorKind, StoreLock, check_key,
     check_value, too_many_values,
@@ -228,13 +228,13 @@ impl Inner {
     }
 
     fn corrupt(&self, name: &str, reason: &str) -> StoreError {
-        let path = quote(&self.dir.file_path(name));
+        let path = quote_path(&self.dir.file_path(name));
         let message = format!("{path} is damaged: {reason}; run: rm {path} and log in again");
         StoreError::new(StoreErrorKind::Corrupt, message)
     }
 
     fn too_many_values(&self) -> StoreError {
-        too_many_values(&quote(self.dir.path()))
+        too_many_values(&quote_path(self.dir.path()))
     }
 }
 

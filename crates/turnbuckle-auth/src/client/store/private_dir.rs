@@ -4,6 +4,9 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use turnbuckle_types::base::quote::quote;
+use turnbuckle_types::base::random;
+
 use super::{StoreError, StoreErrorKind};
 
 /// The ending of files that a crash can leave behind. [`PrivateDir::remove_leftovers`] removes them.
@@ -62,7 +65,7 @@ impl PrivateDir {
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let metadata = fs::metadata(&self.path).map_err(|e| io_error("read", &self.path, e))?;
         if !metadata.is_dir() {
-            let message = format!("{} is not a directory", quote(&self.path));
+            let message = format!("{} is not a directory", quote_path(&self.path));
             return Err(StoreError::new(StoreErrorKind::Unavailable, message));
         }
         self.check_access(&self.path, &metadata, "700")
@@ -192,7 +195,7 @@ impl PrivateDir {
     #[cfg(unix)]
     fn check_access(&self, path: &Path, metadata: &Metadata, mode: &str) -> Result<(), StoreError> {
         use std::os::unix::fs::MetadataExt as _;
-        let path = quote(path);
+        let path = quote_path(path);
         if metadata.uid() != self.user {
             let message = format!(
                 "{path} belongs to user {}, not to user {} who runs this program; \
@@ -225,20 +228,14 @@ impl PrivateDir {
     #[cfg(unix)]
     fn current_user(&self) -> Result<u32, StoreError> {
         use std::os::unix::fs::MetadataExt as _;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| {
-            let message = format!("the operating system has no randomness: {error}");
-            StoreError::new(StoreErrorKind::Unavailable, message)
-        })?;
-        let name = format!(
-            ".user-{:016x}{TEMPORARY_SUFFIX}",
-            u64::from_ne_bytes(random)
-        );
+        let id = random::id()
+            .map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))?;
+        let name = format!(".user-{id}{TEMPORARY_SUFFIX}");
         let path = self.file_path(&name);
         let file = match private_options().create_new(true).open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let path = quote(&self.path);
+                let path = quote_path(&self.path);
                 let message = format!(
                     "user {} owns {path} and the user who runs this program cannot write there; \
                      if you trust its contents, run: sudo chown -R \"$(id -u)\" {path}",
@@ -286,25 +283,20 @@ fn check_regular(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
     if metadata.is_file() {
         return Ok(());
     }
-    let path = quote(path);
+    let path = quote_path(path);
     let message = format!("{path} is not a regular file; run: rm {path}");
     Err(StoreError::new(StoreErrorKind::Insecure, message))
 }
 
 /// Returns the error of an operation on a file or directory.
 pub(super) fn io_error(action: &str, path: &Path, error: io::Error) -> StoreError {
-    let message = format!("cannot {action} {}", quote(path));
+    let message = format!("cannot {action} {}", quote_path(path));
     StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
 }
 
-/// Returns a path in the quotes of a shell, without control characters.
-pub(super) fn quote(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
-    format!("'{}'", text.replace('\'', "'\\''"))
+/// Returns a path as a shell reads it.
+pub(super) fn quote_path(path: &Path) -> String {
+    quote(&path.to_string_lossy())
 }
 
 /// Returns the directory of this user for the data of turnbuckle.
@@ -365,8 +357,8 @@ mod tests {
 
     #[test]
     fn paths_are_quoted_for_a_shell() {
-        assert_eq!(quote(Path::new("/a b")), "'/a b'");
-        assert_eq!(quote(Path::new("/it's")), "'/it'\\''s'");
-        assert_eq!(quote(Path::new("/a\u{1b}[0m")), "'/a\u{fffd}[0m'");
+        assert_eq!(quote_path(Path::new("/a b")), "'/a b'");
+        assert_eq!(quote_path(Path::new("/it's")), "'/it'\\''s'");
+        assert_eq!(quote_path(Path::new("/a\u{1b}[0m")), "'/a\\u{1b}[0m'");
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use http::header;
 use serde_json::{Map, Value};
+use turnbuckle_types::base::text::one_line;
 
 use crate::outbound::{OutboundError, OutboundResponse};
 use crate::secret::Secret;
@@ -229,8 +230,7 @@ fn describe_body(response: &OutboundResponse, form: &[(&str, &str)]) -> String {
     clean(&text, MAX_BODY_CHARS, form)
 }
 
-/// Makes a text of the server safe to show: secrets of the request become `…`, control characters
-/// and runs of spaces become one space, the end is cut.
+/// Returns a text of the server as one line that is safe to show. Secrets of the request become `…`.
 fn clean(text: &str, max_chars: usize, form: &[(&str, &str)]) -> String {
     let mut text = text.to_owned();
     for (name, value) in form {
@@ -238,13 +238,7 @@ fn clean(text: &str, max_chars: usize, form: &[(&str, &str)]) -> String {
             text = text.replace(value, "…");
         }
     }
-    let is_break = |part: char| part.is_control() || part.is_whitespace();
-    let words = text.split(is_break).filter(|word| !word.is_empty());
-    let text = words.collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text,
-    }
+    one_line(&text, max_chars)
 }
 
 impl TokenError {

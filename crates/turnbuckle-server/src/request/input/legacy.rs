@@ -8,6 +8,7 @@ use std::task::Poll;
 
 use turnbuckle_session::handler::{Peer, PeerError, RequestContext};
 use turnbuckle_session::internal::LegacyState;
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use turnbuckle_types::{
     ElicitRequestParams, InputRequest, InputRequests, Json, ListRootsResult, Map, ProtocolError,
     RequestParams,
@@ -15,8 +16,8 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::Method;
 
+use super::AskError;
 use super::rounds::check;
-use super::{RandomnessUnavailable, random_id};
 use crate::error::AskError;
 
 /// The reason that a legacy client gave no answers.
@@ -131,7 +132,7 @@ fn assign_elicitation_id(request: &mut InputRequest) -> Result<(), RandomnessUna
     if let InputRequest::Elicit(ElicitRequestParams::Url(params)) = request
         && params.elicitation_id.is_none()
     {
-        params.elicitation_id = Some(random_id()?);
+        params.elicitation_id = Some(random::id()?);
     }
     Ok(())
 }

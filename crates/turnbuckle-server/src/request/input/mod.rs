@@ -13,6 +13,7 @@ mod request_state;
 mod rounds;
 mod watch;
 
+use turnbuckle_types::base::random;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ListRootsResult, ProtocolError,
@@ -25,7 +26,7 @@ pub use ask::{AnswerFuture, Ask, IntoSamplingRequest};
 pub(crate) use canonical::canonical_arguments;
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, mac};
-pub use request_state::{RandomnessUnavailable, StateKey, StateKeyRing};
+pub use request_state::{StateKey, StateKeyRing};
 pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
 pub(crate) use watch::run_until_input_required;
 
@@ -119,14 +120,6 @@ impl Question for Roots {
     }
 }
 
-/// Returns a random id that cannot be guessed.
-pub(crate) fn random_id() -> Result<String, RandomnessUnavailable> {
-    use base64::Engine as _;
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| RandomnessUnavailable)?;
-    Ok(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes))
-}
-
 /// Checks URL elicitations and gives an id to each without one, by which its completion can be
 /// announced.
 pub(crate) fn assign_elicitation_ids(
@@ -135,7 +128,7 @@ pub(crate) fn assign_elicitation_ids(
     for url in &mut urls {
         check_elicitation_url(url)?;
         if url.elicitation_id.is_none() {
-            let id = random_id().map_err(|error| ProtocolError::internal(error.to_string()))?;
+            let id = random::id().map_err(|error| ProtocolError::internal(error.to_string()))?;
             url.elicitation_id = Some(id);
         }
     }

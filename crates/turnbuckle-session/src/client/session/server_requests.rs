@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::Instrument as _;
+use turnbuckle_types::base::text::Foreign;
 use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
@@ -21,6 +22,9 @@ use crate::shared::kernel::RequestDecision;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::trace::{RequestTrace, Side, TracedRequest, is_traced, received_context};
+
+/// The most characters of an unexpected method that a line of the log has.
+const MAX_METHOD_CHARS: usize = 200;
 
 impl ClientSession {
     /// Handles a request of the server. A modern server must not send any.
@@ -41,7 +45,8 @@ impl ClientSession {
             };
         };
         if features.era == EraKind::Modern {
-            tracing::debug!(method = %request.method, "a modern server must not send requests");
+            let method = Foreign::cut(&request.method, MAX_METHOD_CHARS);
+            tracing::debug!(%method, "a modern server must not send requests");
             return;
         }
         let method = match received_method(&request.method, Party::Client, features) {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use zeroize::Zeroizing;
 
 use super::mac::mac;
@@ -29,7 +30,7 @@ impl StateKey {
     /// If the operating system gives no random bytes.
     pub fn generate() -> Result<Self, RandomnessUnavailable> {
         let mut secret = Zeroizing::new([0; 32]);
-        fill_random(&mut *secret)?;
+        random::fill(&mut *secret)?;
         Ok(Self::new(secret))
     }
 
@@ -98,20 +99,3 @@ impl StateKeyRing {
         self
     }
 }
-
-/// Fills a buffer with random bytes of the operating system.
-pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), RandomnessUnavailable> {
-    getrandom::fill(bytes).map_err(|_| RandomnessUnavailable)
-}
-
-/// The operating system gave no random bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RandomnessUnavailable;
-
-impl fmt::Display for RandomnessUnavailable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the operating system gave no random bytes")
-    }
-}
-
-impl std::error::Error for RandomnessUnavailable {}

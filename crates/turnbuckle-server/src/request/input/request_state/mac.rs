@@ -6,9 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{AeadInPlace, KeyInit};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use zeroize::Zeroizing;
-
-use super::key::{RandomnessUnavailable, fill_random};
 
 /// Returns the message authentication code (MAC) of a text: an unforgeable fingerprint.
 ///
@@ -35,7 +34,7 @@ impl MacKey {
     /// Creates a random key.
     pub(crate) fn generate() -> Result<Self, RandomnessUnavailable> {
         let mut secret = Zeroizing::new([0; 32]);
-        fill_random(&mut *secret)?;
+        random::fill(&mut *secret)?;
         Ok(Self(secret))
     }
 

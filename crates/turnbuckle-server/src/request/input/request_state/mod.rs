@@ -17,9 +17,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
 use turnbuckle_types::Principal;
+use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
-use key::{KEY_ID_BYTES, fill_random};
-pub use key::{RandomnessUnavailable, StateKey, StateKeyRing};
+use key::KEY_ID_BYTES;
+pub use key::{StateKey, StateKeyRing};
 pub(crate) use mac::{MacKey, mac};
 
 /// The most bytes that can be sealed.
@@ -49,7 +50,7 @@ impl StateKeyRing {
         }
         let mut head = [VERSION; HEAD_BYTES];
         head[1..1 + KEY_ID_BYTES].copy_from_slice(&self.current.id());
-        fill_random(&mut head[1 + KEY_ID_BYTES..])
+        random::fill(&mut head[1 + KEY_ID_BYTES..])
             .map_err(|RandomnessUnavailable| SealError::NoRandomness)?;
 
         let mut plain = Vec::with_capacity(EXPIRY_BYTES + payload.len());
