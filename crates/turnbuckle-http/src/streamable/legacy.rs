@@ -11,7 +11,7 @@ use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
-use turnbuckle_wire::revision::{Features, Method, Revision};
+use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 use turnbuckle_wire::rpc::Message;
 
 use super::EventStream;
@@ -50,9 +50,10 @@ impl StreamableEndpoint {
             return reply.into();
         }
         let handshake = match &message {
-            Message::Request(request) if request.method == Method::Initialize.as_str() => {
-                Some(self.identify(sender))
-            }
+            Message::Request(request) => match Method::role_of(&request.method) {
+                MethodRole::Handshake => Some(self.identify(sender)),
+                _ => None,
+            },
             _ => None,
         };
         if let (Some(client), Message::Request(request)) = (handshake, &message) {

@@ -7,7 +7,7 @@ use turnbuckle_session::internal::{EncodedResponse, ExchangeOutcome, InboundFram
 use turnbuckle_types::{Principal, ProtocolError, RawJson, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
-use turnbuckle_wire::revision::{Method, Revision};
+use turnbuckle_wire::revision::{Method, MethodRole, Revision};
 use turnbuckle_wire::rpc;
 
 use super::endpoint::{RequestSender, StreamableEndpoint, modern_reply};
@@ -37,12 +37,12 @@ impl StreamableEndpoint {
         if let Err(error) = self.check_mirrored_headers(map, head, request, principal) {
             return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
-        let share = match request.method == Method::SubscriptionsListen.as_str() {
-            false => None,
-            true => match self.listening.take(self.identify(sender)) {
+        let share = match Method::role_of(&request.method) {
+            MethodRole::Subscription => match self.listening.take(self.identify(sender)) {
                 Ok(share) => Some(share),
                 Err(exceeded) => return exceeded_listening(exceeded).into(),
             },
+            _ => None,
         };
         self.serve_exchange(request, revision, frame, modern_reply, share)
     }

@@ -7,7 +7,7 @@ use turnbuckle_types::{ClientCapabilities, Implementation, ProtocolError, RawJso
 use turnbuckle_wire::era::headers::{self, mirror_param_headers};
 use turnbuckle_wire::era::{ParamHeader, Project, RequestEnvelope};
 use turnbuckle_wire::json::WriteError;
-use turnbuckle_wire::revision::{Features, Method, Party, Revision};
+use turnbuckle_wire::revision::{Features, Method, MethodRole, Party, Revision};
 
 use crate::client::outbound_message::Header;
 
@@ -121,10 +121,9 @@ impl NegotiatedRevision {
         let version = self.features.revision.as_str().into();
         if self.envelope.is_none() {
             // A handshake negotiates the revision: before it there is none to name.
-            let is_initialize = method == Method::Initialize.as_str();
-            return Ok(match is_initialize {
-                true => Vec::new(),
-                false => vec![(headers::PROTOCOL_VERSION.into(), version)],
+            return Ok(match Method::role_of(method) {
+                MethodRole::Handshake => Vec::new(),
+                _ => vec![(headers::PROTOCOL_VERSION.into(), version)],
             });
         }
         let mut out = Vec::with_capacity(3 + mirrored.param_headers.len());

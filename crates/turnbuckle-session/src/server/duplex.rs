@@ -14,10 +14,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Sleep;
-use turnbuckle_types::method::Initialize;
-use turnbuckle_types::{ProtocolError, Request as _, RequestId};
+use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
-use turnbuckle_wire::revision::Revision;
+use turnbuckle_wire::revision::{Method, MethodRole, Revision};
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind, Message};
 use turnbuckle_wire::{FrameKind, classify};
 
@@ -205,7 +204,7 @@ impl<T: Transport> Connection<T> {
     /// for each of their clients. Only once the handlers of the session before this one have ended, so
     /// that repeating it multiplies no limit.
     fn is_new_session(&self, method: &str) -> bool {
-        method == Initialize::METHOD
+        Method::role_of(method) == MethodRole::Handshake
             && self.session.is_open()
             && self
                 .previous

@@ -10,7 +10,7 @@ use tokio::time::Sleep;
 use tracing::Instrument;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
-use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::revision::{Method, MethodRole};
 
 use crate::server::context::{RequestContext, TimeoutReply};
 use crate::server::dispatch::Dispatch;
@@ -85,7 +85,8 @@ enum HandlerEnd {
 
 /// Returns the server's timeout for handlers of a method. Subscription streams have none.
 pub(crate) fn handler_timeout(method: Option<Method>, limits: &Limits) -> Option<Duration> {
-    (method != Some(Method::SubscriptionsListen)).then_some(limits.handler_timeout)
+    let role = method.map(Method::role);
+    (role != Some(MethodRole::Subscription)).then_some(limits.handler_timeout)
 }
 
 impl<C: Completion> HandlerTask<C> {

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tracing::Instrument as _;
 use turnbuckle_types::{ErrorObject, Json, RequestId};
 use turnbuckle_wire::era::Project;
-use turnbuckle_wire::revision::{Method, Party};
+use turnbuckle_wire::revision::{Method, MethodRole, Party};
 use turnbuckle_wire::rpc;
 
 use crate::server::change::ChangeFeed;
@@ -220,7 +220,7 @@ impl Peer {
             params,
             over_limit,
         } = request;
-        if Method::parse(method) != Some(Method::Ping) {
+        if Method::role_of(method) != MethodRole::Liveness {
             tokio::select! {
                 () = legacy.initialized() => {}
                 () = self.wait_for_end() => return Err(PeerError::Ended),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
-use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::revision::{Method, RequestRate};
 
 use crate::server::limits::Limits;
 use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
@@ -75,10 +75,12 @@ impl OwnerAccount {
     /// Returns an error when the rate is exceeded, or too many requests run. The requests of a
     /// shared account that run are not bounded.
     pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), ProtocolError> {
-        let (bucket, what, set_by) = match method {
-            Some(Method::Ping | Method::Initialize | Method::Unsubscribe) => return Ok(()),
-            Some(Method::Complete) => (&self.completions, "completions", "Limits::completion_rate"),
-            _ => (&self.calls, "calls", "Limits::call_rate"),
+        let (bucket, what, set_by) = match method.map_or(RequestRate::Calls, Method::rate) {
+            RequestRate::Exempt => return Ok(()),
+            RequestRate::Completions => {
+                (&self.completions, "completions", "Limits::completion_rate")
+            }
+            RequestRate::Calls => (&self.calls, "calls", "Limits::call_rate"),
         };
         if self.running.load(Ordering::Relaxed) >= self.max_running && !self.shared {
             return Err(in_flight(self.max_running, "Limits::max_in_flight"));

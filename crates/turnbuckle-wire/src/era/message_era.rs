@@ -6,7 +6,7 @@
 use turnbuckle_types::{ErrorKind, ProtocolError, RawJson};
 
 use super::params::Params;
-use crate::revision::{EraKind, Method, Revision};
+use crate::revision::{EraKind, Method, MethodRole, Revision};
 
 /// The revision that a message names somewhere: in a header, or in its envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +67,13 @@ pub enum MessageEra {
 pub fn message_era(header: VersionHeader<'_>, method: &str, params: &Params<'_>) -> MessageEra {
     let named = params.meta.protocol_version.map(RawJson::text);
     let envelope = NamedRevision::parse(named.as_ref().and_then(Option::as_deref));
-    let discovers = method == Method::Discover.as_str();
     let carried = match header {
         VersionHeader::NotApplicable => NamedRevision::None,
         VersionHeader::Http(mark) => mark,
     };
-    let modern =
-        params.meta.marks_modern_era() || discovers || matches!(carried, NamedRevision::Modern(_));
+    let modern = params.meta.marks_modern_era()
+        || matches!(carried, NamedRevision::Modern(_))
+        || Method::role_of(method) == MethodRole::Discovery;
     if !modern {
         return MessageEra::Legacy;
     }

@@ -1,4 +1,5 @@
-//! The table of methods: one row per method of the core protocol, with every fact about it.
+//! The table of methods: one row per method of the core protocol, with every fact about it. Its name
+//! on the wire comes from its type in [`turnbuckle_types::method`].
 //!
 //! A revision that lacks a method has no bit in the method's row, so that both directions answer
 //! it with "method not found". Code that depends on a fact of a method reads the fact here; it does
@@ -29,6 +30,32 @@ pub enum MirroredParam {
     Uri,
 }
 
+/// The part of a method in the life of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MethodRole {
+    /// Opens a legacy session. It names no revision but negotiates one, and is never cancelled.
+    Handshake,
+    /// Asks a modern server about itself before any other request, and is never cancelled.
+    Discovery,
+    /// Asks whether the peer is there. It is answered at any time, even before a handshake is over.
+    Liveness,
+    /// Opens a stream that lasts until one side ends it.
+    Subscription,
+    /// Has no part in it.
+    Ordinary,
+}
+
+/// The rate of an owner that a request counts for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RequestRate {
+    /// The rate of calls.
+    Calls,
+    /// The rate of completions, which users cause while they type.
+    Completions,
+    /// None: the request shows that the peer is there, or ends something.
+    Exempt,
+}
+
 /// The facts of one method.
 #[derive(Debug, Clone, Copy)]
 struct MethodFacts {
@@ -36,6 +63,10 @@ struct MethodFacts {
     name: &'static str,
     /// `true` for a notification: it has no id and no answer.
     is_notification: bool,
+    /// The part that the method has in the life of a connection.
+    role: MethodRole,
+    /// The rate that bounds the requests of one owner.
+    rate: RequestRate,
     /// The revisions in which a server receives it, as bits.
     to_server: u8,
     /// The revisions in which a client receives it, as bits.
@@ -46,7 +77,7 @@ struct MethodFacts {
     is_safe_to_resend: bool,
     /// `true` if the result states for how long it may be cached.
     is_cacheable: bool,
-    /// The notification that makes a cached result outdated.
+    /// The notification that makes a kept result outdated.
     invalidated_by: Option<Method>,
     /// The member of `params` that the `Mcp-Name` header mirrors.
     mirrored_param: Option<MirroredParam>,
@@ -54,6 +85,8 @@ struct MethodFacts {
     mirrors_arguments: bool,
     /// `true` if the answer may be `input_required`.
     can_require_input: bool,
+    /// `true` if a result may report the failure of what was called.
+    can_report_errors: bool,
     /// `true` if the request usually runs long, so that a client asks for progress.
     reports_progress: bool,
 }
@@ -62,6 +95,8 @@ struct MethodFacts {
 const REQUEST: MethodFacts = MethodFacts {
     name: "",
     is_notification: false,
+    role: MethodRole::Ordinary,
+    rate: RequestRate::Calls,
     to_server: 0,
     to_client: 0,
     capability: None,
@@ -71,6 +106,7 @@ const REQUEST: MethodFacts = MethodFacts {
     mirrored_param: None,
     mirrors_arguments: false,
     can_require_input: false,
+    can_report_errors: false,
     reports_progress: false,
 };
 
@@ -89,9 +125,11 @@ const LEGACY: u8 = R24 | R25_03 | R25_06 | R25_11;
 const ALL: u8 = LEGACY | MODERN;
 
 macro_rules! methods {
+    (@defaults Request) => { REQUEST };
+    (@defaults Notification) => { NOTIFICATION };
     ($(
         $(#[$doc:meta])*
-        $variant:ident = $name:literal, $base:ident { $($fact:ident: $value:expr),* $(,)? }
+        $variant:ident: $Kind:ident { $($fact:ident: $value:expr),* $(,)? }
     )*) => {
         /// A method of the core protocol.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,14 +143,23 @@ macro_rules! methods {
 
             const fn facts(self) -> &'static MethodFacts {
                 match self {
-                    $(Self::$variant => &const { MethodFacts { name: $name, $($fact: $value,)* ..$base } },)*
+                    $(Self::$variant => &const {
+                        MethodFacts {
+                            name: <method::$variant as method::$Kind>::METHOD,
+                            $($fact: $value,)*
+                            ..methods!(@defaults $Kind)
+                        }
+                    },)*
                 }
             }
 
             /// Returns the core method with this name on the wire.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
-                match text { $($name => Some(Self::$variant),)* _ => None }
+                match text {
+                    $(<method::$variant as method::$Kind>::METHOD => Some(Self::$variant),)*
+                    _ => None,
+                }
             }
         }
     };
@@ -120,47 +167,59 @@ macro_rules! methods {
 
 methods! {
     /// Opens a legacy session.
-    Initialize = "initialize", REQUEST {
+    Initialize: Request {
+        role: MethodRole::Handshake,
+        rate: RequestRate::Exempt,
         to_server: LEGACY,
         is_safe_to_resend: false,
     }
     /// Asks whether the peer is there.
-    Ping = "ping", REQUEST { to_server: LEGACY, to_client: LEGACY }
+    Ping: Request {
+        role: MethodRole::Liveness,
+        rate: RequestRate::Exempt,
+        to_server: LEGACY,
+        to_client: LEGACY,
+    }
     /// Asks a modern server what it is and can do.
-    Discover = "server/discover", REQUEST { to_server: MODERN, is_cacheable: true }
+    Discover: Request {
+        role: MethodRole::Discovery,
+        to_server: MODERN,
+        is_cacheable: true,
+    }
     /// Lists tools.
-    ListTools = "tools/list", REQUEST {
+    ListTools: Request {
         to_server: ALL,
         capability: Some(Capability::Tools),
         is_cacheable: true,
         invalidated_by: Some(Method::ToolListChanged),
     }
     /// Calls a tool.
-    CallTool = "tools/call", REQUEST {
+    CallTool: Request {
         to_server: ALL,
         capability: Some(Capability::Tools),
         is_safe_to_resend: false,
         mirrored_param: Some(MirroredParam::Name),
         mirrors_arguments: true,
         can_require_input: true,
+        can_report_errors: true,
         reports_progress: true,
     }
     /// Lists resources.
-    ListResources = "resources/list", REQUEST {
+    ListResources: Request {
         to_server: ALL,
         capability: Some(Capability::Resources),
         is_cacheable: true,
         invalidated_by: Some(Method::ResourceListChanged),
     }
     /// Lists resource templates.
-    ListResourceTemplates = "resources/templates/list", REQUEST {
+    ListResourceTemplates: Request {
         to_server: ALL,
         capability: Some(Capability::Resources),
         is_cacheable: true,
         invalidated_by: Some(Method::ResourceListChanged),
     }
     /// Reads a resource.
-    ReadResource = "resources/read", REQUEST {
+    ReadResource: Request {
         to_server: ALL,
         capability: Some(Capability::Resources),
         is_cacheable: true,
@@ -169,121 +228,95 @@ methods! {
         can_require_input: true,
     }
     /// Subscribes to updates of a resource.
-    Subscribe = "resources/subscribe", REQUEST {
+    Subscribe: Request {
         to_server: LEGACY,
         capability: Some(Capability::ResourceSubscriptions),
     }
     /// Ends a subscription to updates of a resource.
-    Unsubscribe = "resources/unsubscribe", REQUEST {
+    Unsubscribe: Request {
+        rate: RequestRate::Exempt,
         to_server: LEGACY,
         capability: Some(Capability::ResourceSubscriptions),
     }
     /// Lists prompts.
-    ListPrompts = "prompts/list", REQUEST {
+    ListPrompts: Request {
         to_server: ALL,
         capability: Some(Capability::Prompts),
         is_cacheable: true,
         invalidated_by: Some(Method::PromptListChanged),
     }
     /// Gets a prompt's messages.
-    GetPrompt = "prompts/get", REQUEST {
+    GetPrompt: Request {
         to_server: ALL,
         capability: Some(Capability::Prompts),
         mirrored_param: Some(MirroredParam::Name),
         can_require_input: true,
     }
     /// Completes an argument.
-    Complete = "completion/complete", REQUEST {
+    Complete: Request {
+        rate: RequestRate::Completions,
         to_server: ALL,
         capability: Some(Capability::Completions),
     }
     /// Sets the log level of a session.
-    SetLevel = "logging/setLevel", REQUEST {
+    SetLevel: Request {
         to_server: LEGACY,
         capability: Some(Capability::Logging),
     }
     /// Opens a stream of change notifications.
-    SubscriptionsListen = "subscriptions/listen", REQUEST { to_server: MODERN }
+    SubscriptionsListen: Request {
+        role: MethodRole::Subscription,
+        to_server: MODERN,
+    }
     /// Asks the client's model; in the modern era only inside a result.
-    CreateMessage = "sampling/createMessage", REQUEST {
+    CreateMessage: Request {
         to_client: LEGACY,
         capability: Some(Capability::Sampling),
         is_safe_to_resend: false,
     }
     /// Asks the client for its roots; in the modern era only inside a result.
-    ListRoots = "roots/list", REQUEST {
+    ListRoots: Request {
         to_client: LEGACY,
         capability: Some(Capability::Roots),
+        invalidated_by: Some(Method::RootsListChanged),
     }
     /// Asks the user for input; in the modern era only inside a result.
-    Elicit = "elicitation/create", REQUEST {
+    Elicit: Request {
         to_client: R25_06 | R25_11,
         capability: Some(Capability::Elicitation),
         is_safe_to_resend: false,
     }
     /// Ends the handshake.
-    Initialized = "notifications/initialized", NOTIFICATION { to_server: LEGACY }
+    Initialized: Notification { to_server: LEGACY }
     /// Cancels a request.
-    Cancelled = "notifications/cancelled", NOTIFICATION { to_server: ALL, to_client: ALL }
+    Cancelled: Notification { to_server: ALL, to_client: ALL }
     /// Reports the progress of a request.
-    Progress = "notifications/progress", NOTIFICATION { to_server: LEGACY, to_client: ALL }
+    Progress: Notification { to_server: LEGACY, to_client: ALL }
     /// Carries a log message.
-    LoggingMessage = "notifications/message", NOTIFICATION { to_client: ALL }
+    LoggingMessage: Notification { to_client: ALL }
     /// Reports that the list of tools changed.
-    ToolListChanged = "notifications/tools/list_changed", NOTIFICATION { to_client: ALL }
+    ToolListChanged: Notification { to_client: ALL }
     /// Reports that the list of prompts changed.
-    PromptListChanged = "notifications/prompts/list_changed", NOTIFICATION { to_client: ALL }
+    PromptListChanged: Notification { to_client: ALL }
     /// Reports that the list of resources changed.
-    ResourceListChanged = "notifications/resources/list_changed", NOTIFICATION { to_client: ALL }
+    ResourceListChanged: Notification { to_client: ALL }
     /// Reports that a resource changed.
-    ResourceUpdated = "notifications/resources/updated", NOTIFICATION { to_client: ALL }
+    ResourceUpdated: Notification { to_client: ALL }
     /// Reports that the client's roots changed.
-    RootsListChanged = "notifications/roots/list_changed", NOTIFICATION { to_server: LEGACY }
+    RootsListChanged: Notification { to_server: LEGACY }
     /// Reports that a stream of change notifications is open.
-    SubscriptionsAcknowledged = "notifications/subscriptions/acknowledged", NOTIFICATION {
+    SubscriptionsAcknowledged: Notification {
         to_client: MODERN,
     }
     /// Reports that the user finished at a URL.
-    ElicitationComplete = "notifications/elicitation/complete", NOTIFICATION { to_client: R25_11 }
+    ElicitationComplete: Notification { to_client: R25_11 }
 }
 
-// Every method of `turnbuckle-types` has a row of its kind, and every row a method.
-const _: () = {
-    const fn is_equal(one: &[u8], other: &[u8]) -> bool {
-        let mut at = 0;
-        while at < one.len() && at < other.len() && one[at] == other[at] {
-            at += 1;
-        }
-        at == one.len() && at == other.len()
-    }
-
-    const fn has_row(name: &str, is_notification: bool) -> bool {
-        let mut index = 0;
-        while index < Method::ALL.len() {
-            let row = Method::ALL[index];
-            if is_equal(row.as_str().as_bytes(), name.as_bytes()) {
-                return row.is_notification() == is_notification;
-            }
-            index += 1;
-        }
-        false
-    }
-
-    const fn check_rows(names: &[&str], is_notification: bool) {
-        let mut index = 0;
-        while index < names.len() {
-            assert!(
-                has_row(names[index], is_notification),
-                "a method of turnbuckle-types has no row of its kind in `methods!`"
-            );
-            index += 1;
-        }
-    }
-
-    check_rows(method::REQUESTS, false);
-    check_rows(method::NOTIFICATIONS, true);
-    assert!(Method::ALL.len() == method::REQUESTS.len() + method::NOTIFICATIONS.len());
-};
+// A row names its type, so that as many rows as types are one row for each type.
+const _: () = assert!(
+    Method::ALL.len() == method::REQUESTS.len() + method::NOTIFICATIONS.len(),
+    "a method of turnbuckle-types has no row in `methods!`"
+);
 
 impl Method {
     /// Returns the name on the wire.
@@ -296,6 +329,25 @@ impl Method {
     #[must_use]
     pub const fn is_notification(self) -> bool {
         self.facts().is_notification
+    }
+
+    /// Returns the part of the method in the life of a connection.
+    #[must_use]
+    pub const fn role(self) -> MethodRole {
+        self.facts().role
+    }
+
+    /// Returns the role of the method with this name on the wire. Methods that are not of the core
+    /// protocol have none.
+    #[must_use]
+    pub fn role_of(name: &str) -> MethodRole {
+        Self::parse(name).map_or(MethodRole::Ordinary, Self::role)
+    }
+
+    /// Returns the rate of an owner that the request counts for.
+    #[must_use]
+    pub const fn rate(self) -> RequestRate {
+        self.facts().rate
     }
 
     /// Returns whether `receiver` receives the method in `revision`.
@@ -329,7 +381,7 @@ impl Method {
         self.facts().is_cacheable
     }
 
-    /// Returns the notification that makes a cached result of the request outdated.
+    /// Returns the notification that makes a kept result of the request outdated.
     #[must_use]
     pub const fn invalidated_by(self) -> Option<Self> {
         self.facts().invalidated_by
@@ -354,6 +406,12 @@ impl Method {
     #[must_use]
     pub const fn can_require_input(self) -> bool {
         self.facts().can_require_input
+    }
+
+    /// Returns whether a result may report the failure of what was called (`isError`).
+    #[must_use]
+    pub const fn can_report_errors(self) -> bool {
+        self.facts().can_report_errors
     }
 
     /// Returns whether the request usually runs long, so that a client asks for progress, which

@@ -11,7 +11,7 @@ use std::fmt;
 
 pub use capability::Capability;
 pub use features::{EraKind, Features};
-pub use methods::{Method, MirroredParam, Party};
+pub use methods::{Method, MethodRole, MirroredParam, Party, RequestRate};
 
 macro_rules! revisions {
     ($($(#[$doc:meta])* $variant:ident = $date:literal,)*) => {

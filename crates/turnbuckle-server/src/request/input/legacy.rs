@@ -16,7 +16,6 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::Method;
 
-use super::AskError;
 use super::rounds::check;
 use crate::error::AskError;
 

@@ -10,7 +10,7 @@ use tracing::Instrument;
 use turnbuckle_types::CancelledNotificationParams;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::{Project, RequestAdditions, write_request};
-use turnbuckle_wire::revision::{EraKind, Method};
+use turnbuckle_wire::revision::{EraKind, Method, MethodRole};
 use turnbuckle_wire::rpc;
 
 use super::client_session::ClientSession;
@@ -120,7 +120,7 @@ impl ClientSession {
             progress_handler: request.progress_handler,
         };
         let id = self.register_request(pending, request.ignores_limit)?;
-        let is_initialize = request.method == Method::Initialize.as_str();
+        let role = Method::role_of(request.method);
         let is_duplex = link.kind() == LinkKind::Duplex;
         let features = request.revision.features();
         let mut in_flight = InFlightRequest {
@@ -133,8 +133,7 @@ impl ClientSession {
             may_be_sent: false,
             // Requests that open a connection are never cancelled. An exchange of the modern era is
             // cancelled by closing it.
-            cancel_by_message: !is_initialize
-                && request.method != Method::Discover.as_str()
+            cancel_by_message: !matches!(role, MethodRole::Handshake | MethodRole::Discovery)
                 && (is_duplex || features.era == EraKind::Legacy),
             timeout: None,
             is_flooded: false,
@@ -177,9 +176,9 @@ impl ClientSession {
         let id = in_flight.id.clone();
         let message = OutboundMessage {
             frame,
-            kind: match is_initialize {
-                true => OutboundKind::Initialize(id),
-                false => OutboundKind::Request(id),
+            kind: match role {
+                MethodRole::Handshake => OutboundKind::Initialize(id),
+                _ => OutboundKind::Request(id),
             },
             headers,
         };
@@ -202,7 +201,8 @@ fn reports_tool_error(method: &str, result: &str) -> bool {
         is_error: Option<bool>,
     }
     let decode = || serde_json::from_str::<ToolResult>(result).ok();
-    method == Method::CallTool.as_str() && decode().is_some_and(|it| it.is_error == Some(true))
+    Method::parse(method).is_some_and(Method::can_report_errors)
+        && decode().is_some_and(|it| it.is_error == Some(true))
 }
 
 /// A request that waits for its response; dropping it takes the request back.

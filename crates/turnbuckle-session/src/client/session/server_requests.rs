@@ -9,7 +9,7 @@ use tracing::Instrument as _;
 use turnbuckle_types::base::text::Foreign;
 use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
-use turnbuckle_wire::revision::{EraKind, Features, Method, Party, Revision};
+use turnbuckle_wire::revision::{EraKind, Features, Method, MethodRole, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message};
 
 use super::client_session::ClientSession;
@@ -39,9 +39,9 @@ impl ClientSession {
         let Some(features) = self.features() else {
             let early = ProtocolError::new(ErrorKind::InvalidRequest, "the handshake is not over");
             let features = Revision::NEWEST_LEGACY.features();
-            return match &*request.method == Method::Ping.as_str() {
-                true => reply(features, Reply::complete(EmptyResult::new())),
-                false => reply(features, early.into()),
+            return match Method::role_of(&request.method) {
+                MethodRole::Liveness => reply(features, Reply::complete(EmptyResult::new())),
+                _ => reply(features, early.into()),
             };
         };
         if features.era == EraKind::Modern {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use tokio::sync::futures::Notified;
 use turnbuckle_types::{ErrorKind, RequestId};
 use turnbuckle_wire::era::Params;
-use turnbuckle_wire::revision::Method;
+use turnbuckle_wire::revision::{Method, MethodRole};
 use turnbuckle_wire::rpc::{self, DecodeError, DecodeErrorKind, Message};
 
 use super::{MessageOutcome, Session};
@@ -181,7 +181,9 @@ impl Session {
                 MessageOutcome::NoResponse
             }
             Err(refusal) => MessageOutcome::Response(self.encode_refusal(&refusal)),
-            Ok(Message::Request(request)) if *request.method == *Method::Initialize.as_str() => {
+            Ok(Message::Request(request))
+                if Method::role_of(&request.method) == MethodRole::Handshake =>
+            {
                 MessageOutcome::Response(self.refuse_initialize(&request.id))
             }
             Ok(message) => self.receive(message, None, element, sink),

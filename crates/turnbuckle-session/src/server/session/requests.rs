@@ -129,7 +129,7 @@ impl Session {
 
     fn handle_notification(&self, notification: IncomingNotification<'_>) {
         let name = notification.name;
-        if notification.method == Some(Method::RootsListChanged)
+        if notification.method == Method::ListRoots.invalidated_by()
             && let Some(roots) = self.legacy().and_then(|legacy| legacy.roots_cache())
         {
             roots.clear();

@@ -67,11 +67,27 @@ fn facts_fit_together() {
             assert_eq!(method.capability(), None, "{method:?}");
         }
         if let Some(notification) = method.invalidated_by() {
-            assert!(method.is_cacheable() && notification.is_notification());
+            assert!(notification.is_notification(), "{method:?}");
         }
         // The list methods and `server/discover` never ask, and what asks names its item.
         if method.can_require_input() {
             assert!(method.mirrored_param().is_some(), "{method:?}");
         }
     }
+}
+
+#[test]
+fn each_part_in_the_life_of_a_connection_has_one_method() {
+    for (role, method) in [
+        (MethodRole::Handshake, Method::Initialize),
+        (MethodRole::Discovery, Method::Discover),
+        (MethodRole::Liveness, Method::Ping),
+        (MethodRole::Subscription, Method::SubscriptionsListen),
+    ] {
+        let of_role = |it: &&Method| it.role() == role;
+        let found: Vec<_> = Method::ALL.iter().filter(of_role).collect();
+        assert_eq!(found, [&method]);
+        assert_eq!(Method::role_of(method.as_str()), role);
+    }
+    assert_eq!(Method::role_of("x/y"), MethodRole::Ordinary);
 }
