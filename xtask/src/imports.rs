@@ -62,6 +62,27 @@ pub(crate) fn top_module<'a>(package: &str, file: &'a str) -> Option<&'a str> {
     (!matches!(module, "lib" | "main" | "bin")).then_some(module)
 }
 
+/// Returns the floors of modules by their imports, from the top: each module stands one floor above
+/// the highest that it imports. Modules that import each other stand on one floor together.
+pub(crate) fn floors<'a>(modules: &Imports<'a>) -> Vec<Vec<&'a str>> {
+    let circles = circles(modules);
+    let circle_of = |module: &str| circles.iter().find(|circle| circle.contains(&module));
+    let mut floors: Vec<Vec<&str>> = Vec::new();
+    let mut open: BTreeSet<&str> = modules.keys().copied().collect();
+    while !open.is_empty() {
+        let is_free = |module: &&&str| {
+            let own = circle_of(module);
+            let together = own.map_or(std::slice::from_ref(*module), Vec::as_slice);
+            let mut imports = together.iter().flat_map(|module| &modules[module]);
+            imports.all(|other| !open.contains(other) || together.contains(other))
+        };
+        let floor: Vec<&str> = open.iter().filter(is_free).copied().collect();
+        open.retain(|module| !floor.contains(module));
+        floors.insert(0, floor);
+    }
+    floors
+}
+
 /// Returns whether a crate begins at a file.
 fn is_root(package: &str, path: &str) -> bool {
     let inner = path.strip_prefix(package).unwrap_or(path);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use turnbuckle_requirements::Tree;
 
-use crate::imports::{Imports, circles, crates, top_modules};
+use crate::imports::{Imports, circles, crates, floors, top_modules};
 use crate::process;
 use crate::source::{Source, is_test_only, parse_all};
 
@@ -14,6 +14,9 @@ pub(crate) struct Options {
     /// Look at another checkout of the project
     #[arg(long)]
     root: Option<PathBuf>,
+    /// Print the floors on which the modules of each crate stand by their imports
+    #[arg(long)]
+    floors: bool,
 }
 
 /// The figures of one package.
@@ -39,6 +42,10 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     if !unparsed.is_empty() {
         return Err(unparsed.join("\n"));
     }
+    if options.floors {
+        print_floors(&sources);
+        return Ok(());
+    }
     let rows = rows(&tree, &sources);
     println!(
         "{:<34}{:>8}{:>8}{:>7}{:>9}{:>16}{:>14}",
@@ -63,6 +70,24 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         println!("{folder:<34}{sum:>8} lines of {what}");
     }
     Ok(())
+}
+
+/// Prints the floors of each crate, and the imports of each module beside it.
+fn print_floors(sources: &[Source]) {
+    for (package, imports) in crates(sources) {
+        let modules = top_modules(package, &imports);
+        if !package.starts_with("crates/") || modules.is_empty() {
+            continue;
+        }
+        println!("{package}");
+        for floor in floors(&modules) {
+            println!("  {}", floor.join(", "));
+            for module in floor {
+                let below: Vec<_> = modules[module].iter().copied().collect();
+                println!("      {module} imports {}", below.join(", "));
+            }
+        }
+    }
 }
 
 fn rows<'a>(tree: &Tree, sources: &'a [Source]) -> BTreeMap<&'a str, Row> {

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::map::MAP;
 use super::rule::{Project, Rule, Violation};
-use crate::imports::{Imports, crates, top_modules};
+use crate::imports::{Imports, circles, crates, top_module, top_modules};
 
 pub(super) const RULE: Rule = Rule {
     name: "floors",
@@ -11,6 +12,27 @@ pub(super) const RULE: Rule = Rule {
              need down, or change the plan in xtask/src/tidy/floors.toml",
     check: |project| check(project, TABLE),
 };
+
+pub(super) const CIRCLES: Rule = Rule {
+    name: "circles",
+    reason: "at most three modules at the top of a crate import each other, and none in a crate \
+             with floors: move what they share into a module below",
+    check: |project| {
+        let mut found = Vec::new();
+        for (package, imports) in project_crates(project) {
+            let modules = top_modules(package, &imports);
+            let large = |circle: &&Vec<&str>| circle.len() > MAX_MODULES;
+            for circle in circles(&modules).iter().filter(large) {
+                let what = format!("{} import each other", circle.join(", "));
+                found.push(Violation::file(package, what));
+            }
+        }
+        found
+    },
+};
+
+/// The largest circle of modules that is allowed in a crate without floors.
+const MAX_MODULES: usize = 3;
 
 const TABLE: &str = include_str!("floors.toml");
 
@@ -38,7 +60,12 @@ fn check(project: &Project, table: &str) -> Vec<Violation> {
         .into_iter()
         .map(|(name, row)| (name, row.floors))
         .collect();
-    let mut found = Vec::new();
+    let map = project.tree.text(MAP).unwrap_or_default();
+    let rows = table.iter().map(|(name, floors)| row_of_map(name, floors));
+    let missing = rows.filter(|row| !map.lines().any(|line| line == row));
+    let mut found: Vec<_> = missing
+        .map(|row| Violation::file(MAP, format!("the table of floors lacks the row {row}")))
+        .collect();
     for (package, imports) in project_crates(project) {
         let name = package.trim_start_matches("crates/");
         let Some(floors) = table.get(name) else {
@@ -74,6 +101,16 @@ fn check(project: &Project, table: &str) -> Vec<Violation> {
     found
 }
 
+/// Returns the row of a crate in the table of floors on the map: `·` stands between floors.
+pub(crate) fn row_of_map(name: &str, floors: &[Vec<String>]) -> String {
+    let floor = |modules: &Vec<String>| {
+        let modules: Vec<_> = modules.iter().map(|name| format!("`{name}`")).collect();
+        modules.join(", ")
+    };
+    let floors: Vec<_> = floors.iter().map(floor).collect();
+    format!("| `{name}` | {} |", floors.join(" · "))
+}
+
 /// The floors of one crate.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -88,8 +125,6 @@ fn between<'a>(
     module: &'a str,
     other: &'a str,
 ) -> impl Iterator<Item = (&'a str, &'a str)> {
-    use crate::imports::top_module;
-
     let inside = move |file: &str, name: &str| top_module(package, file) == Some(name);
     let pairs = imports
         .iter()
@@ -112,6 +147,7 @@ mod tests {
                 "use crate::d::D; pub struct E(D); #[cfg(test)] mod tests { use crate::b::B; }",
             ),
             ("crates/a/src/d.rs", "pub struct D;"),
+            (MAP, MAP_TEXT),
         ];
         let project = Project::parse(Tree::new(&files)).unwrap();
         check(&project, table)
@@ -119,6 +155,13 @@ mod tests {
             .map(|violation| format!("{}: {}", violation.path, violation.what))
             .collect()
     }
+
+    const MAP_TEXT: &str = "\
+| `a` | `b` · `c` · `d` |
+| `a` | `c` · `b` · `d` |
+| `a` | `b`, `c` · `d` |
+| `a` | `b` · `x` · `d` |
+";
 
     const FLOORS: &str = "[a]\nfloors = [[\"b\"], [\"c\"], [\"d\"]]\n";
 
@@ -157,5 +200,42 @@ mod tests {
                 "xtask/src/tidy/floors.toml: a: the module c has no floor"
             ]
         );
+    }
+
+    #[test]
+    fn the_map_shows_the_floors() {
+        let table = "[a]\nfloors = [[\"b\"], [\"c\"], [\"d\"], []]\n";
+        assert_eq!(
+            found(table, "pub struct B;"),
+            ["ARCHITECTURE.md: the table of floors lacks the row | `a` | `b` · `c` · `d` ·  |"]
+        );
+    }
+
+    #[test]
+    fn a_circle_of_four_modules_is_found() {
+        let text = |other: &str| format!("use crate::{other}::S; pub struct S;");
+        let files = |last: &str| {
+            let names = ["b", "c", "d", "e"];
+            let mut files = vec![(
+                "crates/a/src/lib.rs".to_owned(),
+                "mod b; mod c; mod d; mod e;".to_owned(),
+            )];
+            for (index, name) in names.iter().enumerate() {
+                let other = names.get(index + 1).copied().unwrap_or(last);
+                files.push((format!("crates/a/src/{name}.rs"), text(other)));
+            }
+            files
+        };
+        let count = |last: &str| {
+            let files = files(last);
+            let files: Vec<_> = files
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str()))
+                .collect();
+            let project = Project::parse(Tree::new(&files)).unwrap();
+            (CIRCLES.check)(&project).len()
+        };
+        assert_eq!(count("b"), 1);
+        assert_eq!(count("c"), 0, "three are allowed");
     }
 }

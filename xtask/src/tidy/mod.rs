@@ -8,6 +8,7 @@ mod dependencies;
 mod files;
 mod floors;
 mod literals;
+mod map;
 mod pages;
 mod rule;
 mod security;
@@ -52,6 +53,8 @@ const RULES: &[Rule] = &[
     files::TOP,
     cycles::RULE,
     floors::RULE,
+    floors::CIRCLES,
+    map::RULE,
     pages::LINKS,
     pages::ERRORS,
     pages::CODE,
@@ -61,6 +64,7 @@ const RULES: &[Rule] = &[
     words::VERBS,
     words::NAMES,
     words::ALIASES,
+    words::REPETITIONS,
     settings::RULE,
 ];
 

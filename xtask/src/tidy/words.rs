@@ -37,6 +37,13 @@ pub(super) const ALIASES: Rule = Rule {
     check: aliases,
 };
 
+pub(super) const REPETITIONS: Rule = Rule {
+    name: "repetitions",
+    reason: "a doc comment that repeats the name says nothing: say the meaning, unit or limit, or \
+             leave the comment out where the compiler does not demand one",
+    check: |project| project.production().flat_map(repetitions).collect(),
+};
+
 /// The words of `words.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +79,8 @@ struct Definition<'a> {
     is_free: bool,
     /// True if the comment begins with an empty line: below the summary that a macro inserts.
     is_continued: bool,
+    /// The number of lines of the comment that are not empty.
+    doc_lines: usize,
 }
 
 /// The words that begin the definition of a function, a type, or a macro.
@@ -111,6 +120,7 @@ fn definitions(tokens: &[Token]) -> Vec<Definition<'_>> {
                     next.summary = Some((token.line, text));
                 }
                 next.is_continued |= next.summary.is_none();
+                next.doc_lines += usize::from(!text.is_empty());
             }
             TokenKind::Punct('#') => {
                 at += usize::from(tokens.get(at).is_some_and(|token| token.is('!')));
@@ -219,6 +229,53 @@ fn is_third_person(word: &str) -> bool {
             .iter()
             .any(|end| word.ends_with(end) && word != "Is")
         && !WORDS.plurals.contains(word)
+}
+
+/// Finds comments of one line with no word beside those of the name and articles.
+fn repetitions(source: &Source) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for definition in definitions(&source.production) {
+        let Some((line, summary)) = definition.summary.filter(|_| definition.doc_lines == 1) else {
+            continue;
+        };
+        let name = words(definition.name);
+        let said = words(summary);
+        let mut more = said.iter().filter(|word| !name.contains(*word));
+        // The compiler demands comments of variants and of public functions, even plain ones.
+        let is_plain = definition.keyword == Some("fn")
+            || (definition.keyword.is_none() && definition.name.starts_with(char::is_uppercase));
+        let is_repetition =
+            !is_plain && !name.is_empty() && more.all(|word| ARTICLES.contains(&word.as_str()));
+        if is_repetition {
+            let what = format!("the comment of `{}` repeats its name", definition.name);
+            found.push(Violation::new(&source.path, line, what));
+        }
+    }
+    found
+}
+
+/// Words that add nothing to a name, without their plural's `s`.
+const ARTICLES: [&str; 6] = ["the", "a", "an", "it", "thi", "of"];
+
+/// Returns the words of a name or a sentence in lower case, without the `s` of a plural.
+fn words(text: &str) -> BTreeSet<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in text.chars() {
+        let starts_word = !c.is_alphanumeric() || (c.is_uppercase() && was_lower);
+        if starts_word {
+            words.push(String::new());
+        }
+        if let (Some(word), true) = (words.last_mut(), c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase() || c.is_ascii_digit();
+    }
+    let words = words.iter().map(|word| word.trim_end_matches('s'));
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn names(source: &Source) -> Vec<Violation> {
@@ -354,6 +411,25 @@ mod tests {
             "macro_rules! b { () => { $(#[$doc])*\n///\n/// `None` if absent.\npub fn $get() {} } }",
         ] {
             assert_eq!(found(&VERBS, text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_comment_that_repeats_the_name_is_found() {
+        for text in [
+            "struct A {\n    /// The headers.\n    headers: u8,\n}",
+            "/// A cursor list.\nstruct ListCursor;",
+        ] {
+            assert_eq!(found(&REPETITIONS, text).len(), 1, "{text}");
+        }
+        for text in [
+            "struct A {\n    /// The headers of the response.\n    headers: u8,\n}",
+            "/// A cursor.\n///\n/// Valid for a minute.\nstruct Cursor;",
+            "struct Cursor;",
+            "/// Returns the media type.\npub fn media_type() {}",
+            "enum A {\n    /// The client.\n    Client,\n}",
+        ] {
+            assert_eq!(found(&REPETITIONS, text), [""; 0], "{text}");
         }
     }
 
