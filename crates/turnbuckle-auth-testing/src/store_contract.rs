@@ -16,10 +16,9 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use turnbuckle_auth::AuthError;
 use turnbuckle_auth::Secret;
-use turnbuckle_auth::client::store::{
-    CredentialStore, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreError, StoreLock,
-};
+use turnbuckle_auth::client::store::{CredentialStore, MAX_KEY_BYTES, MAX_VALUE_BYTES, StoreLock};
 
 use turnbuckle_types::base::random;
 
@@ -315,7 +314,7 @@ fn violation<T>(text: impl Into<String>) -> Result<T, ContractViolation> {
     Err(ContractViolation(text.into()))
 }
 
-fn failure(operation: &str, key: &str, error: &StoreError) -> ContractViolation {
+fn failure(operation: &str, key: &str, error: &AuthError) -> ContractViolation {
     ContractViolation(format!("{operation} of {key:?} failed: {error}"))
 }
 

@@ -23,12 +23,14 @@
 mod challenge;
 mod clock;
 pub mod dpop;
+mod error;
 mod metadata;
 mod outbound;
 mod pkce;
 mod secret;
 #[cfg(test)]
 mod test_http;
+mod transcript;
 
 #[cfg(feature = "client")]
 pub mod client;
@@ -37,7 +39,8 @@ pub mod server;
 
 pub use challenge::Challenge;
 #[cfg(feature = "client")]
-pub use client::{AuthError, OAuth};
+pub use client::OAuth;
+pub use error::{AuthError, AuthErrorKind};
 pub use metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
 pub use outbound::{Document, DocumentClient, DocumentError};
 pub use secret::Secret;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::io::{self, Write as _};
 
 use serde::Serialize;
-use turnbuckle::auth::client::{AuthError, AuthErrorKind, TranscriptStep};
+use turnbuckle::auth::client::TranscriptStep;
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::types::ErrorObject;
 
 use crate::exit_status::ExitStatus;

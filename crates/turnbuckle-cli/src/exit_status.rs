@@ -1,6 +1,6 @@
 //! Exit codes: one number for each kind of failure.
 
-use turnbuckle::auth::client::{AuthError, AuthErrorKind};
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle::session::transport::LinkError;
 
@@ -173,7 +173,7 @@ impl From<AuthError> for CliError {
     fn from(error: AuthError) -> Self {
         let status = match error.kind() {
             AuthErrorKind::Network => ExitStatus::Unreachable,
-            AuthErrorKind::Store => ExitStatus::Failed,
+            kind if kind.is_store() => ExitStatus::Failed,
             _ => ExitStatus::AuthNeeded,
         };
         let details = AuthorizationDetails {

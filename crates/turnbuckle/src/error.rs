@@ -142,12 +142,8 @@ from_errors! {
     turnbuckle_servers::config::ConfigError,
     #[cfg(feature = "auth")]
     turnbuckle_auth::server::ResourceServerError,
-    #[cfg(all(feature = "auth", feature = "client"))]
-    turnbuckle_auth::client::AuthError,
-    #[cfg(all(feature = "auth", feature = "client"))]
-    turnbuckle_auth::client::store::StoreError,
-    #[cfg(all(feature = "auth", feature = "client"))]
-    turnbuckle_auth::client::grant::SigningKeyError,
+    #[cfg(feature = "auth")]
+    turnbuckle_auth::AuthError,
     #[cfg(feature = "auth-testing")]
     turnbuckle_auth_testing::TestServerError,
     #[cfg(feature = "auth-testing")]

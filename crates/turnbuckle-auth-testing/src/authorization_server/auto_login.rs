@@ -9,8 +9,9 @@ use url::Url;
 use super::authorize::ApprovingUser;
 use super::routes;
 use super::server::Server;
-use turnbuckle_auth::client::interaction::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
+use turnbuckle_auth::client::interaction::{LoginUi, PendingLogin};
 use turnbuckle_auth::client::store::BoxFuture;
+use turnbuckle_auth::{AuthError, AuthErrorKind};
 
 /// The redirect URI of the logins. Nothing listens there: the redirect is read, not followed.
 const REDIRECT_URI: &str = "http://127.0.0.1:9/callback";
@@ -72,7 +73,7 @@ impl LoginUi for AutoLogin {
     fn prepare<'a>(
         &'a self,
         _preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         let pending: Box<dyn PendingLogin> = Box::new(self.clone());
         Box::pin(async { Ok(pending) })
     }
@@ -86,10 +87,10 @@ impl PendingLogin for AutoLogin {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             let redirect = self.approve(authorization_url).await;
-            redirect.map_err(|reason| LoginUiError::new(LoginUiErrorKind::Cancelled, reason))
+            redirect.map_err(|reason| AuthError::new(AuthErrorKind::Denied, reason))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Tests of the contract test: it finds each fault of a store.
 
-use turnbuckle_auth::client::store::{BoxFuture, FileStore, MemoryStore, StoreErrorKind};
+use turnbuckle_auth::client::store::{BoxFuture, FileStore, MemoryStore};
+use turnbuckle_auth::{AuthError, AuthErrorKind};
 
 use super::*;
 
@@ -41,7 +42,7 @@ impl Faulty {
 }
 
 impl CredentialStore for Faulty {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             if let Some(value) = self.extra.lock().unwrap().get(key) {
                 return Ok(Some(value.clone()));
@@ -50,11 +51,7 @@ impl CredentialStore for Faulty {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             let key = self.key(key);
             let value = value.expose();
@@ -73,21 +70,21 @@ impl CredentialStore for Faulty {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             let key = self.key(key);
             let is_absent = self.inner.load(&key).await?.is_none();
             match self.fault {
                 Fault::RemovesNothing => Ok(()),
                 Fault::RemoveOfNothingFails if is_absent => {
-                    Err(StoreError::new(StoreErrorKind::Unavailable, "no such key"))
+                    Err(AuthError::new(AuthErrorKind::Store, "no such key"))
                 }
                 _ => self.inner.remove(&key).await,
             }
         })
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move {
             let mut keys = self.inner.keys().await?;
             match self.fault {
@@ -101,10 +98,10 @@ impl CredentialStore for Faulty {
         })
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         Box::pin(async move {
             if self.fault != Fault::AcceptsEmptyKeys && !(1..=MAX_KEY_BYTES).contains(&key.len()) {
-                return Err(StoreError::new(StoreErrorKind::InvalidKey, "out of bounds"));
+                return Err(AuthError::new(AuthErrorKind::StoreLimit, "out of bounds"));
             }
             match self.fault {
                 Fault::LocksNothing => Ok(StoreLock::new(())),
@@ -112,9 +109,9 @@ impl CredentialStore for Faulty {
                 Fault::LockFailsAtOnce => {
                     let lock = self.inner.lock(key);
                     let limit = Duration::from_millis(1);
-                    tokio::time::timeout(limit, lock).await.unwrap_or_else(|_| {
-                        Err(StoreError::new(StoreErrorKind::LockTimedOut, "held"))
-                    })
+                    tokio::time::timeout(limit, lock)
+                        .await
+                        .unwrap_or_else(|_| Err(AuthError::new(AuthErrorKind::StoreLocked, "held")))
                 }
                 _ => self.inner.lock(&self.key(key)).await,
             }

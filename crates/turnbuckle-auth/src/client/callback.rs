@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Url};
 
-use super::interaction::{LoginUiError, LoginUiErrorKind};
+use crate::error::{AuthError, AuthErrorKind};
 pub(crate) use request::has_state;
 use request::{MAX_HEAD_BYTES, RedirectTarget, RequestKind};
 
@@ -71,21 +71,21 @@ impl CallbackListener {
     pub(crate) async fn bind(
         settings: CallbackSettings,
         preferred: Option<&str>,
-    ) -> Result<Self, LoginUiError> {
+    ) -> Result<Self, AuthError> {
         if let Some(required) = &settings.redirect_uri {
             let address = LoopbackAddress::parse(required).ok_or_else(|| {
                 let message = format!(
                     "the redirect URI {required:?} is not one to listen at; \
                      use http://127.0.0.1:PORT/PATH or http://localhost:PORT/PATH"
                 );
-                LoginUiError::new(LoginUiErrorKind::Unavailable, message)
+                AuthError::new(AuthErrorKind::LoginUnavailable, message)
             })?;
             let listeners = address.bind().await.map_err(|error| {
                 let message = format!(
                     "cannot listen at the redirect URI {required:?}; \
                      end the program that uses its port, or set another redirect URI"
                 );
-                LoginUiError::new(LoginUiErrorKind::Unavailable, message).with_source(error)
+                AuthError::new(AuthErrorKind::LoginUnavailable, message).with_source(error)
             })?;
             let redirect_uri = required.clone();
             return Ok(Self::new(redirect_uri, address.target, listeners, settings));
@@ -100,7 +100,7 @@ impl CallbackListener {
         let opened = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
         let (address, listener) = opened.map_err(|error| {
             let message = "cannot listen on 127.0.0.1 for the redirect of the login";
-            LoginUiError::new(LoginUiErrorKind::Unavailable, message).with_source(error)
+            AuthError::new(AuthErrorKind::LoginUnavailable, message).with_source(error)
         })?;
         let target = RedirectTarget {
             authority: address.to_string(),
@@ -138,7 +138,7 @@ impl CallbackListener {
     /// Waits for the first request of the redirect URI with this `state`, and returns its query.
     ///
     /// The page is sent before the function returns. The caller limits the time.
-    pub(crate) async fn wait(&self, state: &str) -> Result<String, LoginUiError> {
+    pub(crate) async fn wait(&self, state: &str) -> Result<String, AuthError> {
         let state: Arc<str> = state.into();
         let mut connections = JoinSet::new();
         let mut accepted = 0;
@@ -163,7 +163,7 @@ impl CallbackListener {
                          another program may be disturbing it; log in again",
                         self.redirect_uri
                     );
-                    return Err(LoginUiError::new(LoginUiErrorKind::Unavailable, message));
+                    return Err(AuthError::new(AuthErrorKind::LoginUnavailable, message));
                 }
             }
         }

@@ -10,11 +10,11 @@ use url::Url;
 
 use self::document::{Failure, FailureKind};
 use self::resource::ResourceSearch;
-use super::error::{AuthError, AuthErrorKind};
-use super::transcript::{Recorder, StepKind};
 use crate::challenge::Challenge;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
 use crate::outbound::Outbound;
+use crate::transcript::{Recorder, StepKind};
 
 mod document;
 mod resource;
@@ -200,7 +200,7 @@ fn discovery_error(
         .iter()
         .map(|(url, failure)| format!("{url}: {}", failure.text))
         .collect();
-    AuthError::new(
+    AuthError::recorded(
         kind,
         format!("{problem} ({})", answers.join("; ")),
         recorder,

@@ -4,14 +4,13 @@
 //! [`NoLogin`] refuses. Hosts with a user interface of their own implement [`LoginUi`].
 
 mod browser;
-mod error;
 mod print_url;
 
 pub use browser::Browser;
-pub use error::{LoginUiError, LoginUiErrorKind};
 pub use print_url::PrintUrl;
 
 use super::store::BoxFuture;
+use crate::error::{AuthError, AuthErrorKind};
 
 /// A way to show the authorization page to the user and to get the redirect back.
 ///
@@ -24,20 +23,20 @@ pub trait LoginUi: Send + Sync + 'static {
     /// another one only, the client registers again.
     ///
     /// # Errors
-    /// Fails with [`LoginUiErrorKind::LoginRequired`] if there is nobody to log in, and when the
+    /// Fails with [`AuthErrorKind::LoginRequired`] if there is nobody to log in, and when the
     /// redirect cannot be received.
     fn prepare<'a>(
         &'a self,
         preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>>;
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>>;
 
     /// Tells the user that the login waits for another one at the same server, which a task or a
     /// process with the same credential store has begun. It waits for 6 minutes at most, and uses the
     /// credentials of the other login. The default does nothing.
     ///
     /// # Errors
-    /// An error ends the wait. Without a user, it is [`LoginUiErrorKind::LoginRequired`].
-    fn announce_wait(&self) -> Result<(), LoginUiError> {
+    /// An error ends the wait. Without a user, it is [`AuthErrorKind::LoginRequired`].
+    fn announce_wait(&self) -> Result<(), AuthError> {
         Ok(())
     }
 }
@@ -57,10 +56,10 @@ pub trait PendingLogin: Send + 'static {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>>;
+    ) -> BoxFuture<'a, Result<String, AuthError>>;
 }
 
-/// A [`LoginUi`] without a user: each login fails with [`LoginUiErrorKind::LoginRequired`].
+/// A [`LoginUi`] without a user: each login fails with [`AuthErrorKind::LoginRequired`].
 ///
 /// For programs without a person at hand, such as jobs of continuous integration. They work with
 /// credentials of an earlier login only.
@@ -75,9 +74,9 @@ impl NoLogin {
         Self
     }
 
-    fn refusal(self) -> LoginUiError {
-        LoginUiError::new(
-            LoginUiErrorKind::LoginRequired,
+    fn refusal(self) -> AuthError {
+        AuthError::new(
+            AuthErrorKind::LoginRequired,
             "a login is required, but this program was told not to log in (NoLogin); \
              log in with a program that can, into the same credential store",
         )
@@ -88,11 +87,11 @@ impl LoginUi for NoLogin {
     fn prepare<'a>(
         &'a self,
         _preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async { Err(self.refusal()) })
     }
 
-    fn announce_wait(&self) -> Result<(), LoginUiError> {
+    fn announce_wait(&self) -> Result<(), AuthError> {
         Err(self.refusal())
     }
 }

@@ -14,21 +14,20 @@ use self::clients::is_usable;
 use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
 use super::credentials::Credentials;
 use super::discovery::{self, Discovery};
-use super::error::{AuthError, AuthErrorKind};
 use super::grant::GrantContext;
-use super::interaction::LoginUiErrorKind;
 use super::pending_tokens::PendingToken;
 use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
 use super::session::{ActiveToken, AuthSession};
 use super::settings::{GRANT, Settings};
 use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
-use super::transcript::{Recorder, StepKind};
 use crate::challenge::Challenge;
 use crate::dpop::{DpopKey, DpopSession};
+use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, is_https_or_loopback};
 use crate::secret::Secret;
+use crate::transcript::{Recorder, StepKind};
 
 /// One attempt to obtain credentials.
 pub(crate) struct Login<'a> {
@@ -398,28 +397,17 @@ impl<'a> Login<'a> {
         Ok(self.credentials(asked, response, dpop_key))
     }
 
-    fn ui_error(&self, error: &super::interaction::LoginUiError) -> AuthError {
-        let (kind, advice) = match error.kind() {
-            LoginUiErrorKind::LoginRequired => {
-                (AuthErrorKind::LoginRequired, "log in, then try again")
-            }
-            LoginUiErrorKind::UrlRefused => (
-                AuthErrorKind::UrlRefused,
-                "the authorization server has to be mended",
-            ),
-            LoginUiErrorKind::Unavailable => (
-                AuthErrorKind::LoginRequired,
-                "free the port of the redirect, or set another",
-            ),
-            LoginUiErrorKind::Cancelled | LoginUiErrorKind::TimedOut => (
-                AuthErrorKind::Denied,
-                "try again, and finish the login in the browser",
-            ),
+    fn ui_error(&self, error: &AuthError) -> AuthError {
+        let advice = match error.kind() {
+            AuthErrorKind::LoginRequired => "log in, then try again",
+            AuthErrorKind::UrlRefused => "the authorization server has to be mended",
+            AuthErrorKind::LoginUnavailable => "free the port of the redirect, or set another",
+            _ => "try again, and finish the login in the browser",
         };
-        let message = error.to_string();
+        let message = format!("login: {error}");
         self.recorder
             .fail(StepKind::Authorization, "log in", &*message, "stop", advice);
-        self.error(kind, message)
+        self.error(error.kind(), message)
     }
 
     fn redirect_error(&self, error: &RedirectError) -> AuthError {
@@ -445,6 +433,6 @@ impl<'a> Login<'a> {
     }
 
     fn error(&self, kind: AuthErrorKind, message: impl ToString) -> AuthError {
-        AuthError::new(kind, message.to_string(), self.recorder)
+        AuthError::recorded(kind, message.to_string(), self.recorder)
     }
 }

@@ -9,7 +9,7 @@ mod authorization_code;
 mod callback;
 mod credentials;
 mod discovery;
-mod error;
+
 pub mod grant;
 pub mod interaction;
 mod layer;
@@ -25,10 +25,8 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 mod token_endpoint;
-mod transcript;
 
-pub use error::{AuthError, AuthErrorKind};
+pub use crate::transcript::{StepKind, Transcript, TranscriptStep};
 pub use layer::OAuthService;
 pub use oauth::{AuthStatus, OAuth};
 pub use pending_tokens::settle_token_requests;
-pub use transcript::{StepKind, Transcript, TranscriptStep};

@@ -5,17 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use url::Url;
 
-use super::error::{AuthError, AuthErrorKind};
 use super::grant::{ClientCredentials, EnterpriseIdp, Grant, WorkloadIdentity};
 use super::interaction::{Browser, LoginUi, NoLogin};
 use super::session::{ActiveToken, AuthSession, Demand};
 use super::settings::{RegisteredClient, Settings};
 use super::store::CredentialStore;
-use super::transcript::{Recorder, StepKind, Transcript};
 use crate::challenge::Challenge;
 use crate::clock::Clock;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{OutboundSettings, display_url_text};
 use crate::secret::Secret;
+use crate::transcript::{Recorder, StepKind, Transcript};
 
 /// The authorization of a client at one server: logs in when the server asks for it, and stays
 /// logged in.
@@ -70,7 +70,7 @@ impl OAuth {
     pub fn new(url: &str, store: impl CredentialStore) -> Result<Self, AuthError> {
         let refused = |reason: &str| {
             let message = format!("no authorization for this URL: {reason}");
-            AuthError::new(AuthErrorKind::UrlRefused, message, &Recorder::new())
+            AuthError::recorded(AuthErrorKind::UrlRefused, message, &Recorder::new())
         };
         let mut server = Url::parse(url.trim()).map_err(|error| refused(&error.to_string()))?;
         if !matches!(server.scheme(), "http" | "https") {
@@ -222,7 +222,7 @@ impl OAuth {
         let origin = Url::parse(origin).ok().filter(|url| url.scheme() == "http");
         let origin = origin.ok_or_else(|| {
             let message = "allow_plain_http takes an origin that begins with http://";
-            AuthError::new(AuthErrorKind::UrlRefused, message, &Recorder::new())
+            AuthError::recorded(AuthErrorKind::UrlRefused, message, &Recorder::new())
         })?;
         Ok(self.with(|settings| settings.outbound.plain_http_origins.push(origin)))
     }
@@ -266,7 +266,7 @@ impl OAuth {
                 let message = "the server asks for no login: it took a request without a token; \
                                log in with the challenge of a request that it refused \
                                (OAuth::log_in_with)";
-                Err(AuthError::new(
+                Err(AuthError::recorded(
                     AuthErrorKind::Discovery,
                     message,
                     &Recorder::new(),
@@ -366,7 +366,7 @@ async fn probe(session: &AuthSession) -> Result<Probe, AuthError> {
             "stop",
             advice,
         );
-        AuthError::from_outbound(&error, &recorder)
+        AuthError::from(error).with_steps(&recorder)
     })?;
     let values = response.headers.get_all(http::header::WWW_AUTHENTICATE);
     let values = values.iter().filter_map(|value| value.to_str().ok());

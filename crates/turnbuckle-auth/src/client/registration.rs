@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::discovery::Discovery;
-use super::error::{AuthError, AuthErrorKind};
-use super::transcript::{Recorder, StepKind};
+use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{Outbound, display_url_text};
 use crate::secret::Secret;
+use crate::transcript::{Recorder, StepKind};
 
 mod dynamic;
 #[cfg(test)]
@@ -118,7 +118,7 @@ pub(crate) async fn register(
             check_metadata_document(url).map_err(|reason| {
                 let message =
                     format!("the client's metadata document {url} cannot be used: {reason}");
-                AuthError::new(AuthErrorKind::Registration, message, recorder)
+                AuthError::recorded(AuthErrorKind::Registration, message, recorder)
             })?;
             let decision = "use the URL as client id";
             recorder.record(
@@ -173,7 +173,7 @@ fn registration_unsupported(
         let other = display_url_text(&client.issuer);
         message = format!("the configured client id belongs to {other}; {message}");
     }
-    AuthError::new(AuthErrorKind::Registration, message, recorder)
+    AuthError::recorded(AuthErrorKind::Registration, message, recorder)
 }
 
 /// Checks the URL of a Client ID Metadata Document.

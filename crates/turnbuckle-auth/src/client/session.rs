@@ -20,13 +20,13 @@ use tokio::sync::watch;
 
 use self::login_guard::LoginGuard;
 use super::credentials::Credentials;
-use super::error::{AuthError, AuthErrorKind};
 use super::login::Login;
 use super::race::race;
 use super::settings::Settings;
-use super::transcript::{Recorder, StepKind, Transcript};
 use crate::clock::Clock;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{Outbound, is_https_or_loopback};
+use crate::transcript::{Recorder, StepKind, Transcript};
 
 /// The time until an early refresh is tried again after a failure, in seconds.
 const REFRESH_RETRY_DELAY: u64 = 10;
@@ -179,7 +179,7 @@ impl AuthSession {
             let Some(stored) = self.load(&recorder).await? else {
                 self.set_current(None);
                 let message = "the credentials were removed from the store: log in again";
-                return Err(AuthError::new(
+                return Err(AuthError::recorded(
                     AuthErrorKind::LoginRequired,
                     message,
                     &recorder,
@@ -217,7 +217,7 @@ impl AuthSession {
         let key = self.settings.credentials_key();
         for key in [vec![key], self.settings.binding_keys()].concat() {
             let removed = self.settings.store.remove(&key).await;
-            removed.map_err(|error| store_error(&error, &recorder))?;
+            removed.map_err(|error| error.with_steps(&recorder))?;
         }
         self.set_current(None);
         self.is_unsaved.store(false, Ordering::Release);
@@ -233,7 +233,7 @@ impl AuthSession {
         }
         let settings = self.settings.outbound.clone();
         let outbound = Outbound::new(&self.settings.server, settings)
-            .map_err(|error| AuthError::from_outbound(&error, recorder))?;
+            .map_err(|error| AuthError::from(error).with_steps(recorder))?;
         Ok(self.outbound.get_or_init(|| outbound))
     }
 
@@ -285,7 +285,7 @@ impl AuthSession {
         }
         let key = self.settings.credentials_key();
         let stored = self.settings.store.load(&key).await;
-        let stored = stored.map_err(|error| store_error(&error, recorder))?;
+        let stored = stored.map_err(|error| error.with_steps(recorder))?;
         let credentials = stored.as_ref().and_then(Credentials::from_stored);
         let Some(credentials) = credentials else {
             return Ok(None);
@@ -306,7 +306,7 @@ impl AuthSession {
     ) -> Result<Arc<ActiveToken>, AuthError> {
         let token = ActiveToken::new(credentials, previous, origin);
         let token =
-            token.map_err(|reason| AuthError::new(AuthErrorKind::Token, reason, recorder))?;
+            token.map_err(|reason| AuthError::recorded(AuthErrorKind::Token, reason, recorder))?;
         let token = Arc::new(token);
         self.set_current(Some(token.clone()));
         Ok(token)
@@ -318,13 +318,4 @@ impl AuthSession {
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = transcript;
     }
-}
-
-/// Converts an error of the store.
-pub(crate) fn store_error(error: &super::store::StoreError, recorder: &Recorder) -> AuthError {
-    AuthError::new(
-        AuthErrorKind::Store,
-        format!("the credential store failed: {error}"),
-        recorder,
-    )
 }

@@ -17,7 +17,8 @@ use self::support::{
     resource_metadata, send, server_metadata,
 };
 use super::store::MemoryStore;
-use super::{AuthErrorKind, OAuth, StepKind};
+use super::{OAuth, StepKind};
+use crate::error::AuthErrorKind;
 use crate::pkce;
 use crate::secret::Secret;
 use crate::test_http::{Reply, ScriptedServer};

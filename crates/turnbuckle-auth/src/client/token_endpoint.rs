@@ -17,7 +17,6 @@ mod tests;
 pub(crate) use authentication::ClientAuthentication;
 pub(crate) use response::{TokenError, TokenResponse};
 pub(crate) use signing_key::SigningKey;
-pub use signing_key::SigningKeyError;
 
 use crate::clock::Clock;
 use crate::dpop::DpopSession;

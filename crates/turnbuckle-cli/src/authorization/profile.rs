@@ -1,7 +1,8 @@
 //! The settings of a login, which later logins at the same server need again.
 
 use serde::{Deserialize, Serialize};
-use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore, StoreError};
+use turnbuckle::auth::AuthError;
+use turnbuckle::auth::client::store::{CredentialStore as _, MemoryStore};
 use turnbuckle::auth::{OAuth, Secret};
 
 use super::UserStore;
@@ -74,6 +75,6 @@ fn key(url: &str) -> String {
 
 /// Returns the error of a command that cannot use the credential store.
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-pub(crate) fn store_error(error: StoreError) -> CliError {
-    CliError::new(format!("the credential store: {error}"))
+pub(crate) fn store_error(error: AuthError) -> CliError {
+    CliError::new(error.to_string())
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use turnbuckle::auth::Secret;
-use turnbuckle::auth::client::store::{
-    BoxFuture, CredentialStore, FileStore, StoreError, StoreErrorKind, StoreLock,
-};
+use turnbuckle::auth::client::store::{BoxFuture, CredentialStore, FileStore, StoreLock};
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 
 use crate::observe::KnownSecrets;
 
@@ -37,12 +36,12 @@ impl UserStore {
         self.opened.initialized() || FileStore::user_dir().is_ok_and(|dir| dir.is_dir())
     }
 
-    async fn open(&self) -> Result<&FileStore, StoreError> {
+    async fn open(&self) -> Result<&FileStore, AuthError> {
         let open = || async {
             let opening = tokio::task::spawn_blocking(FileStore::user).await;
             opening.unwrap_or_else(|_| {
                 let message = "opening the store was interrupted";
-                Err(StoreError::new(StoreErrorKind::Unavailable, message))
+                Err(AuthError::new(AuthErrorKind::Store, message))
             })
         };
         self.opened.get_or_try_init(open).await
@@ -56,7 +55,7 @@ impl UserStore {
 }
 
 impl CredentialStore for UserStore {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             if !self.exists() {
                 return Ok(None);
@@ -69,18 +68,14 @@ impl CredentialStore for UserStore {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             self.note_secrets(value);
             self.open().await?.save(key, value).await
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             match self.exists() {
                 true => self.open().await?.remove(key).await,
@@ -89,7 +84,7 @@ impl CredentialStore for UserStore {
         })
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move {
             match self.exists() {
                 true => self.open().await?.keys().await,
@@ -98,7 +93,7 @@ impl CredentialStore for UserStore {
         })
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         Box::pin(async move { self.open().await?.lock(key).await })
     }
 }

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use turnbuckle::auth::client::interaction::{
-    Browser, LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin, PrintUrl,
-};
+use turnbuckle::auth::client::interaction::{Browser, LoginUi, PendingLogin, PrintUrl};
 use turnbuckle::auth::client::store::BoxFuture;
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 
 use crate::ask::read_line;
 use crate::output::{Console, Style, sanitize};
@@ -57,7 +56,7 @@ impl LoginUi for TerminalLogin {
     fn prepare<'a>(
         &'a self,
         preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         match &self.kind {
             LoginKind::PrintUrl(ui) => ui.prepare(preferred_redirect),
             LoginKind::Browser(ui) => Box::pin(async move {
@@ -69,7 +68,7 @@ impl LoginUi for TerminalLogin {
         }
     }
 
-    fn announce_wait(&self) -> Result<(), LoginUiError> {
+    fn announce_wait(&self) -> Result<(), AuthError> {
         self.console.print_message(
             "Another process logs in at this server: finish the login there. This one waits.",
         );
@@ -86,19 +85,19 @@ impl LoginUi for StoredLoginOnly {
     fn prepare<'a>(
         &'a self,
         _preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async { Err(Self::refusal()) })
     }
 
-    fn announce_wait(&self) -> Result<(), LoginUiError> {
+    fn announce_wait(&self) -> Result<(), AuthError> {
         Err(Self::refusal())
     }
 }
 
 impl StoredLoginOnly {
-    fn refusal() -> LoginUiError {
+    fn refusal() -> AuthError {
         let reason = "no stored login does, and this command does not ask for one";
-        LoginUiError::new(LoginUiErrorKind::LoginRequired, reason)
+        AuthError::new(AuthErrorKind::LoginRequired, reason)
     }
 }
 
@@ -116,7 +115,7 @@ impl PendingLogin for AnnouncedLogin {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         let Self { inner, console } = *self;
         let url = console.style_stderr(Style::Dim, &sanitize(authorization_url));
         console.print_message(&format!(

@@ -7,10 +7,9 @@ use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use turnbuckle::auth::client::grant::{ClientCredentials, EnterpriseIdp, WorkloadIdentity};
-use turnbuckle::auth::client::interaction::{
-    LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin,
-};
+use turnbuckle::auth::client::interaction::{LoginUi, PendingLogin};
 use turnbuckle::auth::client::store::{BoxFuture, MemoryStore};
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::auth::{OAuth, Secret};
 use url::Url;
 
@@ -100,7 +99,7 @@ impl LoginUi for Redirects {
     fn prepare<'a>(
         &'a self,
         _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async { Ok(Box::new(PendingRedirect) as Box<dyn PendingLogin>) })
     }
 }
@@ -113,12 +112,12 @@ impl PendingLogin for PendingRedirect {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             let location = redirect_of(authorization_url).await;
             location.map_err(|error| {
                 let reason = format!("the authorization page sent no redirect: {error}");
-                LoginUiError::new(LoginUiErrorKind::Unavailable, reason)
+                AuthError::new(AuthErrorKind::LoginUnavailable, reason)
             })
         })
     }

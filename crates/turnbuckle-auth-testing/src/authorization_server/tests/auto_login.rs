@@ -3,7 +3,8 @@
 use url::Url;
 
 use super::super::TestAuthorizationServer;
-use turnbuckle_auth::client::interaction::{LoginUi as _, LoginUiErrorKind};
+use turnbuckle_auth::AuthErrorKind;
+use turnbuckle_auth::client::interaction::LoginUi as _;
 
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
@@ -39,7 +40,7 @@ async fn a_login_is_approved_for_the_user_without_a_browser() {
             );
         } else {
             let error = redirect.unwrap_err();
-            assert_eq!(error.kind(), LoginUiErrorKind::Cancelled);
+            assert_eq!(error.kind(), AuthErrorKind::Denied);
             assert!(error.to_string().contains("400"), "{error}");
         }
     }

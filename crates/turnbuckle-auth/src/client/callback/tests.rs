@@ -229,7 +229,7 @@ async fn the_number_of_requests_is_bounded() {
     };
     let (query, ()) = tokio::join!(listener.wait("s"), browser);
     let error = query.unwrap_err();
-    assert_eq!(error.kind(), LoginUiErrorKind::Unavailable);
+    assert_eq!(error.kind(), AuthErrorKind::LoginUnavailable);
     assert!(error.to_string().contains("32 requests"), "{error}");
 }
 
@@ -281,7 +281,7 @@ async fn a_fixed_redirect_uri_is_used_or_refused() {
         .unwrap();
     assert_eq!(listener.redirect_uri(), fixed);
     let error = CallbackListener::bind(settings(), None).await.unwrap_err();
-    assert_eq!(error.kind(), LoginUiErrorKind::Unavailable);
+    assert_eq!(error.kind(), AuthErrorKind::LoginUnavailable);
     assert!(error.to_string().contains(&fixed), "{error}");
     let address = address(&listener);
     let request = format!(

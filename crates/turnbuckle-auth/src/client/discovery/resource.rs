@@ -4,10 +4,10 @@ use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
 use super::document::{Failure, FailureKind, fetch};
-use crate::client::error::{AuthError, AuthErrorKind};
-use crate::client::transcript::{Recorder, StepKind};
+use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::ProtectedResourceMetadata;
 use crate::outbound::{Outbound, display_url_text};
+use crate::transcript::{Recorder, StepKind};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
@@ -64,7 +64,11 @@ pub(super) async fn find(
                 if candidate.is_announced {
                     recorder.fail(StepKind::ResourceMetadata, request, &text, "stop", advice);
                     let message = format!("the metadata at {shown} is refused: {text}; {advice}");
-                    return Err(AuthError::new(AuthErrorKind::Discovery, message, recorder));
+                    return Err(AuthError::recorded(
+                        AuthErrorKind::Discovery,
+                        message,
+                        recorder,
+                    ));
                 }
                 let next = "do not use it; try the next candidate";
                 recorder.fail(StepKind::ResourceMetadata, request, &text, next, advice);

@@ -3,9 +3,9 @@
 use url::Url;
 
 use super::document::{Failure, FailureKind, fetch};
-use crate::client::transcript::{Recorder, StepKind};
 use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, display_url_text};
+use crate::transcript::{Recorder, StepKind};
 
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";

@@ -5,11 +5,9 @@
 use std::fmt;
 
 use super::context::GrantContext;
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::registration::{ClientRegistration, RegistrationSource};
-use crate::client::token_endpoint::{
-    ClientAuthentication, SigningKey, SigningKeyError, TokenResponse,
-};
+use crate::client::token_endpoint::{ClientAuthentication, SigningKey, TokenResponse};
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
 /// The credentials of a client that was registered at an authorization server beforehand.
@@ -53,7 +51,7 @@ impl ClientCredentials {
         client_id: impl Into<String>,
         pem: impl Into<Secret>,
         algorithm: &str,
-    ) -> Result<Self, SigningKeyError> {
+    ) -> Result<Self, AuthError> {
         let key = SigningKey::from_pem(&pem.into(), algorithm)?;
         Ok(Self::with_proof(client_id, ClientProof::Key(key)))
     }
@@ -137,7 +135,7 @@ impl ClientCredentials {
         context: &GrantContext<'_>,
     ) -> Result<TokenResponse, AuthError> {
         if matches!(self.proof, ClientProof::None) {
-            return Err(AuthError::new(
+            return Err(AuthError::recorded(
                 AuthErrorKind::Registration,
                 "the client credentials grant needs a secret or a private key; use \
                  ClientCredentials::secret or ClientCredentials::private_key_jwt",

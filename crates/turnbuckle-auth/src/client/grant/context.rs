@@ -2,16 +2,16 @@
 //! the request at the authorization server, and its record in the transcript.
 
 use crate::client::discovery::Discovery;
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::registration::ClientRegistration;
 use crate::client::token_endpoint::{
     ClientAuthentication, TokenEndpoint, TokenError, TokenResponse, describe_form,
 };
-use crate::client::transcript::{Recorder, StepKind};
 use crate::clock::Clock;
 use crate::dpop::DpopSession;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, OutboundSettings};
+use crate::transcript::{Recorder, StepKind};
 
 /// Everything that a grant needs beside its own settings.
 pub(crate) struct GrantContext<'a> {
@@ -121,10 +121,10 @@ fn advice(error: &TokenError, server: &AuthorizationServerMetadata) -> String {
 /// Converts the failure of a token request.
 fn to_auth_error(error: &TokenError, advice: &str, recorder: &Recorder) -> AuthError {
     let kind = match error {
-        TokenError::Outbound(error) => return AuthError::from_outbound(error, recorder),
+        TokenError::Outbound(error) => return AuthError::from(error.clone()).with_steps(recorder),
         TokenError::Refused { error, .. } if error == "access_denied" => AuthErrorKind::Denied,
         error if error.is_transient() => AuthErrorKind::Network,
         _ => AuthErrorKind::Token,
     };
-    AuthError::new(kind, format!("{error}; {advice}"), recorder)
+    AuthError::recorded(kind, format!("{error}; {advice}"), recorder)
 }

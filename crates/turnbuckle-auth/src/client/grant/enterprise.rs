@@ -15,10 +15,10 @@ use super::assertion_source::{AssertionRequest, AssertionSource, BoxError};
 use super::client_credentials::ClientCredentials;
 use super::context::{GrantContext, describe_request};
 use super::jwt_bearer::{JWT_BEARER, fetch_assertion};
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::token_endpoint::{
     ClientAuthentication, TokenEndpoint, TokenError, TokenResponse,
 };
+use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::Outbound;
 use crate::secret::Secret;
@@ -157,7 +157,7 @@ impl EnterpriseIdp {
             return Ok(client.authentication(&context.discovery.issuer));
         }
         let registration = context.registration.ok_or_else(|| {
-            AuthError::new(
+            AuthError::recorded(
                 AuthErrorKind::Registration,
                 "enterprise-managed authorization needs a client at the authorization server; \
                  use EnterpriseIdp::client",
@@ -174,7 +174,7 @@ impl EnterpriseIdp {
                 "the token endpoint of the identity provider is no URL: {}",
                 self.token_endpoint
             );
-            AuthError::new(AuthErrorKind::Token, message, context.recorder)
+            AuthError::recorded(AuthErrorKind::Token, message, context.recorder)
         })?;
         let issuer = self.issuer.as_deref().unwrap_or(&self.token_endpoint);
         let idp = AuthorizationServerMetadata {
@@ -184,7 +184,7 @@ impl EnterpriseIdp {
         };
         // The user configured this URL, so its own address decides what is allowed.
         let outbound = Outbound::new(&endpoint_url, context.outbound_settings.clone())
-            .map_err(|error| AuthError::from_outbound(&error, context.recorder))?;
+            .map_err(|error| AuthError::from(error).with_steps(context.recorder))?;
         let client = match &self.idp_client {
             Some(client) => client.authentication(issuer),
             None => ClientAuthentication::Anonymous,

@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use super::assertion_source::{AssertionRequest, AssertionSource, BoxError};
 use super::client_credentials::ClientCredentials;
 use super::context::GrantContext;
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::token_endpoint::{ClientAuthentication, TokenResponse};
-use crate::client::transcript::StepKind;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
+use crate::transcript::StepKind;
 
 pub(super) const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
@@ -82,7 +82,7 @@ impl WorkloadIdentity {
         if let Some(expected) = self.issuer.as_ref().filter(|expected| *expected != issuer) {
             let message = format!("the assertion is for {expected}, but the server names {issuer}");
             let kind = AuthErrorKind::Registration;
-            return Err(AuthError::new(kind, message, context.recorder));
+            return Err(AuthError::recorded(kind, message, context.recorder));
         }
         let token_endpoint = context.discovery.server.token_endpoint.as_deref();
         let request = AssertionRequest {
@@ -120,6 +120,6 @@ pub(super) async fn fetch_assertion(
             "give up",
             "check the file or the function that provides the assertion".to_owned(),
         );
-        AuthError::new(AuthErrorKind::LoginRequired, message, context.recorder)
+        AuthError::recorded(AuthErrorKind::LoginRequired, message, context.recorder)
     })
 }

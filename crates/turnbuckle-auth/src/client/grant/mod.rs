@@ -20,10 +20,8 @@ pub(crate) use context::GrantContext;
 pub use enterprise::EnterpriseIdp;
 pub use jwt_bearer::WorkloadIdentity;
 
-pub use super::token_endpoint::SigningKeyError;
-
-use super::error::{AuthError, AuthErrorKind};
 use super::token_endpoint::TokenResponse;
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The way in which a client gets an access token.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +73,7 @@ impl Grant {
         context: &GrantContext<'_>,
     ) -> Result<TokenResponse, AuthError> {
         match self {
-            Self::AuthorizationCode => Err(AuthError::new(
+            Self::AuthorizationCode => Err(AuthError::recorded(
                 AuthErrorKind::LoginRequired,
                 "the user must log in",
                 context.recorder,

@@ -9,12 +9,12 @@ use url::Url;
 use super::*;
 use crate::client::discovery::Discovery;
 use crate::client::registration::ClientRegistration;
-use crate::client::transcript::Recorder;
 use crate::clock::Clock;
 use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, OutboundSettings};
 use crate::secret::Secret;
 use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
+use crate::transcript::Recorder;
 
 const RESOURCE: &str = "https://MCP.example.com/a/";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";

@@ -9,10 +9,11 @@ use std::time::Duration;
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
-use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
+use super::{LoginUi, PendingLogin};
 use crate::client::callback::{CallbackListener, CallbackSettings};
 use crate::client::race::race;
 use crate::client::store::BoxFuture;
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The longest authorization URL that is opened. Systems limit the length of an argument.
 const MAX_URL_BYTES: usize = 16 * 1024;
@@ -100,7 +101,7 @@ impl LoginUi for Browser {
     fn prepare<'a>(
         &'a self,
         preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async move {
             let listener =
                 CallbackListener::bind(self.settings.clone(), preferred_redirect).await?;
@@ -131,7 +132,7 @@ impl PendingLogin for PendingBrowser {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             let url = check_authorization_url(authorization_url)?;
             let state = state_of(&url)?;
@@ -166,8 +167,8 @@ impl PendingBrowser {
 /// Limits the time of a login.
 pub(super) async fn with_timeout(
     listener: &CallbackListener,
-    login: impl Future<Output = Result<String, LoginUiError>>,
-) -> Result<String, LoginUiError> {
+    login: impl Future<Output = Result<String, AuthError>>,
+) -> Result<String, AuthError> {
     let timeout = listener.login_timeout();
     match tokio::time::timeout(timeout, login).await {
         Ok(result) => result,
@@ -175,16 +176,16 @@ pub(super) async fn with_timeout(
             let message = format!(
                 "the user did not finish the login within {timeout:?} (login_timeout); log in again"
             );
-            Err(LoginUiError::new(LoginUiErrorKind::TimedOut, message))
+            Err(AuthError::new(AuthErrorKind::Denied, message))
         }
     }
 }
 
 /// Checks that a URL is one to open in a browser: `http` or `https`, without control characters.
-pub(super) fn check_authorization_url(text: &str) -> Result<Url, LoginUiError> {
+pub(super) fn check_authorization_url(text: &str) -> Result<Url, AuthError> {
     let refuse = |reason: &str| {
         let message = format!("the authorization URL is not opened, because {reason}");
-        Err(LoginUiError::new(LoginUiErrorKind::UrlRefused, message))
+        Err(AuthError::new(AuthErrorKind::UrlRefused, message))
     };
     if text.len() > MAX_URL_BYTES {
         return refuse(&format!("it is longer than {MAX_URL_BYTES} bytes"));
@@ -203,12 +204,12 @@ pub(super) fn check_authorization_url(text: &str) -> Result<Url, LoginUiError> {
 }
 
 /// Returns the `state` of an authorization URL, by which the redirect is recognized.
-pub(super) fn state_of(url: &Url) -> Result<String, LoginUiError> {
+pub(super) fn state_of(url: &Url) -> Result<String, AuthError> {
     let mut pairs = url.query_pairs();
     let state = pairs.find(|(name, _)| name == "state");
     state.map(|(_, value)| value.into_owned()).ok_or_else(|| {
         let message = "the authorization URL is not opened, because it has no `state`";
-        LoginUiError::new(LoginUiErrorKind::UrlRefused, message)
+        AuthError::new(AuthErrorKind::UrlRefused, message)
     })
 }
 

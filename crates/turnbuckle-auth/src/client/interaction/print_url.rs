@@ -8,10 +8,11 @@ use std::time::Duration;
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 
 use super::browser::{check_authorization_url, state_of, with_timeout};
-use super::{LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin};
+use super::{LoginUi, PendingLogin};
 use crate::client::callback::{CallbackListener, CallbackSettings, has_state};
 use crate::client::race::race;
 use crate::client::store::BoxFuture;
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The number of times that the user is asked for the redirect URL.
 const MAX_PASTES: usize = 5;
@@ -89,7 +90,7 @@ impl LoginUi for PrintUrl {
     fn prepare<'a>(
         &'a self,
         preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async move {
             let listener =
                 CallbackListener::bind(self.settings.clone(), preferred_redirect).await?;
@@ -120,7 +121,7 @@ impl PendingLogin for PendingPrintUrl {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             let url = check_authorization_url(authorization_url)?;
             let state = state_of(&url)?;
@@ -133,7 +134,7 @@ impl PendingLogin for PendingPrintUrl {
 
 impl PendingPrintUrl {
     /// Asks the user for the redirect URL until it has this `state`.
-    async fn wait_for_paste(&self, state: &str) -> Result<String, LoginUiError> {
+    async fn wait_for_paste(&self, state: &str) -> Result<String, AuthError> {
         let Some(read_redirect) = &self.read_redirect else {
             return pending().await;
         };
@@ -149,7 +150,7 @@ impl PendingPrintUrl {
             "{MAX_PASTES} texts were pasted, and none is the redirect URL of this login (`state`); log in \
              again and copy the whole address of the last page"
         );
-        Err(LoginUiError::new(LoginUiErrorKind::Cancelled, message))
+        Err(AuthError::new(AuthErrorKind::Denied, message))
     }
 }
 

@@ -98,7 +98,7 @@ async fn a_login_that_takes_too_long_ends_and_frees_the_port() {
     let pending = ui.prepare(None).await.unwrap();
     let redirect_uri = pending.redirect_uri().to_owned();
     let error = pending.open(URL).await.unwrap_err();
-    assert_eq!(error.kind(), LoginUiErrorKind::TimedOut);
+    assert_eq!(error.kind(), AuthErrorKind::Denied);
     assert!(error.to_string().contains("login_timeout"), "{error}");
     let again = ui.prepare(Some(&redirect_uri)).await.unwrap();
     assert_eq!(again.redirect_uri(), redirect_uri);
@@ -137,7 +137,7 @@ async fn only_web_addresses_are_opened() {
             .open(url)
             .await
             .unwrap_err();
-        assert_eq!(error.kind(), LoginUiErrorKind::UrlRefused, "{url}");
+        assert_eq!(error.kind(), AuthErrorKind::UrlRefused, "{url}");
         assert!(opened.lock().unwrap().is_empty() && shown.lock().unwrap().is_empty());
         let (shown, show) = note();
         let printed = PrintUrl::new(show)
@@ -148,7 +148,7 @@ async fn only_web_addresses_are_opened() {
             .await;
         assert_eq!(
             printed.unwrap_err().kind(),
-            LoginUiErrorKind::UrlRefused,
+            AuthErrorKind::UrlRefused,
             "{url}"
         );
         assert!(shown.lock().unwrap().is_empty());
@@ -220,7 +220,7 @@ async fn wrong_pastes_end_the_login() {
         .await
         .unwrap();
     let error = pending.open(URL).await.unwrap_err();
-    assert_eq!(error.kind(), LoginUiErrorKind::Cancelled);
+    assert_eq!(error.kind(), AuthErrorKind::Denied);
     assert!(!error.to_string().contains("code=x"), "{error}");
 }
 
@@ -238,7 +238,7 @@ async fn without_a_user_a_login_is_required() {
     let Err(error) = NoLogin::new().prepare(None).await else {
         panic!("NoLogin prepared a login");
     };
-    assert_eq!(error.kind(), LoginUiErrorKind::LoginRequired);
+    assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
 }
 
 /// The URL that [`opening_process`] opens.
@@ -255,7 +255,7 @@ async fn opening_process() {
     let ui = Browser::new().login_timeout(Duration::from_secs(2));
     let pending = ui.prepare(None).await.unwrap();
     let error = pending.open(&url).await.unwrap_err();
-    assert_eq!(error.kind(), LoginUiErrorKind::TimedOut);
+    assert_eq!(error.kind(), AuthErrorKind::Denied);
 }
 
 // requirement: 042afdd1bb52 4782c7008f39

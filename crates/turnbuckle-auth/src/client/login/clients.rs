@@ -7,13 +7,12 @@
 
 use super::Login;
 use crate::client::discovery::Discovery;
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::registration::{
     self, ClientRegistration, RegistrationRequest, RegistrationSource,
 };
-use crate::client::session::store_error;
-use crate::client::transcript::StepKind;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
+use crate::transcript::StepKind;
 
 impl Login<'_> {
     /// Returns the client of the settings for an issuer.
@@ -79,11 +78,11 @@ impl Login<'_> {
         let key = self.settings.binding_key(client_id);
         let store = &self.settings.store;
         let bound = store.load(&key).await;
-        if let Some(bound) = bound.map_err(|error| store_error(&error, self.recorder))? {
+        if let Some(bound) = bound.map_err(|error| error.with_steps(self.recorder))? {
             return Ok(bound.expose().to_owned());
         }
         let saved = store.save(&key, &Secret::new(issuer)).await;
-        saved.map_err(|error| store_error(&error, self.recorder))?;
+        saved.map_err(|error| error.with_steps(self.recorder))?;
         Ok(issuer.to_owned())
     }
 
@@ -94,7 +93,7 @@ impl Login<'_> {
     ) -> Result<Option<ClientRegistration>, AuthError> {
         let key = self.settings.registration_key(issuer);
         let stored = self.settings.store.load(&key).await;
-        let stored = stored.map_err(|error| store_error(&error, self.recorder))?;
+        let stored = stored.map_err(|error| error.with_steps(self.recorder))?;
         let client =
             stored.and_then(|text| serde_json::from_str::<ClientRegistration>(text.expose()).ok());
         let now = self.session.clock.now();

@@ -2,13 +2,13 @@
 
 use super::{Asked, Login};
 use crate::client::credentials::{Credentials, TokenType};
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::token_endpoint::{
     ClientAuthentication, TokenEndpoint, TokenError, TokenResponse, describe_form,
 };
-use crate::client::transcript::StepKind;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::OutboundError;
 use crate::secret::Secret;
+use crate::transcript::StepKind;
 
 impl Login<'_> {
     /// Sends a request to the token endpoint, and records it.

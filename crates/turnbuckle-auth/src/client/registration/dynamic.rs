@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::{ClientRegistration, RegistrationRequest, RegistrationSource};
 use crate::client::discovery::Discovery;
-use crate::client::error::{AuthError, AuthErrorKind};
-use crate::client::transcript::{Recorder, StepKind, clean};
+use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{Outbound, OutboundResponse, display_url_text};
 use crate::secret::Secret;
+use crate::transcript::{Recorder, StepKind, clean};
 
 /// The answer of a registration endpoint.
 #[derive(Deserialize)]
@@ -64,7 +64,7 @@ pub(super) async fn register(
         let answer = format!("the token endpoint supports only {listed}");
         recorder.fail(step, shown, &answer, "stop", advice);
         let message = format!("a client cannot be registered: {answer}; {advice}");
-        return Err(AuthError::new(
+        return Err(AuthError::recorded(
             AuthErrorKind::Registration,
             message,
             recorder,
@@ -85,7 +85,7 @@ pub(super) async fn register(
             Ok(response) => response,
             Err(error) => {
                 recorder.fail(step, request_text, error.to_string(), "stop", "");
-                return Err(AuthError::from_outbound(&error, recorder));
+                return Err(AuthError::from(error).with_steps(recorder));
             }
         };
         if matches!(response.status, 200 | 201) {
@@ -128,7 +128,7 @@ pub(super) async fn register(
             429 | 500.. => AuthErrorKind::Network,
             _ => AuthErrorKind::Registration,
         };
-        return Err(AuthError::new(kind, message, recorder));
+        return Err(AuthError::recorded(kind, message, recorder));
     }
 }
 
@@ -197,7 +197,11 @@ fn read_registration(
             "the answer must be JSON with a client_id",
         );
         let message = "the registration endpoint answered without a client_id";
-        return Err(AuthError::new(AuthErrorKind::Protocol, message, recorder));
+        return Err(AuthError::recorded(
+            AuthErrorKind::Protocol,
+            message,
+            recorder,
+        ));
     };
     let client_secret = read
         .client_secret

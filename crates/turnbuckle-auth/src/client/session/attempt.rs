@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use super::active_token::TokenOrigin;
-use super::{ActiveToken, AuthSession, Flight, store_error};
+use super::{ActiveToken, AuthSession, Flight};
 use crate::challenge::Challenge;
-use crate::client::error::{AuthError, AuthErrorKind};
 use crate::client::login::{Login, Renewal};
-use crate::client::store::{StoreErrorKind, StoreLock};
-use crate::client::transcript::{Recorder, StepKind};
+use crate::client::store::StoreLock;
+use crate::error::{AuthError, AuthErrorKind};
+use crate::transcript::{Recorder, StepKind};
 
 /// The sets of scopes that are remembered as authorized because of a challenge.
 const MAX_STEP_UPS: usize = 64;
@@ -84,7 +84,11 @@ impl AuthSession {
         attempt.await.unwrap_or_else(|_| {
             let recorder = Recorder::new();
             let message = "the authorization was ended with its runtime";
-            Err(AuthError::new(AuthErrorKind::Network, message, &recorder))
+            Err(AuthError::recorded(
+                AuthErrorKind::Network,
+                message,
+                &recorder,
+            ))
         })
     }
 
@@ -165,7 +169,7 @@ impl AuthSession {
                 let scopes = challenge.scope().unwrap_or_default();
                 if flight.step_ups.contains(&scopes) {
                     let scopes = scopes.join(" ");
-                    return Err(AuthError::new(
+                    return Err(AuthError::recorded(
                         AuthErrorKind::StepUpLimit,
                         format!("the server asks again for scopes that it was given: {scopes}"),
                         recorder,
@@ -224,7 +228,7 @@ impl AuthSession {
     pub(crate) async fn lock_store(&self, recorder: &Recorder) -> Result<StoreLock, AuthError> {
         let key = self.settings.credentials_key();
         let lock = self.settings.store.lock(&key).await;
-        lock.map_err(|error| store_error(&error, recorder))
+        lock.map_err(|error| error.with_steps(recorder))
     }
 
     /// Waits for the lock of logins at the server, which a login of another task or process holds for
@@ -233,27 +237,27 @@ impl AuthSession {
         let (store, key) = (&self.settings.store, self.settings.login_key());
         let mut lock = pin!(store.lock(&key));
         if let Ok(lock) = timeout(WAIT_NOTICE_DELAY, &mut lock).await {
-            return lock.map_err(|error| store_error(&error, recorder));
+            return lock.map_err(|error| error.with_steps(recorder));
         }
         let busy = "another task or process logs in at this server";
         self.settings.ui.announce_wait().map_err(|error| {
             let advice = "finish that login, then try again";
             recorder.fail(StepKind::Authorization, "log in", busy, "stop", advice);
-            AuthError::new(AuthErrorKind::LoginRequired, error.to_string(), recorder)
+            AuthError::recorded(AuthErrorKind::LoginRequired, error.to_string(), recorder)
         })?;
         tracing::info!("{busy}: waiting for it");
         recorder.record(StepKind::Authorization, "log in", busy, "wait for it");
         let wait = async {
             let mut outcome = lock.await;
             // The store gives up sooner than a user.
-            while matches!(&outcome, Err(error) if error.kind() == StoreErrorKind::LockTimedOut) {
+            while matches!(&outcome, Err(error) if error.kind() == AuthErrorKind::StoreLocked) {
                 sleep(LOCK_RETRY_INTERVAL).await;
                 outcome = store.lock(&key).await;
             }
             outcome
         };
         match timeout(OTHER_LOGIN_TIMEOUT, wait).await {
-            Ok(lock) => lock.map_err(|error| store_error(&error, recorder)),
+            Ok(lock) => lock.map_err(|error| error.with_steps(recorder)),
             Err(_) => {
                 let seconds = OTHER_LOGIN_TIMEOUT.as_secs();
                 let answer = format!("{busy}, since {seconds} s");
@@ -261,7 +265,7 @@ impl AuthSession {
                 recorder.fail(StepKind::Authorization, "log in", &answer, "stop", advice);
                 let message = format!("{answer}: {advice}");
                 let kind = AuthErrorKind::LoginRequired;
-                Err(AuthError::new(kind, message, recorder))
+                Err(AuthError::recorded(kind, message, recorder))
             }
         }
     }

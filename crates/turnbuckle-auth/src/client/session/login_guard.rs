@@ -5,8 +5,8 @@ use super::ActiveToken;
 use super::active_token::TokenOrigin;
 use crate::challenge::Challenge;
 use crate::client::discovery::Discovery;
-use crate::client::error::{AuthError, AuthErrorKind};
-use crate::client::transcript::{Recorder, StepKind};
+use crate::error::{AuthError, AuthErrorKind};
+use crate::transcript::{Recorder, StepKind};
 
 /// The time for which no login follows one whose token was refused at once, in seconds.
 const REFUSAL_TTL: u64 = 10 * 60;
@@ -86,7 +86,7 @@ impl LoginGuard {
             credentials.resource,
             REFUSAL_TTL / 60
         );
-        let error = AuthError::new(AuthErrorKind::TokenRefused, message, recorder);
+        let error = AuthError::recorded(AuthErrorKind::TokenRefused, message, recorder);
         self.refusal = Some(Refusal {
             error: error.clone(),
             ends_at: now.saturating_add(REFUSAL_TTL),

@@ -7,7 +7,7 @@ use turnbuckle_types::{PeerAddress, UserWait};
 
 use super::AuthSession;
 use crate::client::race::race;
-use crate::client::transcript::Recorder;
+use crate::transcript::Recorder;
 
 /// A wait for the user. Dropping the value ends it.
 pub(super) struct UserWaitScope<'a>(Option<&'a watch::Sender<bool>>);

@@ -11,9 +11,9 @@ use super::envelope::{self, MAX_ENVELOPE_BYTES, MAX_HEADER_BYTES};
 use super::file_lock::{FileLocks, run_blocking};
 use super::private_dir::{PrivateDir, TEMPORARY_SUFFIX, io_error, quote_path, user_data_dir};
 use super::{
-    BoxFuture, CredentialStore, MAX_VALUES, StoreError, StoreErrorKind, StoreLock, check_key,
-    check_value, too_many_values,
+    BoxFuture, CredentialStore, MAX_VALUES, StoreLock, check_key, check_value, too_many_values,
 };
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
 /// The ending of the files that hold a value.
@@ -51,7 +51,7 @@ impl FileStore {
     /// # Errors
     /// Fails when the directory cannot be created or written, belongs to another user, or can be
     /// accessed by others. The error names the command that mends it.
-    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, StoreError> {
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, AuthError> {
         let dir = PrivateDir::open(dir.into())?;
         let locks = FileLocks::new(dir.subdirectory("locks")?);
         let inner = Inner {
@@ -70,7 +70,7 @@ impl FileStore {
     ///
     /// # Errors
     /// As [`open`](Self::open), and when the user has no home directory.
-    pub fn user() -> Result<Self, StoreError> {
+    pub fn user() -> Result<Self, AuthError> {
         Self::open(Self::user_dir()?)
     }
 
@@ -78,7 +78,7 @@ impl FileStore {
     ///
     /// # Errors
     /// Fails when the user has no home directory.
-    pub fn user_dir() -> Result<PathBuf, StoreError> {
+    pub fn user_dir() -> Result<PathBuf, AuthError> {
         Ok(user_data_dir()?.join("credentials"))
     }
 
@@ -92,8 +92,8 @@ impl FileStore {
     async fn write_key(
         &self,
         key: &str,
-        write: impl FnOnce(&Inner, &str) -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<(), StoreError> {
+        write: impl FnOnce(&Inner, &str) -> Result<(), AuthError> + Send + 'static,
+    ) -> Result<(), AuthError> {
         let name = envelope::name_of_key(key);
         let held = self.0.locks.held(&name);
         let inner = Arc::clone(&self.0);
@@ -108,14 +108,14 @@ impl FileStore {
 
 impl Inner {
     /// Runs a write while no other task or process writes.
-    fn write(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn write(&self, write: impl FnOnce() -> Result<(), AuthError>) -> Result<(), AuthError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let _lock = self.locks.lock_blocking(WRITE_LOCK, "all keys")?;
         self.dir.check()?;
         write()
     }
 
-    fn load(&self, key: &str) -> Result<Option<Secret>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<Secret>, AuthError> {
         self.dir.check()?;
         let name = format!("{}{VALUE_SUFFIX}", envelope::name_of_key(key));
         let Some(file) = self.dir.open_file(&name)? else {
@@ -129,12 +129,12 @@ impl Inner {
     }
 
     /// Replaces the value of a key. The caller holds the write lock.
-    fn save(&self, name: &str, key: &str, value: &Secret) -> Result<(), StoreError> {
+    fn save(&self, name: &str, key: &str, value: &Secret) -> Result<(), AuthError> {
         let value_name = format!("{name}{VALUE_SUFFIX}");
         let temporary_name = format!(".{name}{TEMPORARY_SUFFIX}");
         let bytes = envelope::encode(key, value).map_err(|error| {
             let message = "the key cannot be written as JSON";
-            StoreError::new(StoreErrorKind::InvalidKey, message).with_source(error)
+            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
         })?;
         let exists = self.dir.file_path(&value_name).exists();
         if !exists && self.value_names()?.len() >= MAX_VALUES {
@@ -152,12 +152,12 @@ impl Inner {
     }
 
     /// Removes the value of a key. The caller holds the write lock.
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
+    fn remove(&self, name: &str) -> Result<(), AuthError> {
         self.dir.remove_file(&format!("{name}{VALUE_SUFFIX}"))?;
         self.dir.sync()
     }
 
-    fn keys(&self) -> Result<Vec<String>, StoreError> {
+    fn keys(&self) -> Result<Vec<String>, AuthError> {
         self.dir.check()?;
         let mut keys = Vec::new();
         for name in self.value_names()? {
@@ -175,12 +175,12 @@ impl Inner {
         Ok(keys)
     }
 
-    fn value_names(&self) -> Result<Vec<String>, StoreError> {
+    fn value_names(&self) -> Result<Vec<String>, AuthError> {
         let names = self.dir.file_names(VALUE_SUFFIX, MAX_VALUES)?;
         names.ok_or_else(|| self.too_many_values())
     }
 
-    fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn write_file(&self, name: &str, bytes: &[u8]) -> Result<(), AuthError> {
         let mut file = self.dir.create_file(name)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         written.map_err(|error| io_error("write", &self.dir.file_path(name), error))
@@ -192,7 +192,7 @@ impl Inner {
         name: &str,
         file: &File,
         max_bytes: usize,
-    ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+    ) -> Result<Zeroizing<Vec<u8>>, AuthError> {
         let length = self.check_length(name, file, max_bytes)?;
         self.read_start(name, file, length)
     }
@@ -203,7 +203,7 @@ impl Inner {
         name: &str,
         mut file: &File,
         length: usize,
-    ) -> Result<Zeroizing<Vec<u8>>, StoreError> {
+    ) -> Result<Zeroizing<Vec<u8>>, AuthError> {
         // In full from the start: growth would leave copies of the secret in freed memory.
         let mut bytes = Zeroizing::new(vec![0; length]);
         let result = file.read_exact(&mut bytes);
@@ -212,7 +212,7 @@ impl Inner {
     }
 
     /// Returns the length of a file of at most `max_bytes`.
-    fn check_length(&self, name: &str, file: &File, max_bytes: usize) -> Result<usize, StoreError> {
+    fn check_length(&self, name: &str, file: &File, max_bytes: usize) -> Result<usize, AuthError> {
         let path = self.dir.file_path(name);
         let metadata = file.metadata().map_err(|e| io_error("read", &path, e))?;
         match usize::try_from(metadata.len()) {
@@ -227,19 +227,19 @@ impl Inner {
         }
     }
 
-    fn corrupt(&self, name: &str, reason: &str) -> StoreError {
+    fn corrupt(&self, name: &str, reason: &str) -> AuthError {
         let path = quote_path(&self.dir.file_path(name));
         let message = format!("{path} is damaged: {reason}; run: rm {path} and log in again");
-        StoreError::new(StoreErrorKind::Corrupt, message)
+        AuthError::new(AuthErrorKind::StoreCorrupt, message)
     }
 
-    fn too_many_values(&self) -> StoreError {
+    fn too_many_values(&self) -> AuthError {
         too_many_values(&quote_path(self.dir.path()))
     }
 }
 
 impl CredentialStore for FileStore {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             let inner = Arc::clone(&self.0);
@@ -248,11 +248,7 @@ impl CredentialStore for FileStore {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             check_value(key, value)?;
@@ -263,21 +259,21 @@ impl CredentialStore for FileStore {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             self.write_key(key, Inner::remove).await
         })
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move {
             let inner = Arc::clone(&self.0);
             run_blocking(move || inner.keys()).await
         })
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             let name = envelope::name_of_key(key);

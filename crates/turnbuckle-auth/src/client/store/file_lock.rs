@@ -10,7 +10,8 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::key_mutex::KeyMutexes;
 use super::private_dir::{PrivateDir, io_error};
-use super::{LOCK_TIMEOUT, StoreError, StoreErrorKind, lock_timed_out};
+use super::{LOCK_TIMEOUT, lock_timed_out};
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The first and the longest pause between two attempts to take a lock.
 const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(1);
@@ -46,7 +47,7 @@ impl FileLocks {
     }
 
     /// Waits for a lock. `name` names its file, `key` is for the error.
-    pub(super) async fn lock(&self, name: &str, key: &str) -> Result<Arc<FileLock>, StoreError> {
+    pub(super) async fn lock(&self, name: &str, key: &str) -> Result<Arc<FileLock>, AuthError> {
         match tokio::time::timeout(LOCK_TIMEOUT, self.wait(name)).await {
             Ok(result) => result,
             Err(_) => Err(lock_timed_out(key, "another task or process")),
@@ -63,7 +64,7 @@ impl FileLocks {
     }
 
     /// Waits for a lock on the current thread.
-    pub(super) fn lock_blocking(&self, name: &str, key: &str) -> Result<File, StoreError> {
+    pub(super) fn lock_blocking(&self, name: &str, key: &str) -> Result<File, AuthError> {
         let end = Instant::now() + LOCK_TIMEOUT;
         let mut pause = MIN_RETRY_INTERVAL;
         loop {
@@ -78,7 +79,7 @@ impl FileLocks {
         }
     }
 
-    async fn wait(&self, name: &str) -> Result<Arc<FileLock>, StoreError> {
+    async fn wait(&self, name: &str) -> Result<Arc<FileLock>, AuthError> {
         let turn = self.mutexes.lock(name).await;
         let mut pause = MIN_RETRY_INTERVAL;
         let file = loop {
@@ -102,7 +103,7 @@ impl FileLocks {
 }
 
 /// Tries to take a lock, and returns `None` if another process or file handle has it.
-fn try_lock(dir: &PrivateDir, name: &str) -> Result<Option<File>, StoreError> {
+fn try_lock(dir: &PrivateDir, name: &str) -> Result<Option<File>, AuthError> {
     dir.check()?;
     let name = format!("{name}.lock");
     let path = dir.file_path(&name);
@@ -133,12 +134,12 @@ fn is_at(_file: &File, _path: &std::path::Path) -> bool {
 
 /// Runs a function on a thread for blocking work.
 pub(super) async fn run_blocking<T: Send + 'static>(
-    function: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
-) -> Result<T, StoreError> {
+    function: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+) -> Result<T, AuthError> {
     match tokio::task::spawn_blocking(function).await {
         Ok(result) => result,
-        Err(_) => Err(StoreError::new(
-            StoreErrorKind::Unavailable,
+        Err(_) => Err(AuthError::new(
+            AuthErrorKind::Store,
             "the runtime shut down before the operation was over",
         )),
     }

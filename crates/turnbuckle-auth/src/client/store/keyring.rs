@@ -11,9 +11,9 @@ use super::envelope::{self, name_of_key};
 use super::file_lock::{FileLocks, run_blocking};
 use super::private_dir::{PrivateDir, user_data_dir};
 use super::{
-    BoxFuture, CredentialStore, MAX_VALUES, StoreError, StoreErrorKind, StoreLock, check_key,
-    check_value, too_many_values,
+    BoxFuture, CredentialStore, MAX_VALUES, StoreLock, check_key, check_value, too_many_values,
 };
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
 /// The name of the item that lists the keys. No [`name_of_key`] is like it.
@@ -45,7 +45,7 @@ impl KeyringStore {
     ///
     /// # Errors
     /// Fails when there is no keyring, and when the directory of the locks cannot be used.
-    pub fn open(service: impl Into<String>) -> Result<Self, StoreError> {
+    pub fn open(service: impl Into<String>) -> Result<Self, AuthError> {
         let service = service.into();
         let backend = SystemKeyring::open(service.clone())?;
         let locks = PrivateDir::open(user_data_dir()?.join("keyring-locks"))?;
@@ -63,8 +63,8 @@ impl KeyringStore {
 
     async fn run<T: Send + 'static>(
         &self,
-        function: impl FnOnce(&Inner) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        function: impl FnOnce(&Inner) -> Result<T, AuthError> + Send + 'static,
+    ) -> Result<T, AuthError> {
         let inner = Arc::clone(&self.0);
         run_blocking(move || function(&inner)).await
     }
@@ -73,8 +73,8 @@ impl KeyringStore {
     async fn write_key(
         &self,
         key: &str,
-        write: impl FnOnce(&Inner) -> Result<(), StoreError> + Send + 'static,
-    ) -> Result<(), StoreError> {
+        write: impl FnOnce(&Inner) -> Result<(), AuthError> + Send + 'static,
+    ) -> Result<(), AuthError> {
         let held = self.0.locks.held(&self.0.lock_name(key));
         let result = self.run(move |inner| {
             let result = inner.write(write);
@@ -92,18 +92,18 @@ impl Inner {
     }
 
     /// Runs a write while no other task or process writes.
-    fn write(&self, write: impl FnOnce(&Self) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn write(&self, write: impl FnOnce(&Self) -> Result<(), AuthError>) -> Result<(), AuthError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let name = format!("write-{}", name_of_key(&self.service));
         let _lock = self.locks.lock_blocking(&name, "all keys")?;
         write(self)
     }
 
-    fn load(&self, key: &str) -> Result<Option<Secret>, StoreError> {
+    fn load(&self, key: &str) -> Result<Option<Secret>, AuthError> {
         self.load_item(&name_of_key(key), key)
     }
 
-    fn load_item(&self, name: &str, key: &str) -> Result<Option<Secret>, StoreError> {
+    fn load_item(&self, name: &str, key: &str) -> Result<Option<Secret>, AuthError> {
         let Some(bytes) = self.items.read(name)? else {
             return Ok(None);
         };
@@ -114,7 +114,7 @@ impl Inner {
     }
 
     /// Replaces the value of a key. The caller holds the write lock.
-    fn save(&self, key: &str, value: &Secret) -> Result<(), StoreError> {
+    fn save(&self, key: &str, value: &Secret) -> Result<(), AuthError> {
         let mut index = self.index()?;
         if !index.iter().any(|listed| listed == key) {
             if index.len() >= MAX_VALUES {
@@ -127,16 +127,16 @@ impl Inner {
         self.save_item(&name_of_key(key), key, value)
     }
 
-    fn save_item(&self, name: &str, key: &str, value: &Secret) -> Result<(), StoreError> {
+    fn save_item(&self, name: &str, key: &str, value: &Secret) -> Result<(), AuthError> {
         let bytes = envelope::encode(key, value).map_err(|error| {
             let message = "the key cannot be written as JSON";
-            StoreError::new(StoreErrorKind::InvalidKey, message).with_source(error)
+            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
         })?;
         self.items.write(name, &bytes)
     }
 
     /// Removes the value of a key. The caller holds the write lock.
-    fn remove(&self, key: &str) -> Result<(), StoreError> {
+    fn remove(&self, key: &str) -> Result<(), AuthError> {
         self.items.remove(&name_of_key(key))?;
         let mut index = self.index()?;
         let length = index.len();
@@ -147,7 +147,7 @@ impl Inner {
         self.save_index(&index)
     }
 
-    fn keys(&self) -> Result<Vec<String>, StoreError> {
+    fn keys(&self) -> Result<Vec<String>, AuthError> {
         let mut keys = self.index()?;
         let mut error = None;
         keys.retain(|key| match self.items.exists(&name_of_key(key)) {
@@ -160,7 +160,7 @@ impl Inner {
         error.map_or(Ok(keys), Err)
     }
 
-    fn index(&self) -> Result<Vec<String>, StoreError> {
+    fn index(&self) -> Result<Vec<String>, AuthError> {
         let Some(index) = self.load_item(INDEX_NAME, INDEX_NAME)? else {
             return Ok(Vec::new());
         };
@@ -168,25 +168,25 @@ impl Inner {
             .map_err(|_| self.corrupt(INDEX_NAME, "it is not a list of keys"))
     }
 
-    fn save_index(&self, keys: &[String]) -> Result<(), StoreError> {
+    fn save_index(&self, keys: &[String]) -> Result<(), AuthError> {
         let index = serde_json::to_string(keys).map_err(|error| {
             let message = "the list of keys cannot be written as JSON";
-            StoreError::new(StoreErrorKind::InvalidKey, message).with_source(error)
+            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
         })?;
         self.save_item(INDEX_NAME, INDEX_NAME, &Secret::new(index))
     }
 
-    fn corrupt(&self, name: &str, reason: &str) -> StoreError {
+    fn corrupt(&self, name: &str, reason: &str) -> AuthError {
         let message = format!(
             "the keyring's item \"{name}\" of \"{}\" is damaged: {reason}; remove it and log in again",
             self.service.escape_debug()
         );
-        StoreError::new(StoreErrorKind::Corrupt, message)
+        AuthError::new(AuthErrorKind::StoreCorrupt, message)
     }
 }
 
 impl CredentialStore for KeyringStore {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             let key = key.to_owned();
@@ -194,11 +194,7 @@ impl CredentialStore for KeyringStore {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             check_value(key, value)?;
@@ -208,7 +204,7 @@ impl CredentialStore for KeyringStore {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             let owned_key = key.to_owned();
@@ -217,11 +213,11 @@ impl CredentialStore for KeyringStore {
         })
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move { self.run(Inner::keys).await })
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             Ok(StoreLock::new(

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::key_mutex::KeyMutexes;
 use super::{
-    BoxFuture, CredentialStore, LOCK_TIMEOUT, MAX_VALUES, StoreError, StoreLock, check_key,
-    check_value, lock_timed_out, too_many_values,
+    BoxFuture, CredentialStore, LOCK_TIMEOUT, MAX_VALUES, StoreLock, check_key, check_value,
+    lock_timed_out, too_many_values,
 };
+use crate::error::AuthError;
 use crate::secret::Secret;
 
 /// A credential store in the memory of the process. Clones share their contents.
@@ -36,18 +37,14 @@ impl MemoryStore {
 }
 
 impl CredentialStore for MemoryStore {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             Ok(self.values().get(key).cloned())
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             check_value(key, value)?;
@@ -60,7 +57,7 @@ impl CredentialStore for MemoryStore {
         })
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             self.values().remove(key);
@@ -68,11 +65,11 @@ impl CredentialStore for MemoryStore {
         })
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move { Ok(self.values().keys().cloned().collect()) })
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         Box::pin(async move {
             check_key(key)?;
             match tokio::time::timeout(LOCK_TIMEOUT, self.0.locks.lock(key)).await {
@@ -93,15 +90,15 @@ impl fmt::Debug for MemoryStore {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StoreErrorKind;
     use super::*;
+    use crate::error::AuthErrorKind;
 
     #[tokio::test(start_paused = true)]
     async fn a_lock_that_is_never_released_times_out() {
         let store = MemoryStore::new();
         let _held = store.lock("a").await.unwrap();
         let error = store.lock("a").await.unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::LockTimedOut);
+        assert_eq!(error.kind(), AuthErrorKind::StoreLocked);
         assert!(error.to_string().contains("60 s"), "{error}");
     }
 
@@ -114,7 +111,7 @@ mod tests {
         }
         store.save("k0", &value).await.unwrap();
         let error = store.save("one more", &value).await.unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::TooLarge);
+        assert_eq!(error.kind(), AuthErrorKind::StoreLimit);
     }
 
     #[tokio::test]

@@ -6,7 +6,6 @@
 //! can bring its own; the crate `turnbuckle-auth-testing` tests it.
 
 mod envelope;
-mod error;
 mod file;
 mod file_lock;
 mod key_mutex;
@@ -21,12 +20,12 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-pub use error::{StoreError, StoreErrorKind};
 pub use file::FileStore;
 #[cfg(feature = "keyring")]
 pub use keyring::KeyringStore;
 pub use memory::MemoryStore;
 
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
 /// A boxed future, for traits whose implementations are chosen at run time.
@@ -56,7 +55,7 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// Fails when the store cannot be read or the value is damaged.
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>>;
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>>;
 
     /// Sets the value of a key.
     ///
@@ -66,20 +65,19 @@ pub trait CredentialStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// Fails when the key or the value is out of bounds, or the store cannot be written.
-    fn save<'a>(&'a self, key: &'a str, value: &'a Secret)
-    -> BoxFuture<'a, Result<(), StoreError>>;
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>>;
 
     /// Removes a key and its value. A key without a value is no error.
     ///
     /// # Errors
     /// Fails when the store cannot be written.
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>>;
 
     /// Returns the keys that have a value, in no particular order.
     ///
     /// # Errors
     /// Fails when the store cannot be read or holds a damaged value.
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>>;
 
     /// Waits for the exclusive lock of a key, at most [`LOCK_TIMEOUT`].
     ///
@@ -88,9 +86,9 @@ pub trait CredentialStore: Send + Sync + 'static {
     /// are independent. The lock is not reentrant.
     ///
     /// # Errors
-    /// Fails with [`StoreErrorKind::LockTimedOut`] when the time is over, or when the lock cannot be
+    /// Fails with [`AuthErrorKind::StoreLocked`] when the time is over, or when the lock cannot be
     /// tried.
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>>;
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>>;
 }
 
 /// The exclusive lock of a key in a store. Dropping the value releases the lock.
@@ -111,10 +109,10 @@ impl fmt::Debug for StoreLock {
 }
 
 /// Checks that a key is within the bounds of [`CredentialStore`].
-fn check_key(key: &str) -> Result<(), StoreError> {
+fn check_key(key: &str) -> Result<(), AuthError> {
     if key.is_empty() {
-        return Err(StoreError::new(
-            StoreErrorKind::InvalidKey,
+        return Err(AuthError::new(
+            AuthErrorKind::StoreLimit,
             "the key is empty",
         ));
     }
@@ -123,38 +121,38 @@ fn check_key(key: &str) -> Result<(), StoreError> {
             "the key has {} bytes, at most {MAX_KEY_BYTES} (MAX_KEY_BYTES) are allowed",
             key.len()
         );
-        return Err(StoreError::new(StoreErrorKind::InvalidKey, message));
+        return Err(AuthError::new(AuthErrorKind::StoreLimit, message));
     }
     Ok(())
 }
 
 /// Checks that a value is within the bounds of [`CredentialStore`].
-fn check_value(key: &str, value: &Secret) -> Result<(), StoreError> {
+fn check_value(key: &str, value: &Secret) -> Result<(), AuthError> {
     let length = value.expose().len();
     if length > MAX_VALUE_BYTES {
         let message = format!(
             "the value of \"{}\" has {length} bytes, at most {MAX_VALUE_BYTES} (MAX_VALUE_BYTES) are allowed",
             key.escape_debug()
         );
-        return Err(StoreError::new(StoreErrorKind::TooLarge, message));
+        return Err(AuthError::new(AuthErrorKind::StoreLimit, message));
     }
     Ok(())
 }
 
 /// Returns the error of a lock that another caller held for too long.
-fn lock_timed_out(key: &str, holder: &str) -> StoreError {
+fn lock_timed_out(key: &str, holder: &str) -> AuthError {
     let message = format!(
         "{holder} held the lock of \"{}\" for {} s; end that process or try again",
         key.escape_debug(),
         LOCK_TIMEOUT.as_secs()
     );
-    StoreError::new(StoreErrorKind::LockTimedOut, message)
+    AuthError::new(AuthErrorKind::StoreLocked, message)
 }
 
 /// Returns the error of a store that holds [`MAX_VALUES`] values already.
-fn too_many_values(place: &str) -> StoreError {
+fn too_many_values(place: &str) -> AuthError {
     let message = format!(
         "{place} holds {MAX_VALUES} values (MAX_VALUES) or more; remove those that are not needed any more"
     );
-    StoreError::new(StoreErrorKind::TooLarge, message)
+    AuthError::new(AuthErrorKind::StoreLimit, message)
 }

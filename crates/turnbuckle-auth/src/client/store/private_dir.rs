@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use turnbuckle_types::base::quote::quote;
 use turnbuckle_types::base::random;
 
-use super::{StoreError, StoreErrorKind};
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The ending of files that a crash can leave behind. [`PrivateDir::remove_leftovers`] removes them.
 pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
@@ -26,7 +26,7 @@ pub(super) struct PrivateDir {
 
 impl PrivateDir {
     /// Opens a directory and creates it if there is none.
-    pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
+    pub(super) fn open(path: PathBuf) -> Result<Self, AuthError> {
         let path = std::path::absolute(&path).map_err(|e| io_error("find", &path, e))?;
         create(&path).map_err(|e| io_error("create", &path, e))?;
         #[cfg(unix)]
@@ -47,7 +47,7 @@ impl PrivateDir {
     }
 
     /// Opens a directory within this one and creates it if there is none.
-    pub(super) fn subdirectory(&self, name: &str) -> Result<Self, StoreError> {
+    pub(super) fn subdirectory(&self, name: &str) -> Result<Self, AuthError> {
         Self::open(self.path.join(name))
     }
 
@@ -62,17 +62,17 @@ impl PrivateDir {
     }
 
     /// Checks that the directory still belongs to the user alone.
-    pub(super) fn check(&self) -> Result<(), StoreError> {
+    pub(super) fn check(&self) -> Result<(), AuthError> {
         let metadata = fs::metadata(&self.path).map_err(|e| io_error("read", &self.path, e))?;
         if !metadata.is_dir() {
             let message = format!("{} is not a directory", quote_path(&self.path));
-            return Err(StoreError::new(StoreErrorKind::Unavailable, message));
+            return Err(AuthError::new(AuthErrorKind::Store, message));
         }
         self.check_access(&self.path, &metadata, "700")
     }
 
     /// Opens a file for reading, or returns `None` if there is none.
-    pub(super) fn open_file(&self, name: &str) -> Result<Option<File>, StoreError> {
+    pub(super) fn open_file(&self, name: &str) -> Result<Option<File>, AuthError> {
         let path = self.file_path(name);
         // Before the file is opened, which would wait on a named pipe.
         match fs::symlink_metadata(&path) {
@@ -91,7 +91,7 @@ impl PrivateDir {
     }
 
     /// Creates a file. There must be none of its name.
-    pub(super) fn create_file(&self, name: &str) -> Result<File, StoreError> {
+    pub(super) fn create_file(&self, name: &str) -> Result<File, AuthError> {
         let path = self.file_path(name);
         let mut options = private_options();
         let created = options.create_new(true).open(&path);
@@ -99,7 +99,7 @@ impl PrivateDir {
     }
 
     /// Opens the file of a lock and creates it if there is none.
-    pub(super) fn open_lock_file(&self, name: &str) -> Result<File, StoreError> {
+    pub(super) fn open_lock_file(&self, name: &str) -> Result<File, AuthError> {
         let path = self.file_path(name);
         let mut options = private_options();
         let opened = options.create(true).truncate(false).open(&path);
@@ -109,7 +109,7 @@ impl PrivateDir {
     }
 
     /// Renames a file, and replaces the file that has the new name.
-    pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), StoreError> {
+    pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), AuthError> {
         let to = self.file_path(to);
         let from = self.file_path(from);
         let mut attempts = 0;
@@ -131,7 +131,7 @@ impl PrivateDir {
     }
 
     /// Removes a file. A file that does not exist is no error.
-    pub(super) fn remove_file(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn remove_file(&self, name: &str) -> Result<(), AuthError> {
         let path = self.file_path(name);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -142,7 +142,7 @@ impl PrivateDir {
     }
 
     /// Makes the names in the directory durable.
-    pub(super) fn sync(&self) -> Result<(), StoreError> {
+    pub(super) fn sync(&self) -> Result<(), AuthError> {
         if cfg!(unix) {
             let synced = File::open(&self.path).and_then(|directory| directory.sync_all());
             synced.map_err(|e| io_error("write", &self.path, e))?;
@@ -157,7 +157,7 @@ impl PrivateDir {
         &self,
         suffix: &str,
         max: usize,
-    ) -> Result<Option<Vec<String>>, StoreError> {
+    ) -> Result<Option<Vec<String>>, AuthError> {
         let entries = fs::read_dir(&self.path).map_err(|e| io_error("list", &self.path, e))?;
         let mut names = Vec::new();
         for entry in entries {
@@ -176,7 +176,7 @@ impl PrivateDir {
     }
 
     /// Removes the temporary files that a crash left behind. The caller excludes other writers.
-    pub(super) fn remove_leftovers(&self) -> Result<(), StoreError> {
+    pub(super) fn remove_leftovers(&self) -> Result<(), AuthError> {
         let names = self.file_names(TEMPORARY_SUFFIX, usize::MAX)?;
         for name in names.unwrap_or_default() {
             self.remove_file(&name)?;
@@ -185,7 +185,7 @@ impl PrivateDir {
     }
 
     /// Checks that a file belongs to the user alone.
-    fn check_file(&self, path: &Path, file: &File) -> Result<(), StoreError> {
+    fn check_file(&self, path: &Path, file: &File) -> Result<(), AuthError> {
         let metadata = file.metadata().map_err(|e| io_error("read", path, e))?;
         check_regular(path, &metadata)?;
         self.check_access(path, &metadata, "600")
@@ -193,7 +193,7 @@ impl PrivateDir {
 
     /// Checks owner and mode of a file or directory. `mode` is what the mode should be.
     #[cfg(unix)]
-    fn check_access(&self, path: &Path, metadata: &Metadata, mode: &str) -> Result<(), StoreError> {
+    fn check_access(&self, path: &Path, metadata: &Metadata, mode: &str) -> Result<(), AuthError> {
         use std::os::unix::fs::MetadataExt as _;
         let path = quote_path(path);
         if metadata.uid() != self.user {
@@ -204,21 +204,21 @@ impl PrivateDir {
                 self.user,
                 self.user
             );
-            return Err(StoreError::new(StoreErrorKind::Insecure, message));
+            return Err(AuthError::new(AuthErrorKind::StoreInsecure, message));
         }
         if metadata.mode() & 0o077 != 0 {
             let message = format!(
                 "other users have access to {path} (mode {:04o}); run: chmod {mode} {path}",
                 metadata.mode() & 0o7777
             );
-            return Err(StoreError::new(StoreErrorKind::Insecure, message));
+            return Err(AuthError::new(AuthErrorKind::StoreInsecure, message));
         }
         Ok(())
     }
 
     #[cfg(not(unix))]
     #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "as on Unix")]
-    fn check_access(&self, _: &Path, _: &Metadata, _: &str) -> Result<(), StoreError> {
+    fn check_access(&self, _: &Path, _: &Metadata, _: &str) -> Result<(), AuthError> {
         Ok(())
     }
 
@@ -226,10 +226,10 @@ impl PrivateDir {
     ///
     /// On network file systems this can differ from the process's user.
     #[cfg(unix)]
-    fn current_user(&self) -> Result<u32, StoreError> {
+    fn current_user(&self) -> Result<u32, AuthError> {
         use std::os::unix::fs::MetadataExt as _;
         let id = random::id()
-            .map_err(|error| StoreError::new(StoreErrorKind::Unavailable, error.to_string()))?;
+            .map_err(|error| AuthError::new(AuthErrorKind::Store, error.to_string()))?;
         let name = format!(".user-{id}{TEMPORARY_SUFFIX}");
         let path = self.file_path(&name);
         let file = match private_options().create_new(true).open(&path) {
@@ -241,7 +241,8 @@ impl PrivateDir {
                      if you trust its contents, run: sudo chown -R \"$(id -u)\" {path}",
                     self.user
                 );
-                let error = StoreError::new(StoreErrorKind::Insecure, message).with_source(error);
+                let error =
+                    AuthError::new(AuthErrorKind::StoreInsecure, message).with_source(error);
                 return Err(error);
             }
             Err(error) => return Err(io_error("write", &self.path, error)),
@@ -279,19 +280,19 @@ fn create(path: &Path) -> io::Result<()> {
 }
 
 /// Checks that a file is a regular one.
-fn check_regular(path: &Path, metadata: &Metadata) -> Result<(), StoreError> {
+fn check_regular(path: &Path, metadata: &Metadata) -> Result<(), AuthError> {
     if metadata.is_file() {
         return Ok(());
     }
     let path = quote_path(path);
     let message = format!("{path} is not a regular file; run: rm {path}");
-    Err(StoreError::new(StoreErrorKind::Insecure, message))
+    Err(AuthError::new(AuthErrorKind::StoreInsecure, message))
 }
 
 /// Returns the error of an operation on a file or directory.
-pub(super) fn io_error(action: &str, path: &Path, error: io::Error) -> StoreError {
+pub(super) fn io_error(action: &str, path: &Path, error: io::Error) -> AuthError {
     let message = format!("cannot {action} {}", quote_path(path));
-    StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
+    AuthError::new(AuthErrorKind::Store, message).with_source(error)
 }
 
 /// Returns a path as a shell reads it.
@@ -303,14 +304,14 @@ pub(super) fn quote_path(path: &Path) -> String {
 ///
 /// Linux and other Unix: `$XDG_DATA_HOME/turnbuckle`, otherwise `~/.local/share/turnbuckle`. macOS:
 /// `~/Library/Application Support/turnbuckle`. Windows: `%LOCALAPPDATA%\turnbuckle`.
-pub(super) fn user_data_dir() -> Result<PathBuf, StoreError> {
+pub(super) fn user_data_dir() -> Result<PathBuf, AuthError> {
     let home = std::env::home_dir();
     user_data_dir_from(|name| std::env::var_os(name).map(PathBuf::from), home).ok_or_else(|| {
         let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "HOME" };
         let message = format!(
             "this user has no home directory; set {variable}, or choose a directory by FileStore::open"
         );
-        StoreError::new(StoreErrorKind::Unavailable, message)
+        AuthError::new(AuthErrorKind::Store, message)
     })
 }
 

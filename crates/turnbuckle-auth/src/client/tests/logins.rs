@@ -11,14 +11,15 @@ use tower_layer::Layer as _;
 use tower_service::Service;
 use turnbuckle_types::UserWait;
 
-use super::super::interaction::{LoginUi, LoginUiError, PendingLogin};
+use super::super::interaction::{LoginUi, PendingLogin};
 use super::super::store::{BoxFuture, FileStore, MemoryStore};
-use super::super::{AuthErrorKind, OAuth, settle_token_requests};
+use super::super::{OAuth, settle_token_requests};
 use super::support::{
     McpEndpoint, User, authorization_server, failure, post, requests_to, resource_metadata,
     server_metadata,
 };
 use crate::Challenge;
+use crate::error::{AuthError, AuthErrorKind};
 use crate::test_http::{Reply, ScriptedServer};
 
 /// A user who needs a while for each login: until a permit is there.
@@ -50,7 +51,7 @@ impl LoginUi for SlowUser {
     fn prepare<'a>(
         &'a self,
         preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         Box::pin(async move {
             let inner = self.user.prepare(preferred_redirect).await?;
             let user = self.clone();
@@ -58,7 +59,7 @@ impl LoginUi for SlowUser {
         })
     }
 
-    fn announce_wait(&self) -> Result<(), LoginUiError> {
+    fn announce_wait(&self) -> Result<(), AuthError> {
         self.has_waited.add_permits(1);
         Ok(())
     }
@@ -72,7 +73,7 @@ impl PendingLogin for SlowLogin {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             self.user.has_opened.add_permits(1);
             self.user.permits.acquire().await.unwrap().forget();

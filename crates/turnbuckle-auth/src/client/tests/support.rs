@@ -15,8 +15,9 @@ use turnbuckle_types::AuthorizationFailure;
 use url::Url;
 
 use crate::client::OAuth;
-use crate::client::interaction::{LoginUi, LoginUiError, PendingLogin};
+use crate::client::interaction::{LoginUi, PendingLogin};
 use crate::client::store::BoxFuture;
+use crate::error::AuthError;
 use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
 
 pub(super) const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
@@ -53,7 +54,7 @@ impl LoginUi for User {
     fn prepare<'a>(
         &'a self,
         _preferred_redirect: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         let pending: Box<dyn PendingLogin> = Box::new(self.clone());
         Box::pin(ready(Ok(pending)))
     }
@@ -67,7 +68,7 @@ impl PendingLogin for User {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         let url = Url::parse(authorization_url).unwrap();
         let state = parameter(&url, "state").unwrap();
         let issuer = url.origin().ascii_serialization();

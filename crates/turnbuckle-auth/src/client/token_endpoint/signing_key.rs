@@ -9,6 +9,7 @@ use jsonwebtoken::{Algorithm, AlgorithmFamily, EncodingKey};
 use p256::pkcs8::EncodePrivateKey as _;
 use serde_json::{Value, json};
 
+use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
 /// A private key, the algorithm it signs with and the identifier the server knows it by.
@@ -19,10 +20,6 @@ pub(crate) struct SigningKey {
     algorithm_name: &'static str,
     key_id: Option<String>,
 }
-
-/// The reason why a private key cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SigningKeyError(String);
 
 const ALGORITHMS: [(&str, Algorithm); 9] = [
     ("ES256", Algorithm::ES256),
@@ -41,17 +38,17 @@ impl SigningKey {
     ///
     /// # Errors
     /// Fails when the algorithm is unknown or the key does not fit it.
-    pub(crate) fn from_pem(pem: &Secret, algorithm: &str) -> Result<Self, SigningKeyError> {
+    pub(crate) fn from_pem(pem: &Secret, algorithm: &str) -> Result<Self, AuthError> {
         let known = ALGORITHMS.iter().find(|(name, _)| *name == algorithm);
         let Some(&(algorithm_name, algorithm)) = known else {
             let names: Vec<_> = ALGORITHMS.iter().map(|(name, _)| *name).collect();
-            return Err(SigningKeyError(format!(
+            return Err(unusable(format!(
                 "{algorithm} is no algorithm for assertions; use one of {}",
                 names.join(", ")
             )));
         };
         let misfit = || {
-            SigningKeyError(format!(
+            unusable(format!(
                 "the private key is no {algorithm_name} key; use an unencrypted PKCS #8 PEM \
                  (\"BEGIN PRIVATE KEY\"), for instance from `openssl pkcs8 -topk8 -nocrypt`"
             ))
@@ -83,7 +80,7 @@ impl SigningKey {
     ///
     /// # Errors
     /// Fails when the key cannot sign.
-    pub(crate) fn sign(&self, claims: &Value) -> Result<Secret, SigningKeyError> {
+    pub(crate) fn sign(&self, claims: &Value) -> Result<Secret, AuthError> {
         let mut header = json!({ "alg": self.algorithm_name, "typ": "JWT" });
         if let Some(key_id) = &self.key_id {
             header["kid"] = key_id.as_str().into();
@@ -93,18 +90,23 @@ impl SigningKey {
             URL_SAFE_NO_PAD.encode(header.to_string()),
             URL_SAFE_NO_PAD.encode(claims.to_string())
         );
-        let failed = |_| SigningKeyError("the private key cannot sign an assertion".to_owned());
+        let failed = |_| unusable("the private key cannot sign an assertion");
         // The process-wide default of jsonwebtoken panics if another crate enables a second provider.
         let signer =
             (DEFAULT_PROVIDER.signer_factory)(&self.algorithm, &self.key).map_err(failed)?;
         let signature = signer.try_sign(message.as_bytes());
-        let signature = signature
-            .map_err(|_| SigningKeyError("the private key cannot sign an assertion".to_owned()))?;
+        let signature =
+            signature.map_err(|_| unusable("the private key cannot sign an assertion"))?;
         Ok(Secret::new(format!(
             "{message}.{}",
             URL_SAFE_NO_PAD.encode(signature)
         )))
     }
+}
+
+/// Creates the error of a key that cannot be used.
+fn unusable(message: impl Into<String>) -> AuthError {
+    AuthError::new(AuthErrorKind::Settings, message)
 }
 
 /// Restores the line breaks of a PEM that went through an environment variable.
@@ -140,11 +142,3 @@ impl fmt::Debug for SigningKey {
             .finish_non_exhaustive()
     }
 }
-
-impl fmt::Display for SigningKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SigningKeyError {}

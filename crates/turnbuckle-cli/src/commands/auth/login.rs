@@ -2,7 +2,7 @@
 
 use clap::Args;
 use turnbuckle::auth::Secret;
-use turnbuckle::auth::client::{AuthError, AuthErrorKind};
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 
 use super::status::print_status;
 use super::target::AuthTarget;

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
+use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::Secret;
-use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::grant::{ClientCredentials, EnterpriseIdp, WorkloadIdentity};
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle_auth_testing::TestAuthorizationServer;

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 use turnbuckle::auth::OAuth;
+use turnbuckle::auth::client::StepKind;
 use turnbuckle::auth::client::store::MemoryStore;
-use turnbuckle::auth::client::{AuthErrorKind, StepKind};
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle_auth_testing::Endpoint;
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use turnbuckle::Authorize as _;
-use turnbuckle::auth::client::AuthErrorKind;
+use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::auth::{OAuth, ResourceServer};
 use turnbuckle::http::{HttpServer, HttpServerOptions};

@@ -8,9 +8,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::{Child, Command};
+use turnbuckle::auth::AuthError;
 use turnbuckle::auth::client::StepKind;
 use turnbuckle::auth::client::store::{
-    BoxFuture, CredentialStore, FileStore, MemoryStore, StoreError, StoreLock,
+    BoxFuture, CredentialStore, FileStore, MemoryStore, StoreLock,
 };
 use turnbuckle::auth::{OAuth, Secret};
 use turnbuckle_it::wires::{Rng, seed};
@@ -62,7 +63,7 @@ fn start_child(url: &str, store: &Path, refreshes: usize) -> Child {
 struct Ending(FileStore);
 
 impl CredentialStore for Ending {
-    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, StoreError>> {
+    fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
         Box::pin(async move {
             let stored = self.0.load(key).await?;
             Ok(stored.map(|text| {
@@ -75,23 +76,19 @@ impl CredentialStore for Ending {
         })
     }
 
-    fn save<'a>(
-        &'a self,
-        key: &'a str,
-        value: &'a Secret,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
         self.0.save(key, value)
     }
 
-    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         self.0.remove(key)
     }
 
-    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, StoreError>> {
+    fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         self.0.keys()
     }
 
-    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
+    fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
         self.0.lock(key)
     }
 }

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::Digest as _;
+use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::OAuth;
-use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle_auth_testing::TestAuthorizationServer;
 

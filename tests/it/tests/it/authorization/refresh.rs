@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use turnbuckle::auth::AuthErrorKind;
+use turnbuckle::auth::client::StepKind;
 use turnbuckle::auth::client::store::MemoryStore;
-use turnbuckle::auth::client::{AuthErrorKind, StepKind};
 use turnbuckle_auth_testing::{FailedRequests, TestAuthorizationServer};
 
 use super::harness::{

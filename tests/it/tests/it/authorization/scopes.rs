@@ -1,7 +1,7 @@
 //! Scopes: step-up, its limits, and who sees which items.
 
+use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::OAuth;
-use turnbuckle::auth::client::AuthErrorKind;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::prelude::*;
 use turnbuckle_auth_testing::TestAuthorizationServer;

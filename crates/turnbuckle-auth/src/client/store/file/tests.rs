@@ -295,7 +295,7 @@ async fn damaged_files_are_errors() {
     for damage in damages {
         std::fs::write(&path, &damage).unwrap();
         let error = store.load("key").await.unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+        assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
         let text = error.to_string();
         assert!(
             text.contains("rm '") && text.contains(path.to_str().unwrap()),
@@ -304,7 +304,7 @@ async fn damaged_files_are_errors() {
     }
     std::fs::write(&path, "no header").unwrap();
     let error = store.keys().await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
     // A damaged value can be replaced and removed.
     store.save("key", &Secret::new("value")).await.unwrap();
     assert!(store.load("key").await.unwrap().is_some());
@@ -320,7 +320,7 @@ async fn a_file_of_another_key_is_an_error() {
     store.save("a", &Secret::new("of a")).await.unwrap();
     std::fs::copy(value_file(&dir.store(), "a"), value_file(&dir.store(), "b")).unwrap();
     let error = store.load("b").await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
 }
 
 #[tokio::test]
@@ -333,8 +333,8 @@ async fn the_number_of_values_is_bounded() {
     }
     store.save("first", &Secret::new("w")).await.unwrap();
     let error = store.save("one more", &Secret::new("v")).await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreLimit, "{error}");
     std::fs::write(dir.store().join(format!("more{VALUE_SUFFIX}")), "").unwrap();
     let error = store.keys().await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::TooLarge, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreLimit, "{error}");
 }

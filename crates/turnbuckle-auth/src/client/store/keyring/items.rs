@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::super::{StoreError, StoreErrorKind};
+use crate::error::{AuthError, AuthErrorKind};
 
 /// The largest item that is not split.
 const MAX_ITEM_BYTES: usize = if cfg!(windows) { 2_400 } else { 128 * 1024 };
@@ -17,9 +17,9 @@ const MAX_PARTS: usize = 4_096;
 
 /// A keyring: items by name.
 pub(super) trait Backend: Send + Sync + 'static {
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
-    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError>;
-    fn remove(&self, name: &str) -> Result<(), StoreError>;
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, AuthError>;
+    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), AuthError>;
+    fn remove(&self, name: &str) -> Result<(), AuthError>;
 }
 
 /// The content of an item that was split.
@@ -50,12 +50,12 @@ impl Items {
     }
 
     /// Returns whether there is an item.
-    pub(super) fn exists(&self, name: &str) -> Result<bool, StoreError> {
+    pub(super) fn exists(&self, name: &str) -> Result<bool, AuthError> {
         Ok(self.backend.get(name)?.is_some())
     }
 
     /// Returns an item.
-    pub(super) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+    pub(super) fn read(&self, name: &str) -> Result<Option<Zeroizing<Vec<u8>>>, AuthError> {
         // A write of another process can replace the parts between two reads.
         for _ in 0..3 {
             let Some(bytes) = self.backend.get(name)?.map(Zeroizing::new) else {
@@ -75,14 +75,14 @@ impl Items {
         }
         let message =
             format!("the keyring's item \"{name}\" lacks a part; remove it and log in again");
-        Err(StoreError::new(StoreErrorKind::Corrupt, message))
+        Err(AuthError::new(AuthErrorKind::StoreCorrupt, message))
     }
 
     fn read_parts(
         &self,
         name: &str,
         split: &Split,
-    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, AuthError> {
         // In full from the start: growth would leave copies of the secret in freed memory.
         let capacity = split.split_into_parts.min(MAX_PARTS) * self.max_item_bytes;
         let mut whole = Zeroizing::new(Vec::with_capacity(capacity));
@@ -96,7 +96,7 @@ impl Items {
     }
 
     /// Sets an item. The caller excludes other writes.
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), AuthError> {
         if bytes.len() <= self.max_item_bytes {
             self.backend.set(name, bytes)?;
             self.remove_parts(name, 0)?;
@@ -117,7 +117,7 @@ impl Items {
             }
             let item = serde_json::to_vec(&split).map_err(|error| {
                 let message = "the list of parts cannot be written as JSON";
-                StoreError::new(StoreErrorKind::Unavailable, message).with_source(error)
+                AuthError::new(AuthErrorKind::Store, message).with_source(error)
             })?;
             self.backend.set(name, &item)?;
             self.remove_parts(name, 1 - slot)
@@ -125,7 +125,7 @@ impl Items {
     }
 
     /// Removes an item. The caller excludes other writes.
-    pub(super) fn remove(&self, name: &str) -> Result<(), StoreError> {
+    pub(super) fn remove(&self, name: &str) -> Result<(), AuthError> {
         self.backend.remove(name)?;
         self.remove_parts(name, 0)?;
         self.remove_parts(name, 1)
@@ -134,7 +134,7 @@ impl Items {
     /// Removes the parts of a slot, also those that a crash left.
     ///
     /// From the last to the first, so that a crash leaves no part behind a gap.
-    fn remove_parts(&self, name: &str, slot: u8) -> Result<(), StoreError> {
+    fn remove_parts(&self, name: &str, slot: u8) -> Result<(), AuthError> {
         let mut parts = 0;
         while parts < MAX_PARTS {
             match self.backend.get(&part_name(name, slot, parts))? {
@@ -167,7 +167,7 @@ pub(super) struct SystemKeyring {
 
 impl SystemKeyring {
     /// Connects to the keyring.
-    pub(super) fn open(service: String) -> Result<Self, StoreError> {
+    pub(super) fn open(service: String) -> Result<Self, AuthError> {
         match keyring::Entry::store_status() {
             Ok(()) => Ok(Self { service }),
             Err(error) => {
@@ -175,18 +175,18 @@ impl SystemKeyring {
                     "this system has no keyring that can be used ({error}); \
                      start its keyring service or use FileStore"
                 );
-                Err(StoreError::new(StoreErrorKind::Unavailable, message))
+                Err(AuthError::new(AuthErrorKind::Store, message))
             }
         }
     }
 
-    fn entry(&self, name: &str) -> Result<keyring::Entry, StoreError> {
+    fn entry(&self, name: &str) -> Result<keyring::Entry, AuthError> {
         keyring::Entry::new(&self.service, name).map_err(|e| keyring_error("find", name, e))
     }
 }
 
 impl Backend for SystemKeyring {
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, AuthError> {
         match self.entry(name)?.get_secret() {
             Ok(bytes) => Ok(Some(bytes)),
             Err(keyring::Error::NoEntry) => Ok(None),
@@ -194,12 +194,12 @@ impl Backend for SystemKeyring {
         }
     }
 
-    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), AuthError> {
         let set = self.entry(name)?.set_secret(bytes);
         set.map_err(|error| keyring_error("write", name, error))
     }
 
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
+    fn remove(&self, name: &str) -> Result<(), AuthError> {
         match self.entry(name)?.delete_credential() {
             Ok(()) | Err(keyring::Error::NoEntry) => Ok(()),
             Err(error) => Err(keyring_error("remove", name, error)),
@@ -208,7 +208,7 @@ impl Backend for SystemKeyring {
 }
 
 /// Returns the error of an operation on the keyring, without a value.
-fn keyring_error(action: &str, name: &str, error: keyring::Error) -> StoreError {
+fn keyring_error(action: &str, name: &str, error: keyring::Error) -> AuthError {
     // The text of other kinds never holds the secret; `BadEncoding` carries it in its fields.
     let reason = match error {
         keyring::Error::BadEncoding(_) | keyring::Error::BadDataFormat(..) => {
@@ -217,5 +217,5 @@ fn keyring_error(action: &str, name: &str, error: keyring::Error) -> StoreError 
         error => error.to_string(),
     };
     let message = format!("cannot {action} the item \"{name}\" of the keyring: {reason}");
-    StoreError::new(StoreErrorKind::Unavailable, message)
+    AuthError::new(AuthErrorKind::Store, message)
 }

@@ -17,9 +17,9 @@ struct TestKeyringState {
 }
 
 impl TestKeyringState {
-    fn count_write(&mut self) -> Result<(), StoreError> {
+    fn count_write(&mut self) -> Result<(), AuthError> {
         match &mut self.writes_left {
-            Some(0) => Err(StoreError::new(StoreErrorKind::Unavailable, "crashed")),
+            Some(0) => Err(AuthError::new(AuthErrorKind::Store, "crashed")),
             Some(left) => {
                 *left -= 1;
                 Ok(())
@@ -30,11 +30,11 @@ impl TestKeyringState {
 }
 
 impl Backend for TestKeyring {
-    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    fn get(&self, name: &str) -> Result<Option<Vec<u8>>, AuthError> {
         Ok(self.0.lock().unwrap().items.get(name).cloned())
     }
 
-    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    fn set(&self, name: &str, bytes: &[u8]) -> Result<(), AuthError> {
         let mut state = self.0.lock().unwrap();
         state.count_write()?;
         assert!(state.max_item_bytes.is_none_or(|max| bytes.len() <= max));
@@ -42,7 +42,7 @@ impl Backend for TestKeyring {
         Ok(())
     }
 
-    fn remove(&self, name: &str) -> Result<(), StoreError> {
+    fn remove(&self, name: &str) -> Result<(), AuthError> {
         let mut state = self.0.lock().unwrap();
         state.count_write()?;
         state.items.remove(name);
@@ -124,7 +124,7 @@ async fn damaged_items_are_errors() {
         .remove(&format!("{name}/0/1"))
         .unwrap();
     let error = store.load("key").await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
     keyring
         .0
         .lock()
@@ -132,7 +132,7 @@ async fn damaged_items_are_errors() {
         .items
         .insert(name, b"someone else's".to_vec());
     let error = store.load("key").await.unwrap_err();
-    assert_eq!(error.kind(), StoreErrorKind::Corrupt, "{error}");
+    assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
     store.remove("key").await.unwrap();
     assert!(store.load("key").await.unwrap().is_none());
 }
@@ -141,7 +141,7 @@ async fn damaged_items_are_errors() {
 #[test]
 fn a_missing_keyring_is_an_error() {
     if let Err(error) = SystemKeyring::open("turnbuckle-auth-test".to_owned()) {
-        assert_eq!(error.kind(), StoreErrorKind::Unavailable, "{error}");
+        assert_eq!(error.kind(), AuthErrorKind::Store, "{error}");
         assert!(error.to_string().contains("FileStore"), "{error}");
     }
 }

@@ -4,10 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
-use turnbuckle::auth::client::interaction::{
-    LoginUi, LoginUiError, LoginUiErrorKind, PendingLogin,
-};
+use turnbuckle::auth::client::interaction::{LoginUi, PendingLogin};
 use turnbuckle::auth::client::store::BoxFuture;
+use turnbuckle::auth::{AuthError, AuthErrorKind};
 
 use super::requests::get;
 
@@ -104,7 +103,7 @@ impl LoginUi for User {
     fn prepare<'a>(
         &'a self,
         _: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>> {
         let user = self.clone();
         Box::pin(async { Ok(Box::new(user) as Box<dyn PendingLogin>) })
     }
@@ -118,7 +117,7 @@ impl PendingLogin for User {
     fn open<'a>(
         self: Box<Self>,
         authorization_url: &'a str,
-    ) -> BoxFuture<'a, Result<String, LoginUiError>> {
+    ) -> BoxFuture<'a, Result<String, AuthError>> {
         Box::pin(async move {
             let state = &self.0;
             state.logins.fetch_add(1, Ordering::SeqCst);
@@ -131,7 +130,7 @@ impl PendingLogin for User {
             let page = get(authorization_url).await;
             let Some(location) = page.header("location") else {
                 let message = format!("the page has status {}", page.status);
-                return Err(LoginUiError::new(LoginUiErrorKind::Cancelled, message));
+                return Err(AuthError::new(AuthErrorKind::Denied, message));
             };
             let mut redirect = location.to_owned();
             state.redirects.lock().unwrap().push(redirect.clone());

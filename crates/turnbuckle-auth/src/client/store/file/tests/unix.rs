@@ -12,8 +12,8 @@ fn set_mode(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-fn insecure(error: StoreError, parts: &[&str]) {
-    assert_eq!(error.kind(), StoreErrorKind::Insecure, "{error}");
+fn insecure(error: AuthError, parts: &[&str]) {
+    assert_eq!(error.kind(), AuthErrorKind::StoreInsecure, "{error}");
     for part in parts {
         assert!(error.to_string().contains(part), "{error} lacks {part}");
     }
