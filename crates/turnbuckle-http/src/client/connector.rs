@@ -1,6 +1,5 @@
 //! The connector to a server at a URL.
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,10 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
+use turnbuckle_http_client::TlsSettings;
 use turnbuckle_session::transport::{Connector, Inbox, LinkError, LinkKind, OpenFuture, UserWaits};
+use turnbuckle_types::base::debug_fields;
 
 use super::default_client;
-use super::error::HttpClientError;
 use super::http_client::HttpClient;
 use super::link_state::LinkState;
 use super::options::HttpClientOptions;
@@ -22,7 +22,6 @@ use super::request_body::ClientRequestBody;
 use super::sse_connector::SseConnector;
 use super::streamable_link::StreamableLink;
 use super::target::{ConnectorError, Target};
-use super::tls::TlsSettings;
 
 /// A layer around an HTTP client.
 type ClientLayer = Arc<dyn Fn(HttpClient) -> HttpClient + Send + Sync>;
@@ -45,7 +44,7 @@ pub struct HttpConnector {
     /// The times in which requests wait for their user, as the layers report them.
     user_waits: UserWaits,
     /// The client with its layers, built when the first link is opened.
-    client: Arc<OnceLock<Result<HttpClient, HttpClientError>>>,
+    client: Arc<OnceLock<HttpClient>>,
 }
 
 impl HttpConnector {
@@ -201,14 +200,14 @@ impl HttpConnector {
         let client = self.client.get_or_init(|| {
             let base_client = match &self.base_client {
                 Some(client) => client.clone(),
-                None => default_client::default_client(&self.target, &self.tls, &self.options)?,
+                None => default_client::default_client(&self.target, &self.tls, &self.options),
             };
             if self.layers.is_empty() {
-                return Ok(base_client);
+                return base_client;
             }
             let base_client = base_client.with_user_wait(self.user_waits.reporter());
             let layers = self.layers.iter();
-            Ok(layers.fold(base_client, |inner, layer| layer(inner)))
+            layers.fold(base_client, |inner, layer| layer(inner))
         });
         let mut headers = self.headers.clone();
         headers.entry(HOST).or_insert_with(|| self.target.host());
@@ -217,7 +216,7 @@ impl HttpConnector {
             headers.entry(USER_AGENT).or_insert(agent);
         }
         Ok(RemoteServer {
-            http: client.clone()?,
+            http: client.clone(),
             headers,
             options: self.options.clone(),
         })
@@ -254,14 +253,9 @@ impl Connector for HttpConnector {
     }
 }
 
-impl fmt::Debug for HttpConnector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.keys().map(HeaderName::as_str).collect();
-        f.debug_struct("HttpConnector")
-            .field("target", &self.target)
-            .field("headers", &names)
-            .field("options", &self.options)
-            .field("tls", &self.tls)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(HttpConnector {
+    target,
+    headers = |it| it.headers.keys().cloned().collect::<Vec<_>>(),
+    options,
+    tls,
+});

@@ -1,15 +1,16 @@
 //! Errors of HTTP clients.
 
 use std::error::Error;
-use std::fmt;
 
+use turnbuckle_http_client::ClientError;
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::base::error_chain::ErrorChain;
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The reason why a request has no response, or not all of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
 pub struct HttpClientError {
     sent: bool,
     reason: String,
@@ -36,22 +37,26 @@ impl HttpClientError {
         }
     }
 
+    /// Converts an error of the default client.
+    pub(crate) fn from_client(error: ClientError) -> Self {
+        let setting = match error {
+            ClientError::ConnectTimedOut(_) => " (HttpClientOptions::connect_timeout)",
+            _ => "",
+        };
+        Self {
+            sent: error.is_sent(),
+            reason: format!("{error}{setting}"),
+        }
+    }
+
     /// Returns the error itself if it is an `HttpClientError`, else a lost connection.
     pub(crate) fn from_boxed(error: BoxError) -> Self {
         match error.downcast::<Self>() {
             Ok(error) => *error,
-            Err(error) => Self::connection_lost(error_chain(&*error)),
+            Err(error) => Self::connection_lost(ErrorChain(&*error).to_string()),
         }
     }
 }
-
-impl fmt::Display for HttpClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl Error for HttpClientError {}
 
 impl From<HttpClientError> for LinkError {
     fn from(error: HttpClientError) -> Self {
@@ -62,9 +67,4 @@ impl From<HttpClientError> for LinkError {
             Self::Unreachable { reason }
         }
     }
-}
-
-/// Returns an error and its sources in one line.
-pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
-    ErrorChain(error).to_string()
 }

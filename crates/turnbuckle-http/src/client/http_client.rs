@@ -1,6 +1,5 @@
 //! The HTTP client below a connector: any `tower::Service` over HTTP requests.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,9 +10,9 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 use turnbuckle_types::UserWait;
+use turnbuckle_types::base::debug_fields;
 
 use super::error::{BoxError, HttpClientError};
-use super::plain_client::PlainClient;
 use super::request_body::ClientRequestBody;
 use super::response::is_challenge;
 use super::response_body::ClientResponseBody;
@@ -59,15 +58,11 @@ impl HttpClient {
         }))
     }
 
-    /// Wraps a client over plain TCP connections.
-    pub(crate) fn plain(client: PlainClient) -> Self {
-        Self(Arc::new(move |request| {
-            let client = client.clone();
-            Box::pin(async move {
-                let response = client.send(request).await?;
-                Ok(response.map(ClientResponseBody::plain))
-            })
-        }))
+    /// Wraps a function that sends a request.
+    pub(crate) fn from_fn(
+        send: impl Fn(Request<ClientRequestBody>) -> ResponseFuture + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(send))
     }
 
     /// Adds `reporter` to the responses that may make a layer ask the user, so that it can report how
@@ -106,8 +101,4 @@ impl Service<Request<ClientRequestBody>> for HttpClient {
     }
 }
 
-impl fmt::Debug for HttpClient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpClient").finish_non_exhaustive()
-    }
-}
+debug_fields!(HttpClient {});

@@ -6,9 +6,8 @@
 //! stream that ends early is resumed ([`reconnect`] says when), and a stream of its own carries what
 //! belongs to no request ([`standalone_stream`]). [`RemoteServer`](remote_server::RemoteServer) adds
 //! the headers of every request and follows redirects. Below it is an [`HttpClient`]: the user's, or
-//! the one that [`default_client`] chooses.
+//! that of `turnbuckle-http-client` ([`default_client`]).
 
-mod connection_pool;
 mod connector;
 mod default_client;
 mod error;
@@ -18,8 +17,6 @@ mod exchange;
 mod http_client;
 mod link_state;
 mod options;
-mod plain_client;
-mod plain_connection;
 mod reconnect;
 mod remote_server;
 mod request_body;
@@ -29,9 +26,6 @@ mod sse_connector;
 mod standalone_stream;
 mod streamable_link;
 mod target;
-mod tls;
-#[cfg(unix)]
-mod unix_client;
 
 pub use connector::HttpConnector;
 pub use error::HttpClientError;

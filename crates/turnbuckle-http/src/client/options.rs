@@ -18,19 +18,18 @@ settings! {
         // Tests: turnbuckle_http::client::tests::statuses::redirects_are_limited
         max_redirects: usize = 5,
         /// The time that opening a connection may take, including DNS and TLS.
-        // Beyond: `no connection stood within … (HttpClientOptions::connect_timeout)`; over TLS,
-        // what reqwest says and the setting
-        // Tests: turnbuckle_http::client::tests::plain_client::the_connect_timeout_covers_name_resolution
+        // Beyond: `no connection stood within … (HttpClientOptions::connect_timeout)`
+        // Tests: turnbuckle_http_client::tests::the_connect_timeout_covers_name_resolution
         //   turnbuckle_http::client::default_client::tests::the_connect_timeout_covers_the_tls_handshake
         connect_timeout: Duration = Duration::from_secs(10),
         /// Idle connections that are kept for further requests.
         // Beyond: closed
-        // Tests: turnbuckle_http::client::tests::plain_client::idle_connections_are_limited
+        // Tests: turnbuckle_http_client::tests::idle_connections_are_limited
         max_idle_connections: usize = 32,
         /// The time that an idle connection is kept. It should be shorter than the server's (5 s
         /// are common), so that no request meets the end of its connection.
         // Beyond: closed
-        // Tests: turnbuckle_http::client::tests::plain_client::idle_connections_are_reused_until_their_timeout
+        // Tests: turnbuckle_http_client::tests::idle_connections_are_reused_until_their_timeout
         idle_connection_timeout: Duration = Duration::from_secs(4),
         /// The time that a server of HTTP+SSE may take to send its endpoint.
         // Beyond: `no endpoint was named within … (HttpClientOptions::endpoint_timeout)`

@@ -18,6 +18,10 @@ impl ClientRequestBody {
     pub fn bytes(&self) -> &Bytes {
         &self.0
     }
+
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.0
+    }
 }
 
 /// Shows the size only: the message may hold a secret.

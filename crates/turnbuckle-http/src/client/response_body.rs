@@ -1,22 +1,22 @@
 //! Bodies of a server's responses.
 
-use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
+use turnbuckle_http_client::ResponseBody;
+use turnbuckle_types::base::debug_fields;
 
 use super::error::{BoxError, HttpClientError};
-use super::plain_client::PlainBody;
 
 /// The body of a server's response, as it arrives.
 pub struct ClientResponseBody(BodySource);
 
 enum BodySource {
-    Plain(PlainBody),
+    Client(ResponseBody),
     Boxed(UnsyncBoxBody<Bytes, HttpClientError>),
 }
 
@@ -31,9 +31,9 @@ impl ClientResponseBody {
         Self(BodySource::Boxed(body.boxed_unsync()))
     }
 
-    /// Wraps the body of a response over a plain connection, without a box.
-    pub(crate) fn plain(body: PlainBody) -> Self {
-        Self(BodySource::Plain(body))
+    /// Wraps the body of a response to the default client, without a box.
+    pub(crate) fn of_client(body: ResponseBody) -> Self {
+        Self(BodySource::Client(body))
     }
 
     /// Returns the next piece of data; `None` at the end.
@@ -57,28 +57,27 @@ impl Body for ClientResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, HttpClientError>>> {
         match &mut self.0 {
-            BodySource::Plain(body) => Pin::new(body).poll_frame(cx),
+            BodySource::Client(body) => {
+                let frame = ready!(Pin::new(body).poll_frame(cx));
+                Poll::Ready(frame.map(|frame| frame.map_err(HttpClientError::from_client)))
+            }
             BodySource::Boxed(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            BodySource::Plain(body) => body.is_end_stream(),
+            BodySource::Client(body) => body.is_end_stream(),
             BodySource::Boxed(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            BodySource::Plain(body) => body.size_hint(),
+            BodySource::Client(body) => body.size_hint(),
             BodySource::Boxed(body) => body.size_hint(),
         }
     }
 }
 
-impl fmt::Debug for ClientResponseBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientResponseBody").finish_non_exhaustive()
-    }
-}
+debug_fields!(ClientResponseBody {});

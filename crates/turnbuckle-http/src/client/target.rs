@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
+use turnbuckle_http_client::InvalidPem;
 use turnbuckle_types::base::host::is_loopback;
 use url::Url;
 
 /// The reason why a connector cannot be built from its arguments. The text holds no secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ConnectorError(Cow<'static, str>);
 
 impl ConnectorError {
@@ -19,13 +21,11 @@ impl ConnectorError {
     }
 }
 
-impl fmt::Display for ConnectorError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+impl From<InvalidPem> for ConnectorError {
+    fn from(error: InvalidPem) -> Self {
+        Self::new(error.to_string())
     }
 }
-
-impl std::error::Error for ConnectorError {}
 
 /// The prefix of a server on a Unix socket.
 const UNIX: &str = "unix:";
@@ -93,7 +93,6 @@ impl Target {
     }
 
     /// Returns the Unix socket that the server listens on.
-    #[cfg(unix)]
     pub(crate) fn socket(&self) -> Option<&Arc<Path>> {
         self.socket.as_ref()
     }

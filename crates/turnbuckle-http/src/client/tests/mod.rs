@@ -2,7 +2,6 @@
 
 mod cleanup;
 mod custom_client;
-mod plain_client;
 mod sse;
 mod standalone;
 mod statuses;

@@ -1,17 +1,25 @@
-//! Tests of the plain client: connections that are reused, replaced and abandoned.
+//! Tests of connections that are reused, replaced and abandoned.
 
-use std::io;
+mod proxies;
+
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use http::Uri;
-use http_body_util::BodyExt as _;
-use hyper_util::rt::TokioIo;
+use bytes::Bytes;
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Barrier, Notify, mpsc};
+use tokio::time::Instant;
 
-use super::super::plain_client::PlainClient;
-use super::*;
+use crate::connection_pool::ConnectionPool;
+use crate::connector::Connector;
+use crate::lookup::Lookup;
+use crate::proxy::Proxies;
+use crate::{Client, ClientError, ClientOptions};
 
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\ngood";
 
@@ -51,20 +59,25 @@ async fn keep_answering(mut socket: TcpStream) {
     }
 }
 
-fn get(url: &str) -> Request<ClientRequestBody> {
-    let mut request = Request::new(ClientRequestBody::default());
+fn get(url: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::default());
     *request.uri_mut() = url.parse().unwrap();
     request
-        .headers_mut()
-        .insert("host", "server.example".parse().unwrap());
-    request
 }
 
-fn plain() -> PlainClient {
-    PlainClient::new(&HttpClientOptions::new())
+fn options() -> ClientOptions {
+    ClientOptions {
+        max_idle_connections: 32,
+        idle_connection_timeout: Duration::from_secs(4),
+        ..ClientOptions::default()
+    }
 }
 
-async fn ask(plain: &PlainClient, url: &str) -> Result<Bytes, HttpClientError> {
+fn plain() -> Client {
+    Client::new(options())
+}
+
+async fn ask(plain: &Client, url: &str) -> Result<Bytes, ClientError> {
     let answer = plain.clone().send(get(url)).await?;
     Ok(answer.into_body().collect().await?.to_bytes())
 }
@@ -78,9 +91,10 @@ async fn idle_connections_are_reused_until_their_timeout() {
         assert_eq!(plain.idle_connections(), 1);
     }
     assert_eq!(count.load(Ordering::Relaxed), 1);
-    let patient = PlainClient::new(
-        &HttpClientOptions::new().idle_connection_timeout(Duration::from_secs(60)),
-    );
+    let patient = Client::new(ClientOptions {
+        idle_connection_timeout: Duration::from_secs(60),
+        ..options()
+    });
     assert_eq!(ask(&patient, &url).await.unwrap(), "good");
     tokio::time::pause();
     tokio::time::sleep(Duration::from_secs(9)).await;
@@ -134,68 +148,68 @@ async fn a_connection_whose_end_was_not_seen_yet_fails_no_request() {
     }
 }
 
-/// A connector that returns an open connection after a delay.
-#[derive(Clone)]
-struct DelayedConnector(Duration, Arc<Mutex<Option<TcpStream>>>);
-
-impl Service<Uri> for DelayedConnector {
-    type Response = TokioIo<TcpStream>;
-    type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TokioIo<TcpStream>>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, _: Uri) -> Self::Future {
-        let Self(after, socket) = self.clone();
+/// Returns a lookup with one answer for all names, after a delay.
+fn slow_lookup(delay: Duration, address: IpAddr) -> Lookup {
+    Arc::new(move |_| {
         Box::pin(async move {
-            tokio::time::sleep(after).await;
-            Ok(TokioIo::new(socket.lock().unwrap().take().unwrap()))
+            tokio::time::sleep(delay).await;
+            Ok(vec![address])
         })
-    }
+    })
 }
 
 #[tokio::test]
 async fn the_connect_timeout_covers_name_resolution() {
     let (url, _) = listen(keep_answering).await;
+    let url = url.replace("127.0.0.1", "server.example");
     let limit = Duration::from_secs(3);
-    let options = HttpClientOptions::new().connect_timeout(limit);
-    let brief = Duration::from_millis(5);
-    for (takes, stands) in [(limit - brief, true), (limit + brief, false)] {
-        let authority = url.parse::<Uri>().unwrap().authority().unwrap().to_string();
-        let socket = TcpStream::connect(authority).await.unwrap();
-        tokio::time::pause();
+    for is_late in [false, true] {
+        let delay = if is_late { limit * 2 } else { Duration::ZERO };
+        let options = ClientOptions {
+            connect_timeout: Some(limit),
+            ..options()
+        };
+        let lookup = slow_lookup(delay, [127, 0, 0, 1].into());
+        let connector = Connector::with_parts(options, Proxies::none(), lookup);
+        let client = Client::with_parts(connector, ConnectionPool::new(0, limit));
         let begin = Instant::now();
-        let late = DelayedConnector(takes, Arc::new(Mutex::new(Some(socket))));
-        let asked = PlainClient::with_connector(late, &options)
-            .send(get(&url))
-            .await;
-        assert_eq!(asked.is_ok(), stands);
-        if let Err(failure) = asked {
-            assert!(begin.elapsed() < limit + brief);
-            let expected = "no connection stood within 3s (HttpClientOptions::connect_timeout)";
-            assert_eq!(failure, HttpClientError::unreachable(expected));
+        if is_late {
+            tokio::time::pause();
         }
-        tokio::time::resume();
+        let asked = ask(&client, &url).await;
+        match is_late {
+            false => assert_eq!(asked.unwrap(), "good"),
+            true => {
+                assert!(begin.elapsed() < limit * 2);
+                assert_eq!(asked.unwrap_err(), ClientError::ConnectTimedOut(limit));
+            }
+        }
     }
 }
 
 #[tokio::test]
+async fn given_addresses_are_used_instead_of_a_lookup() {
+    let (url, _) = listen(keep_answering).await;
+    let url = url.replace("127.0.0.1", "server.example");
+    let addresses = vec![[127, 0, 0, 1].into()];
+    let response = plain().send_to(get(&url), Some(addresses)).await.unwrap();
+    let address = response.body().peer_address().unwrap();
+    assert_eq!(address.ip(), IpAddr::from([127, 0, 0, 1]));
+}
+
+#[tokio::test]
 async fn idle_connections_are_limited() {
-    let options = HttpClientOptions::new;
-    for (options, most) in [
-        (options(), 32),
-        (options().max_idle_connections(40), 40),
-        (options().max_idle_connections(1), 1),
-        (options().max_idle_connections(0), 0),
-    ] {
+    for most in [32, 40, 1, 0] {
+        let options = ClientOptions {
+            max_idle_connections: most,
+            ..options()
+        };
         assert_eq!(idle_of_forty(options).await, most);
     }
 }
 
 /// Returns how many connections are idle after forty were used at once.
-async fn idle_of_forty(options: HttpClientOptions) -> usize {
+async fn idle_of_forty(options: ClientOptions) -> usize {
     let all = Arc::new(Barrier::new(40));
     let (url, count) = listen(move |mut socket| {
         let all = all.clone();
@@ -207,7 +221,7 @@ async fn idle_of_forty(options: HttpClientOptions) -> usize {
         }
     })
     .await;
-    let plain = PlainClient::new(&options);
+    let plain = Client::new(options);
     let asked: Vec<_> = (0..40)
         .map(|_| {
             let (plain, url) = (plain.clone(), url.clone());
@@ -271,12 +285,26 @@ async fn dropping_a_request_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_url_is_not_asked() {
-    for url in ["https://127.0.0.1:1/", "/mcp"] {
-        let failure = ask(&plain(), url).await.unwrap_err();
+async fn other_urls_are_refused() {
+    for url in ["ftp://127.0.0.1:1/", "/mcp"] {
         assert_eq!(
-            failure,
-            HttpClientError::unreachable("this is no http: URL")
+            ask(&plain(), url).await.unwrap_err(),
+            ClientError::InvalidUrl
         );
     }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_missing_unix_socket_is_named() {
+    let client = Client::new(ClientOptions {
+        unix_socket: Some(std::path::Path::new("/nowhere/mcp.sock").into()),
+        ..options()
+    });
+    let error = ask(&client, "http://localhost/mcp").await.unwrap_err();
+    assert!(!error.is_sent());
+    assert!(
+        error.to_string().starts_with("/nowhere/mcp.sock: "),
+        "{error}"
+    );
 }

@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use http::uri::Authority;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::plain_connection::PlainConnection;
+use crate::connection::{Connection, Origin};
 
 /// The idle connections of one client.
 pub(crate) struct ConnectionPool {
@@ -21,7 +20,7 @@ pub(crate) struct ConnectionPool {
 #[derive(Default)]
 struct IdleConnections {
     /// The connections, with the times since when they are idle, in that order.
-    connections: Vec<(Instant, Box<PlainConnection>)>,
+    connections: Vec<(Instant, Box<Connection>)>,
     /// True if the task that removes expired connections runs.
     is_swept: bool,
 }
@@ -39,21 +38,21 @@ impl ConnectionPool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the connection to `authority` that was used last. The server may have closed it.
-    pub(crate) fn take(&self, authority: &Authority) -> Option<Box<PlainConnection>> {
+    /// Takes the connection to `origin` that was used last. The server may have closed it.
+    pub(crate) fn take(&self, origin: &Origin) -> Option<Box<Connection>> {
         let (since, connection) = {
             let mut idle = self.idle();
             let connections = &mut idle.connections;
             let index = connections
                 .iter()
-                .rposition(|(_, connection)| connection.leads_to(authority));
+                .rposition(|(_, connection)| connection.leads_to(origin));
             connections.remove(index?)
         };
         (since.elapsed() < self.idle_connection_timeout).then_some(connection)
     }
 
     /// Keeps a connection for another request.
-    pub(crate) fn put(self: &Arc<Self>, connection: Box<PlainConnection>) {
+    pub(crate) fn put(self: &Arc<Self>, connection: Box<Connection>) {
         let (Ok(runtime), 1..) = (Handle::try_current(), self.max_idle_connections) else {
             return;
         };

@@ -1,48 +1,69 @@
-//! One HTTP/1 connection over plain TCP, driven by its user instead of a task.
+//! One HTTP/1 connection, driven by its user instead of a task.
 
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use http::uri::Authority;
-use http::{Request, Response};
+use bytes::Bytes;
+use http::uri::{Authority, Scheme};
+use http::{Request, Response, Uri};
 use http_body::{Body as _, Frame};
+use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::TrySendError;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
+use hyper::client::conn::{TrySendError, http1};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use turnbuckle_types::PeerAddress;
 
-use super::request_body::ClientRequestBody;
+use crate::connector::{Opened, Stream};
 
-/// A connection that makes progress only while it is driven.
-pub(crate) struct PlainConnection {
+/// The server at the end of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Origin {
+    is_secure: bool,
     authority: Authority,
-    address: Option<PeerAddress>,
-    sender: SendRequest<ClientRequestBody>,
-    /// The connection, until it has ended. Dropping it hands back a request that it did not take.
-    connection: Option<Connection<TokioIo<TcpStream>, ClientRequestBody>>,
 }
 
-impl PlainConnection {
-    pub(crate) async fn new(
-        authority: Authority,
-        socket: TokioIo<TcpStream>,
-    ) -> Result<Self, hyper::Error> {
-        let address = socket.inner().peer_addr().ok();
-        let address = address.map(|address| PeerAddress::new(address.ip()));
-        let (sender, connection) = Builder::new().handshake(socket).await?;
+impl Origin {
+    /// Returns the origin of an absolute URL of HTTP.
+    pub(crate) fn new(target: &Uri) -> Option<Self> {
+        let scheme = target.scheme()?;
+        let is_secure = *scheme == Scheme::HTTPS;
+        let authority = target
+            .authority()
+            .filter(|_| is_secure || *scheme == Scheme::HTTP)?;
+        Some(Self {
+            is_secure,
+            authority: authority.clone(),
+        })
+    }
+}
+
+/// A connection as hyper drives it.
+type HttpConnection = http1::Connection<TokioIo<Box<dyn Stream>>, Full<Bytes>>;
+
+/// A connection that makes progress only while it is driven.
+pub(crate) struct Connection {
+    origin: Origin,
+    address: Option<PeerAddress>,
+    sender: http1::SendRequest<Full<Bytes>>,
+    /// The connection, until it has ended. Dropping it hands back a request that it did not take.
+    connection: Option<HttpConnection>,
+}
+
+impl Connection {
+    pub(crate) async fn new(origin: Origin, opened: Opened) -> Result<Self, hyper::Error> {
+        let stream = TokioIo::new(opened.stream);
+        let (sender, connection) = http1::Builder::new().handshake(stream).await?;
         Ok(Self {
-            authority,
-            address,
+            origin,
+            address: opened.address,
             sender,
             connection: Some(connection),
         })
     }
 
-    /// Returns whether the connection leads to this authority.
-    pub(crate) fn leads_to(&self, authority: &Authority) -> bool {
-        self.authority == *authority
+    /// Returns whether the connection leads to this server.
+    pub(crate) fn leads_to(&self, origin: &Origin) -> bool {
+        self.origin == *origin
     }
 
     /// Returns the address at the other end.
@@ -56,8 +77,8 @@ impl PlainConnection {
     /// The error holds the request if nothing of it was sent.
     pub(crate) async fn send(
         &mut self,
-        request: Request<ClientRequestBody>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<ClientRequestBody>>> {
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
         // Without tokio's cooperative budget: `drive` would not hear that the budget is used up.
         let response = tokio::task::unconstrained(self.sender.try_send_request(request));
         let mut response = pin!(response);
@@ -69,7 +90,7 @@ impl PlainConnection {
         &mut self,
         body: &mut Incoming,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<bytes::Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         self.drive(cx, |cx| Pin::new(&mut *body).poll_frame(cx))
     }
 
