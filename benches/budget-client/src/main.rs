@@ -61,7 +61,7 @@ fn main() -> Ended {
                 let credentials = CREDENTIALS.replace("TOKEN", &"t".repeat(600));
                 let key = format!("credentials:{url}");
                 store.save(&key, &Secret::new(credentials)).await?;
-                let oauth = OAuth::new(&url, store)?;
+                let oauth = OAuth::builder(&url, store).build()?;
                 if oauth.access_token().await.is_none() {
                     return Err("the credentials are not in the form that is stored".into());
                 }

@@ -111,15 +111,6 @@ impl AuthError {
         self
     }
 
-    /// Creates an error with the steps that `recorder` has so far.
-    pub(crate) fn recorded(
-        kind: AuthErrorKind,
-        message: impl Into<String>,
-        recorder: &Recorder,
-    ) -> Self {
-        Self::new(kind, message).with_steps(recorder)
-    }
-
     /// Returns the part of the authorization that failed.
     #[must_use]
     pub fn kind(&self) -> AuthErrorKind {

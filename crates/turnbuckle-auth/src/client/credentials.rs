@@ -22,7 +22,7 @@ pub(crate) enum TokenType {
 }
 
 /// An access token, and all that getting the next one needs.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Credentials {
     pub(crate) format: u32,
     /// The issuer that granted the token.

@@ -65,11 +65,7 @@ pub(crate) async fn discover(
         true => find_at_origin(outbound, server, recorder)
             .await
             .map_err(|failures| {
-                discovery_error(
-                    "no usable metadata of the authorization server",
-                    &failures,
-                    recorder,
-                )
+                discovery_error("no usable metadata of the authorization server", &failures)
             })?,
         false => find_listed(outbound, &resource, preferred_issuer, recorder).await?,
     };
@@ -114,7 +110,7 @@ async fn find_listed(
         }
     }
     let problem = "no usable metadata of the authorization server";
-    Err(discovery_error(problem, &failures, recorder))
+    Err(discovery_error(problem, &failures))
 }
 
 /// Finds an authorization server at the origin of the MCP server, as in 2025-03-26.
@@ -157,7 +153,7 @@ async fn discover_legacy(
         Err(failures) => {
             let problem = "no metadata of the protected resource, and no usable metadata of an \
                         authorization server at the MCP server";
-            return Err(discovery_error(problem, &failures, recorder));
+            return Err(discovery_error(problem, &failures));
         }
     };
     Ok(Discovery {
@@ -185,11 +181,7 @@ fn default_endpoints(origin: &str) -> AuthorizationServerMetadata {
 }
 
 /// Creates the error of a step of which every candidate failed.
-fn discovery_error(
-    problem: &str,
-    failures: &[(String, Failure)],
-    recorder: &Recorder,
-) -> AuthError {
+fn discovery_error(problem: &str, failures: &[(String, Failure)]) -> AuthError {
     let worst = failures.iter().map(|(_, failure)| failure.kind).max();
     let kind = match worst {
         Some(FailureKind::Refused) => AuthErrorKind::UrlRefused,
@@ -200,9 +192,5 @@ fn discovery_error(
         .iter()
         .map(|(url, failure)| format!("{url}: {}", failure.text))
         .collect();
-    AuthError::recorded(
-        kind,
-        format!("{problem} ({})", answers.join("; ")),
-        recorder,
-    )
+    AuthError::new(kind, format!("{problem} ({})", answers.join("; ")))
 }

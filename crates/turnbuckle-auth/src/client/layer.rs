@@ -48,7 +48,7 @@ impl<S> Layer<S> for OAuth {
     fn layer(&self, inner: S) -> OAuthService<S> {
         OAuthService {
             inner,
-            session: self.session(),
+            session: self.session().clone(),
         }
     }
 }
@@ -133,8 +133,7 @@ where
         let extensions = response.extensions();
         session.note_connection(extensions.get().copied());
         let user_wait = extensions.get().cloned();
-        let replacing = session.replace(token.clone(), demand);
-        match session.report_user_wait(user_wait, replacing).await {
+        match session.replace(token.clone(), demand, user_wait).await {
             Ok(replacement) => token = Some(replacement),
             Err(error) => {
                 let failure = AuthorizationFailure::new(error);

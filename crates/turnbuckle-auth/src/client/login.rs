@@ -6,7 +6,10 @@
 //! Specification: basic/authorization, "Authorization Flow Steps" (2026-07-28).
 
 mod clients;
+mod storage;
 mod tokens;
+
+use std::sync::Arc;
 
 use url::Url;
 
@@ -18,10 +21,11 @@ use super::grant::GrantContext;
 use super::pending_tokens::PendingToken;
 use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
-use super::session::{ActiveToken, AuthSession};
+use super::session::{ActiveToken, TokenOrigin};
 use super::settings::{GRANT, Settings};
 use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
 use crate::challenge::Challenge;
+use crate::clock::Clock;
 use crate::dpop::{DpopKey, DpopSession};
 use crate::error::{AuthError, AuthErrorKind};
 use crate::metadata::AuthorizationServerMetadata;
@@ -29,23 +33,24 @@ use crate::outbound::{Outbound, is_https_or_loopback};
 use crate::secret::Secret;
 use crate::transcript::{Recorder, StepKind};
 
-/// One attempt to obtain credentials.
-pub(crate) struct Login<'a> {
-    session: &'a AuthSession,
-    settings: &'a Settings,
-    outbound: &'a Outbound,
-    recorder: &'a Recorder,
+/// The parts that all steps of a login use: its settings with the store and the user interface, the
+/// client for requests, the clock, and the record of the steps.
+pub(crate) struct LoginContext<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) outbound: &'a Outbound,
+    pub(crate) clock: &'a Clock,
+    pub(crate) recorder: &'a Recorder,
 }
 
-/// The outcome of [`Login::renew`].
+/// The outcome of [`LoginContext::renew`].
 pub(crate) enum Renewal {
-    Refreshed(Box<Credentials>),
+    Refreshed(Arc<ActiveToken>),
     /// No refresh token helps: the user or a grant has to.
     LoginNeeded(Box<Discovery>),
 }
 
 /// The client at an authorization server, and what it asks for.
-struct Asked<'a> {
+struct TokenRequest<'a> {
     server: &'a AuthorizationServerMetadata,
     issuer: &'a str,
     resource: String,
@@ -54,27 +59,17 @@ struct Asked<'a> {
     dpop: Option<&'a DpopSession>,
 }
 
-impl<'a> Login<'a> {
-    pub(crate) fn new(session: &'a AuthSession, recorder: &'a Recorder) -> Result<Self, AuthError> {
-        Ok(Self {
-            session,
-            settings: &session.settings,
-            outbound: session.outbound(recorder)?,
-            recorder,
-        })
-    }
-
+impl LoginContext<'_> {
     /// Replaces a token before its end: by the stored one if that is newer, else by a refresh.
     pub(crate) async fn refresh_or_adopt(
         &self,
         token: &ActiveToken,
-        stored: &ActiveToken,
-    ) -> Result<Credentials, AuthError> {
-        let is_other = stored.credentials.access_token != token.credentials.access_token;
-        if is_other && !stored.credentials.should_refresh(self.session.clock.now()) {
-            return Ok(stored.credentials.clone());
+        stored: Arc<ActiveToken>,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        if stored.is_other_than(Some(token)) && !stored.should_refresh(self.clock.now()) {
+            return Ok(stored);
         }
-        self.refresh(stored, &stored.credentials.server).await
+        self.refresh(&stored, &stored.credentials.server).await
     }
 
     /// Refreshes a token after a 401. The refresh token is not used if it may not, or if the server has
@@ -97,7 +92,7 @@ impl<'a> Login<'a> {
                 let server = &previous.credentials.server;
                 let refreshed = self.refresh(previous, server).await;
                 return match refreshed {
-                    Ok(credentials) => Ok(Renewal::Refreshed(Box::new(credentials))),
+                    Ok(token) => Ok(Renewal::Refreshed(token)),
                     Err(_) => Err(error),
                 };
             }
@@ -106,7 +101,7 @@ impl<'a> Login<'a> {
             && previous.credentials.issuer == discovery.issuer
         {
             match self.refresh(previous, &discovery.server).await {
-                Ok(credentials) => return Ok(Renewal::Refreshed(Box::new(credentials))),
+                Ok(token) => return Ok(Renewal::Refreshed(token)),
                 Err(error) if error.kind() == AuthErrorKind::Network => return Err(error),
                 Err(_) => {}
             }
@@ -141,13 +136,13 @@ impl<'a> Login<'a> {
         &self,
         token: &ActiveToken,
         server: &AuthorizationServerMetadata,
-    ) -> Result<Credentials, AuthError> {
+    ) -> Result<Arc<ActiveToken>, AuthError> {
         let old = &token.credentials;
         let Some(refresh_token) = &old.refresh_token else {
             let message = "there is no refresh token: log in again";
-            return Err(self.error(AuthErrorKind::LoginRequired, message));
+            return Err(AuthError::new(AuthErrorKind::LoginRequired, message));
         };
-        let asked = Asked {
+        let asked = TokenRequest {
             server,
             issuer: &old.issuer,
             resource: old.resource.clone(),
@@ -176,8 +171,8 @@ impl<'a> Login<'a> {
         if credentials.granted_scopes.is_none() {
             credentials.granted_scopes = old.granted_scopes.clone();
         }
-        self.session.save(&credentials, self.recorder).await;
-        Ok(credentials)
+        self.save(credentials, Some(token), TokenOrigin::Refresh)
+            .await
     }
 
     /// Tells the authorization server that a login has ended, if it wants to know. A failure is
@@ -196,7 +191,7 @@ impl<'a> Login<'a> {
             server: &credentials.server,
             client: &authentication,
             dpop: None,
-            clock: &self.session.clock,
+            clock: self.clock,
         };
         if let Err(error) = endpoint.revoke(refresh_token).await {
             tracing::warn!(%error, "the refresh token could not be revoked");
@@ -209,7 +204,7 @@ impl<'a> Login<'a> {
         discovery: &Discovery,
         previous: Option<&ActiveToken>,
         challenge: Option<&Challenge>,
-    ) -> Result<Credentials, AuthError> {
+    ) -> Result<Arc<ActiveToken>, AuthError> {
         let previous = previous.filter(|token| token.credentials.issuer == discovery.issuer);
         let challenged = challenge.and_then(Challenge::scope);
         let is_interactive = self.settings.grant.is_interactive();
@@ -226,7 +221,7 @@ impl<'a> Login<'a> {
         // One key for each login: a server cannot connect two of them by the key.
         let (dpop_key, dpop) = self.dpop_key(previous)?;
         let dpop = dpop.as_ref();
-        let asked = Asked {
+        let asked = TokenRequest {
             server: &discovery.server,
             issuer: &discovery.issuer,
             resource,
@@ -242,9 +237,8 @@ impl<'a> Login<'a> {
             (credentials, pending)
         };
         // A refresh of the former credentials must not end after this. The login is kept in any case.
-        let _lock = self.session.lock_store(self.recorder).await;
-        self.session.save(&credentials, self.recorder).await;
-        Ok(credentials)
+        let _lock = self.lock_credentials().await;
+        self.save(credentials, previous, TokenOrigin::Login).await
     }
 
     /// Returns the key of the previous token, or a new one if tokens shall be bound to a key.
@@ -256,7 +250,8 @@ impl<'a> Login<'a> {
             return Ok((None, None));
         }
         let known = previous.and_then(|token| token.credentials.dpop_key.clone());
-        let failed = |error: &dyn std::fmt::Display| self.error(AuthErrorKind::Token, error);
+        let failed =
+            |error: &dyn std::fmt::Display| AuthError::new(AuthErrorKind::Token, error.to_string());
         let key = match &known {
             Some(pem) => DpopKey::from_pem(pem).map_err(|error| failed(&error))?,
             None => DpopKey::generate().map_err(|error| failed(&error))?,
@@ -269,7 +264,7 @@ impl<'a> Login<'a> {
     async fn log_in(
         &self,
         discovery: &Discovery,
-        mut asked: Asked<'_>,
+        mut asked: TokenRequest<'_>,
         dpop_key: Option<Secret>,
     ) -> Result<(Credentials, PendingToken), AuthError> {
         let registered = self.registered_client(&discovery.issuer).await?;
@@ -285,7 +280,7 @@ impl<'a> Login<'a> {
         let redirect_uri = pending.redirect_uri().to_owned();
         if !Url::parse(&redirect_uri).is_ok_and(|url| is_https_or_loopback(&url)) {
             let message = format!("the redirect URI {redirect_uri} is neither https nor loopback");
-            return Err(self.error(AuthErrorKind::UrlRefused, message));
+            return Err(AuthError::new(AuthErrorKind::UrlRefused, message));
         }
         let client = match known {
             Some(client) if is_usable(&client, &redirect_uri) => client,
@@ -315,7 +310,7 @@ impl<'a> Login<'a> {
                 "stop",
                 "the authorization server has to be mended",
             );
-            self.error(AuthErrorKind::Discovery, error)
+            AuthError::new(AuthErrorKind::Discovery, error.to_string())
         })?;
         let redirect = pending.open(attempt.url()).await;
         let redirect = match redirect {
@@ -354,7 +349,7 @@ impl<'a> Login<'a> {
     async fn request_grant(
         &self,
         discovery: &Discovery,
-        asked: Asked<'_>,
+        asked: TokenRequest<'_>,
         dpop_key: Option<Secret>,
     ) -> Result<Credentials, AuthError> {
         let grant = &self.settings.grant;
@@ -373,7 +368,7 @@ impl<'a> Login<'a> {
                 advice,
             );
             let message = format!("the credentials belong to {bound}: {advice}");
-            return Err(self.error(AuthErrorKind::Registration, message));
+            return Err(AuthError::new(AuthErrorKind::Registration, message));
         }
         let registration = match grant.needs_registration() {
             true => self.registered_client(&discovery.issuer).await?,
@@ -388,7 +383,7 @@ impl<'a> Login<'a> {
             scope: (!scope.is_empty()).then_some(scope.as_str()),
             registration: registration.as_ref(),
             dpop: asked.dpop,
-            clock: &self.session.clock,
+            clock: self.clock,
             recorder: self.recorder,
         };
         let mut response = grant.request_token(&context).await?;
@@ -407,7 +402,7 @@ impl<'a> Login<'a> {
         let message = format!("login: {error}");
         self.recorder
             .fail(StepKind::Authorization, "log in", &*message, "stop", advice);
-        self.error(error.kind(), message)
+        AuthError::new(error.kind(), message)
     }
 
     fn redirect_error(&self, error: &RedirectError) -> AuthError {
@@ -429,10 +424,6 @@ impl<'a> Login<'a> {
             "stop: no code is sent to the token endpoint",
             advice,
         );
-        self.error(kind, message)
-    }
-
-    fn error(&self, kind: AuthErrorKind, message: impl ToString) -> AuthError {
-        AuthError::recorded(kind, message.to_string(), self.recorder)
+        AuthError::new(kind, message)
     }
 }

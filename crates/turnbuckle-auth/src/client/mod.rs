@@ -6,6 +6,7 @@
 //! page, and `transcript` records what happened.
 
 mod authorization_code;
+mod builder;
 mod callback;
 mod credentials;
 mod discovery;
@@ -27,6 +28,7 @@ mod tests;
 mod token_endpoint;
 
 pub use crate::transcript::{StepKind, Transcript, TranscriptStep};
+pub use builder::OAuthBuilder;
 pub use layer::OAuthService;
 pub use oauth::{AuthStatus, OAuth};
 pub use pending_tokens::settle_token_requests;

@@ -118,7 +118,7 @@ pub(crate) async fn register(
             check_metadata_document(url).map_err(|reason| {
                 let message =
                     format!("the client's metadata document {url} cannot be used: {reason}");
-                AuthError::recorded(AuthErrorKind::Registration, message, recorder)
+                AuthError::new(AuthErrorKind::Registration, message)
             })?;
             let decision = "use the URL as client id";
             recorder.record(
@@ -173,7 +173,7 @@ fn registration_unsupported(
         let other = display_url_text(&client.issuer);
         message = format!("the configured client id belongs to {other}; {message}");
     }
-    AuthError::recorded(AuthErrorKind::Registration, message, recorder)
+    AuthError::new(AuthErrorKind::Registration, message)
 }
 
 /// Checks the URL of a Client ID Metadata Document.

@@ -1,95 +1,73 @@
 //! The authorization of one client at one server: the current token, and how to get the next one.
 //!
-//! Requests take the current token without waiting. Whoever finds that it has to be replaced takes
-//! the one place in `flight`; others wait there and use its outcome. Locks of the store do the same
-//! between processes. Getting a token (`attempt`) runs in a task of its own: a refresh token that the
-//! server has replaced must be stored, even if the request that needed it is dropped.
+//! [`SessionState`] decides what to do; an [`AuthSession`] owns it behind one mutex and does it. Each
+//! attempt to get a token runs in a task of its own, with the steps of `login`: a refresh token that
+//! the server has replaced must be stored, even if the request that needed it is dropped. Locks of the
+//! store make sure of one attempt at a time between processes.
 
 mod active_token;
-mod attempt;
-mod login_guard;
-mod user_wait;
+mod state;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use active_token::ActiveToken;
-use active_token::TokenOrigin;
-pub(crate) use attempt::Demand;
-use tokio::sync::watch;
+pub(crate) use active_token::{ActiveToken, TokenOrigin};
+pub(crate) use state::Demand;
+use state::{Action, Answer, Attempt, AttemptKind, Outcome, SessionState};
+use tokio::sync::mpsc;
+use turnbuckle_types::{PeerAddress, UserWait};
 
-use self::login_guard::LoginGuard;
-use super::credentials::Credentials;
-use super::login::Login;
-use super::race::race;
+use super::login::{LoginContext, Renewal};
 use super::settings::Settings;
 use crate::clock::Clock;
 use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{Outbound, is_https_or_loopback};
 use crate::transcript::{Recorder, StepKind, Transcript};
 
-/// The time until an early refresh is tried again after a failure, in seconds.
-const REFRESH_RETRY_DELAY: u64 = 10;
-
-/// The current token.
-#[derive(Default)]
-struct Current {
-    /// True once the store was asked.
-    is_loaded: bool,
-    token: Option<Arc<ActiveToken>>,
-    /// The time before which no early refresh is tried, in seconds since 1970.
-    next_refresh: u64,
-}
-
-/// The state of whoever gets a new token.
-#[derive(Default)]
-struct Flight {
-    /// The error of the last attempt, for those who waited for it.
-    last_error: Option<AuthError>,
-    /// The sets of scopes that were authorized because of a challenge.
-    step_ups: Vec<Vec<String>>,
-    login_guard: LoginGuard,
-}
-
 /// The authorization of one client at one server.
 pub(crate) struct AuthSession {
     pub(crate) settings: Settings,
     pub(crate) clock: Clock,
+    /// The client for requests to URLs that the server named.
+    pub(crate) outbound: Outbound,
     /// True if nobody between can read requests to the server, or the settings do not mind.
     is_confidential: bool,
-    outbound: OnceLock<Outbound>,
-    current: Mutex<Current>,
-    /// Held across requests to the authorization server, on purpose: one at a time.
-    flight: tokio::sync::Mutex<Flight>,
-    /// The number of attempts to get a token that have ended.
-    finished_attempts: AtomicU64,
-    /// True if the store lacks the current token because it could not be saved.
-    is_unsaved: AtomicBool,
-    transcript: Mutex<Transcript>,
-    /// True while an attempt waits for the user.
-    waits_for_user: watch::Sender<bool>,
+    shared: Mutex<Shared>,
+}
+
+struct Shared {
+    state: SessionState<mpsc::Sender<Event>>,
+    /// The steps of the last attempt.
+    transcript: Transcript,
+}
+
+/// An event for one who waits for a token.
+enum Event {
+    UserWaitBegan,
+    Answered(Answer),
 }
 
 impl AuthSession {
-    pub(crate) fn new(settings: Settings, clock: Clock) -> Self {
+    /// Creates the session of a client that has no token yet.
+    ///
+    /// # Errors
+    /// Fails when the certificates of the settings cannot be read.
+    pub(crate) fn new(settings: Settings, clock: Clock) -> Result<Self, AuthError> {
         let allowed = &settings.outbound.plain_http_origins;
         let server = &settings.server;
         let is_confidential = is_https_or_loopback(server)
             || allowed
                 .iter()
                 .any(|origin| origin.origin() == server.origin());
-        Self {
+        Ok(Self {
             is_confidential,
+            outbound: Outbound::new(server, settings.outbound.clone())?,
             settings,
             clock,
-            outbound: OnceLock::new(),
-            current: Mutex::default(),
-            flight: tokio::sync::Mutex::default(),
-            finished_attempts: AtomicU64::new(0),
-            is_unsaved: AtomicBool::new(false),
-            transcript: Mutex::default(),
-            waits_for_user: watch::Sender::new(false),
-        }
+            shared: Mutex::new(Shared {
+                state: SessionState::new(),
+                transcript: Transcript::default(),
+            }),
+        })
     }
 
     /// Returns whether a URL belongs to the server, so that it may see the token, and not in clear text.
@@ -114,208 +92,273 @@ impl AuthSession {
 
     /// Returns the steps of the last attempt to get a token.
     pub(crate) fn transcript(&self) -> Transcript {
-        let transcript = self.transcript.lock();
-        transcript.unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared().transcript.clone()
+    }
+
+    /// Takes in the address to which a request to the server went, if it is known.
+    pub(crate) fn note_connection(&self, address: Option<PeerAddress>) {
+        self.outbound.note_connection(address.map(PeerAddress::ip));
     }
 
     /// Returns the token for a request, if there is one. An old token is refreshed before its end; if
     /// that fails, it is used as long as it is valid.
     pub(crate) async fn token(self: &Arc<Self>) -> Option<Arc<ActiveToken>> {
-        let now = self.clock.now();
-        {
-            let current = self.current();
-            if current.is_loaded {
-                let token = current.token.clone()?;
-                let is_early = token.credentials.should_refresh(now);
-                let has_refresh = token.credentials.refresh_token.is_some();
-                let is_valid = token.credentials.is_valid(now);
-                // Somebody who gets a new token already may have to wait for the user.
-                let is_busy = is_valid && self.flight.try_lock().is_err();
-                if !is_early || now < current.next_refresh || !has_refresh || is_busy {
-                    return is_valid.then_some(token);
-                }
-            }
-        }
-        let session = self.clone();
-        let loading = tokio::spawn(async move { session.load_or_refresh().await });
-        let loading = async { loading.await.ok().flatten() };
-        // A request without a token is refused, and then waits for the user's login as others do.
-        race(loading, async {
-            self.user_wait_begun().await;
-            let token = self.current().token.clone()?;
-            token.credentials.is_valid(now).then_some(token)
-        })
-        .await
+        let answer = self.demand(None, Demand::Token, None).await;
+        answer.ok().flatten()
     }
 
     /// Returns the token even if it has ended, after a refresh that is due.
     pub(crate) async fn token_or_ended(self: &Arc<Self>) -> Option<Arc<ActiveToken>> {
         match self.token().await {
             Some(token) => Some(token),
-            None => self.current().token.clone(),
+            None => self.shared().state.token().cloned(),
         }
     }
 
-    /// Loads the credentials from the store the first time, and refreshes an old token.
-    async fn load_or_refresh(&self) -> Option<Arc<ActiveToken>> {
-        let mut flight = self.flight.lock().await;
-        let now = self.clock.now();
-        let recorder = Recorder::new();
-        if !self.current().is_loaded {
-            match self.load(&recorder).await {
-                Ok(loaded) => self.set_current(loaded),
-                Err(error) => tracing::warn!(%error, "the stored credentials cannot be read"),
-            }
-        }
-        let token = self.current().token.clone()?;
-        let waits = now < self.current().next_refresh;
-        let is_fresh = !token.credentials.should_refresh(now);
-        if is_fresh || waits || token.credentials.refresh_token.is_none() {
-            return token.credentials.is_valid(now).then_some(token);
-        }
-        let refreshed = async {
-            let _lock = self.lock_store(&recorder).await?;
-            let login = Login::new(self, &recorder)?;
-            let Some(stored) = self.load(&recorder).await? else {
-                self.set_current(None);
-                let message = "the credentials were removed from the store: log in again";
-                return Err(AuthError::recorded(
-                    AuthErrorKind::LoginRequired,
-                    message,
-                    &recorder,
-                ));
-            };
-            login.refresh_or_adopt(&token, &stored).await
-        };
-        let refreshed = refreshed.await;
-        self.set_transcript(recorder.transcript());
-        match refreshed {
-            Ok(credentials) => {
-                flight.last_error = None;
-                self.activate(credentials, Some(&token), TokenOrigin::Refresh, &recorder)
-                    .ok()
-            }
-            Err(error) if error.kind() == AuthErrorKind::LoginRequired => None,
-            Err(error) => {
-                tracing::warn!(%error, "the access token could not be refreshed");
-                let now = self.clock.now();
-                self.current().next_refresh = now + REFRESH_RETRY_DELAY;
-                token.credentials.is_valid(now).then_some(token)
-            }
-        }
+    /// Gets another token than `used`, the token of a request or none. While the user has to log in,
+    /// that is reported to `user_wait`: the timeouts of the request do not run meanwhile.
+    ///
+    /// Requests that were refused at the same time share one attempt and its outcome. The attempt goes
+    /// on if the returned future is dropped.
+    pub(crate) async fn replace(
+        self: &Arc<Self>,
+        used: Option<Arc<ActiveToken>>,
+        demand: Demand,
+        user_wait: Option<UserWait>,
+    ) -> Result<Arc<ActiveToken>, AuthError> {
+        let answer = self.demand(used, demand, user_wait).await?;
+        answer.ok_or_else(interrupted)
     }
 
     /// Forgets the token, and returns it.
-    pub(crate) async fn forget(&self) -> Result<Option<Arc<ActiveToken>>, AuthError> {
-        let recorder = Recorder::new();
-        let mut flight = self.flight.lock().await;
-        let lock = self.lock_store(&recorder).await?;
-        let stored = self.load(&recorder).await?;
-        if let Some(token) = &stored {
-            Login::new(self, &recorder)?.revoke(token).await;
-        }
-        let key = self.settings.credentials_key();
-        for key in [vec![key], self.settings.binding_keys()].concat() {
-            let removed = self.settings.store.remove(&key).await;
-            removed.map_err(|error| error.with_steps(&recorder))?;
-        }
-        self.set_current(None);
-        self.is_unsaved.store(false, Ordering::Release);
-        *flight = Flight::default();
-        drop(lock);
-        Ok(stored)
+    pub(crate) async fn log_out(self: &Arc<Self>) -> Answer {
+        self.demand(None, Demand::LogOut, None).await
     }
 
-    /// Returns the client for requests to URLs that the server named.
-    pub(crate) fn outbound(&self, recorder: &Recorder) -> Result<&Outbound, AuthError> {
-        if let Some(outbound) = self.outbound.get() {
-            return Ok(outbound);
-        }
-        let settings = self.settings.outbound.clone();
-        let outbound = Outbound::new(&self.settings.server, settings)
-            .map_err(|error| AuthError::from(error).with_steps(recorder))?;
-        Ok(self.outbound.get_or_init(|| outbound))
-    }
-
-    /// Writes credentials into the store. A failure is reported, and they are used all the same.
-    pub(crate) async fn save(&self, credentials: &Credentials, recorder: &Recorder) {
-        let Some(text) = credentials.to_stored() else {
-            return;
+    async fn demand(
+        self: &Arc<Self>,
+        used: Option<Arc<ActiveToken>>,
+        demand: Demand,
+        user_wait: Option<UserWait>,
+    ) -> Answer {
+        let now = self.clock.now();
+        let (actions, mut events) = {
+            let state = &mut self.shared().state;
+            if let Some(token) = state.answer(used.as_deref(), &demand, now) {
+                return Ok(token);
+            }
+            // At most two events follow.
+            let (waiter, events) = mpsc::channel(2);
+            (state.join(used, demand, waiter, now), events)
         };
-        let key = self.settings.credentials_key();
-        let saved = self.settings.store.save(&key, &text).await;
-        self.is_unsaved.store(saved.is_err(), Ordering::Release);
-        if let Err(error) = saved {
-            tracing::warn!(%error, "the credentials could not be stored");
-            recorder.fail(
-                StepKind::Store,
-                "save the credentials",
-                error.to_string(),
-                "go on without",
-                "mend the store, or the next start has to log in again",
-            );
+        self.perform(actions);
+        let mut _reported = None;
+        loop {
+            match events.recv().await {
+                Some(Event::UserWaitBegan) => {
+                    _reported = user_wait.as_ref().map(UserWait::begin);
+                }
+                Some(Event::Answered(answer)) => return answer,
+                None => return Err(interrupted()),
+            }
         }
     }
 
-    fn current(&self) -> std::sync::MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set_current(&self, token: Option<Arc<ActiveToken>>) {
-        *self.current() = Current {
-            is_loaded: true,
-            token,
-            next_refresh: 0,
-        };
-    }
-
-    /// Returns the current token if it is another than `used`, and valid.
-    fn newer_than(&self, used: Option<&ActiveToken>) -> Option<Arc<ActiveToken>> {
-        let current = self.current().token.clone()?;
-        let is_other = used
-            .is_none_or(|used| used.credentials.access_token != current.credentials.access_token);
-        (is_other && current.credentials.is_valid(self.clock.now())).then_some(current)
-    }
-
-    /// Returns the credentials of the store, ready for use.
-    async fn load(&self, recorder: &Recorder) -> Result<Option<Arc<ActiveToken>>, AuthError> {
-        if self.is_unsaved.load(Ordering::Acquire) {
-            // What the store has is older: its refresh token may be used up.
-            return Ok(self.current().token.clone());
+    fn perform(self: &Arc<Self>, actions: Vec<Action<mpsc::Sender<Event>>>) {
+        for action in actions {
+            // One who waits no longer misses nothing.
+            let (waiter, event) = match action {
+                Action::Start(attempt) => {
+                    let session = self.clone();
+                    let running = RunningAttempt { session, attempt };
+                    tokio::spawn(async move { running.run().await });
+                    continue;
+                }
+                Action::AnnounceLogin(waiter) => (waiter, Event::UserWaitBegan),
+                Action::Answer(waiter, answer) => (waiter, Event::Answered(answer)),
+            };
+            let _ = waiter.try_send(event);
         }
-        let key = self.settings.credentials_key();
-        let stored = self.settings.store.load(&key).await;
-        let stored = stored.map_err(|error| error.with_steps(recorder))?;
-        let credentials = stored.as_ref().and_then(Credentials::from_stored);
-        let Some(credentials) = credentials else {
-            return Ok(None);
-        };
-        let known = self.current().token.clone();
-        let token = ActiveToken::new(credentials, known.as_deref(), TokenOrigin::Store);
-        Ok(token.ok().map(Arc::new))
     }
 
-    /// Makes credentials the current ones. The key and the nonces of `previous` are kept if they
-    /// belong to the same key.
-    fn activate(
-        &self,
-        credentials: Credentials,
-        previous: Option<&ActiveToken>,
-        origin: TokenOrigin,
-        recorder: &Recorder,
+    /// Gets another token: one that another process stored, a refreshed one, or that of a login or
+    /// another grant.
+    ///
+    /// The lock of the credentials is held while the store is read and a token is refreshed. While the
+    /// user logs in, the lock of logins is held instead: other processes can use and refresh what is
+    /// stored, and one that needs a login too waits for this one.
+    async fn obtain(
+        self: &Arc<Self>,
+        context: &LoginContext<'_>,
+        current: Option<&Arc<ActiveToken>>,
+        used: Option<&ActiveToken>,
+        demand: &Demand,
+        refusal: Option<&AuthError>,
     ) -> Result<Arc<ActiveToken>, AuthError> {
-        let token = ActiveToken::new(credentials, previous, origin);
-        let token =
-            token.map_err(|reason| AuthError::recorded(AuthErrorKind::Token, reason, recorder))?;
-        let token = Arc::new(token);
-        self.set_current(Some(token.clone()));
-        Ok(token)
+        let challenge = demand.challenge();
+        let lock = context.lock_credentials().await?;
+        let stored = context.load(current).await?;
+        if let Some(token) = context.adopt(used, stored.as_ref()) {
+            return Ok(token);
+        }
+        if let Some(error) = refusal {
+            return Err(error.clone());
+        }
+        // Credentials that were removed are not brought back.
+        let previous = stored.as_deref();
+        let discovery = match demand {
+            Demand::Unauthorized { may_refresh, .. } => {
+                match context.renew(previous, challenge, *may_refresh).await? {
+                    Renewal::Refreshed(token) => return Ok(token),
+                    Renewal::LoginNeeded(discovery) => *discovery,
+                }
+            }
+            _ => context.discover(previous, challenge).await?,
+        };
+        drop(lock);
+
+        if self.settings.grant.is_interactive() {
+            let now = self.clock.now();
+            let begun = self.shared().state.begin_login(&discovery.issuer, now);
+            self.perform(begun.inspect_err(|_| {
+                context.recorder.fail(
+                    StepKind::Challenge,
+                    "send the token of the login",
+                    "the server refused it",
+                    "stop: another login would end the same way",
+                    "compare the issuer, the audience and the clock of the server with those of its \
+                     authorization server",
+                );
+            })?);
+        }
+        let _login_lock = context.lock_logins().await?;
+        // Another process may have logged in meanwhile.
+        let stored = context.load(current).await?;
+        if let Some(token) = context.adopt(used, stored.as_ref()) {
+            return Ok(token);
+        }
+        context
+            .authorize(&discovery, stored.as_deref(), challenge)
+            .await
     }
 
-    fn set_transcript(&self, transcript: Transcript) {
-        *self
-            .transcript
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = transcript;
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An attempt that runs. Dropping the value ends the attempt.
+struct RunningAttempt {
+    session: Arc<AuthSession>,
+    attempt: Arc<Attempt>,
+}
+
+impl RunningAttempt {
+    /// Runs the attempt and answers those who wait for it.
+    async fn run(self) {
+        let session = &self.session;
+        let recorder = Recorder::new();
+        let outcome = self.outcome(&recorder).await;
+        let outcome = outcome.unwrap_or_else(|error| Outcome::Failed(error.with_steps(&recorder)));
+        match (&self.attempt.kind, &outcome) {
+            (AttemptKind::Load, Outcome::Failed(error)) => {
+                tracing::warn!(%error, "the stored credentials cannot be read");
+            }
+            (AttemptKind::Refresh(_), Outcome::Failed(error)) => {
+                tracing::warn!(%error, "the access token could not be refreshed");
+            }
+            _ => {}
+        }
+        let actions = {
+            let mut shared = session.shared();
+            if let AttemptKind::Refresh(_) | AttemptKind::Replace { .. } = &self.attempt.kind {
+                shared.transcript = match &outcome {
+                    // It may be the error of an earlier attempt, with the steps of that one.
+                    Outcome::Failed(error) => error.transcript().clone(),
+                    _ => recorder.transcript(),
+                };
+            }
+            shared.state.retain_waiters(|waiter| !waiter.is_closed());
+            shared.state.finish(outcome, session.clock.now())
+        };
+        session.perform(actions);
+    }
+
+    async fn outcome(&self, recorder: &Recorder) -> Result<Outcome, AuthError> {
+        let context = LoginContext {
+            settings: &self.session.settings,
+            outbound: &self.session.outbound,
+            clock: &self.session.clock,
+            recorder,
+        };
+        let current = self.attempt.current.as_ref();
+        match &self.attempt.kind {
+            AttemptKind::Load => context.load(current).await.map(Outcome::Loaded),
+            AttemptKind::Refresh(token) => {
+                let _lock = context.lock_credentials().await?;
+                match context.load(current).await? {
+                    Some(stored) => {
+                        let refreshed = context.refresh_or_adopt(token, stored).await;
+                        refreshed.map(Outcome::Obtained)
+                    }
+                    None => Ok(Outcome::Removed(None)),
+                }
+            }
+            AttemptKind::LogOut => {
+                let _lock = context.lock_credentials().await?;
+                let stored = context.load(current).await?;
+                if let Some(token) = &stored {
+                    context.revoke(token).await;
+                }
+                context.remove().await?;
+                Ok(Outcome::Removed(stored))
+            }
+            AttemptKind::Replace {
+                used,
+                demand,
+                refusal,
+            } => {
+                record_demand(demand, recorder);
+                let (used, refusal) = (used.as_deref(), refusal.as_ref());
+                let obtained = self
+                    .session
+                    .obtain(&context, current, used, demand, refusal);
+                obtained.await.map(Outcome::Obtained)
+            }
+        }
+    }
+}
+
+impl Drop for RunningAttempt {
+    fn drop(&mut self) {
+        let actions = {
+            let state = &mut self.session.shared().state;
+            state.abort(&self.attempt, &interrupted())
+        };
+        self.session.perform(actions);
+    }
+}
+
+fn interrupted() -> AuthError {
+    let message = "the authorization was ended with its runtime";
+    AuthError::new(AuthErrorKind::Network, message)
+}
+
+fn record_demand(demand: &Demand, recorder: &Recorder) {
+    let is_step_up = matches!(demand, Demand::InsufficientScope(_));
+    let answer = match demand.challenge() {
+        Some(challenge) if is_step_up => format!("403 {challenge}"),
+        Some(challenge) => format!("401 {challenge}"),
+        None => "no challenge".to_owned(),
+    };
+    let decision = match is_step_up {
+        true => "authorize with more scopes",
+        false => "authorize",
+    };
+    recorder.record(
+        StepKind::Challenge,
+        "a request to the server",
+        answer,
+        decision,
+    );
 }

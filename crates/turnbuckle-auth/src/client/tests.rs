@@ -13,8 +13,8 @@ use http::Request;
 use serde_json::json;
 
 use self::support::{
-    McpEndpoint, REDIRECT, User, authorization_server, failure, parameter, post, requests_to,
-    resource_metadata, send, server_metadata,
+    McpEndpoint, REDIRECT, User, authorization_server, client, failure, parameter, post,
+    requests_to, resource_metadata, send, server_metadata, servers,
 };
 use super::store::MemoryStore;
 use super::{OAuth, StepKind};
@@ -31,12 +31,10 @@ use crate::test_http::{Reply, ScriptedServer};
 // requirement: d89a33745faf e00a57be3d69 e48d5e551f7b e66bade0ebe4 f1b06ae6f99b ff0cd6f072de
 #[tokio::test]
 async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let (user, endpoint) = (User::default(), McpEndpoint::accepting("token-1"));
     let url = mcp.url("/mcp");
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     for _ in 0..3 {
         assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     }
@@ -80,15 +78,13 @@ async fn a_401_leads_to_a_login_and_the_token_goes_with_every_request() {
 // requirement: 4667890f6eca
 #[tokio::test]
 async fn a_client_with_an_https_redirect_registers_as_web() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let (redirect_uri, url) = ("https://app.example.com/callback", mcp.url("/mcp"));
     let user = User {
         redirect_uri: Some(redirect_uri),
         ..User::default()
     };
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user);
+    let oauth = client(&url, MemoryStore::new(), user);
     let endpoint = McpEndpoint::accepting("token-1");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     let registered = requests_to(&auth.requests(), "/register")[0].json();
@@ -98,12 +94,10 @@ async fn a_client_with_an_https_redirect_registers_as_web() {
 
 #[tokio::test]
 async fn nobody_logs_in_for_the_end_of_a_session() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (_auth, mcp) = servers(None).await;
     let (user, endpoint) = (User::default(), McpEndpoint::accepting("token-1"));
     let url = mcp.url("/mcp");
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let refused = send(&oauth, &endpoint, Request::delete(&url)).await;
     assert_eq!(refused.status(), 401);
     assert!(user.opened_pages().is_empty());
@@ -115,15 +109,13 @@ async fn nobody_logs_in_for_the_end_of_a_session() {
 // requirement: f243c98b3627
 #[tokio::test]
 async fn a_token_is_sent_to_its_own_server_only() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let endpoint = McpEndpoint::new(|authorization| match authorization {
         Some("Bearer token-1") => (200, None),
         _ => (401, None),
     });
     let url = mcp.url("/mcp");
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(User::default());
+    let oauth = client(&url, MemoryStore::new(), User::default());
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     let port = mcp.address().port();
     for other in [
@@ -141,8 +133,7 @@ async fn a_token_is_sent_to_its_own_server_only() {
 // requirement: c9edef340d23 caf8b2f31edd d28691237157 de4a80d33b8d
 #[tokio::test]
 async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (_auth, mcp) = servers(None).await;
     let is_met = Arc::new(AtomicBool::new(true));
     let meets = Arc::clone(&is_met);
     let endpoint = McpEndpoint::new(move |authorization| match authorization {
@@ -154,8 +145,7 @@ async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
         }
     });
     let (user, url) = (User::default(), mcp.url("/mcp"));
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     // The challenge counts, not `scopes_supported`; and what was granted stays.
     assert_eq!(user.scopes(), ["read", "read write"]);
@@ -172,12 +162,10 @@ async fn a_step_up_asks_for_all_scopes_together_and_has_a_limit() {
 // requirement: 20b979b46d03
 #[tokio::test]
 async fn a_login_without_a_refresh_token_is_repeated() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let (user, url, store) = (User::default(), mcp.url("/mcp"), MemoryStore::new());
     for token in ["token-1", "token-2"] {
-        let oauth = OAuth::new(&url, store.clone()).unwrap();
-        let oauth = oauth.login_ui(user.clone());
+        let oauth = client(&url, store.clone(), user.clone());
         let endpoint = McpEndpoint::accepting(token);
         assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     }
@@ -196,8 +184,7 @@ async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
     let issuer = Arc::new(Mutex::new(former.origin()));
     let mcp = resource_metadata(&issuer).await;
     let (user, url, store) = (User::default(), mcp.url("/mcp"), MemoryStore::new());
-    let oauth = OAuth::new(&url, store.clone()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, store.clone(), user.clone());
     let endpoint = McpEndpoint::accepting("token-1");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     *issuer.lock().unwrap() = new.origin();
@@ -237,13 +224,11 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
     let issuer = Arc::new(Mutex::new(auth.origin()));
     let mcp = resource_metadata(&issuer).await;
     let (user, url) = (User::default(), mcp.url("/mcp"));
-    let oauth = || {
-        let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-        oauth.login_ui(user.clone())
-    };
+    let oauth = || OAuth::builder(&url, MemoryStore::new()).login_ui(user.clone());
     let secret = || Some(Secret::new("hidden"));
     let endpoint = McpEndpoint::accepting("token-1");
     let bound = oauth().registered_client(auth.origin(), "configured", secret());
+    let bound = bound.build().unwrap();
     assert_eq!(post(&bound, &endpoint, &url).await.status(), 200);
     assert_eq!(
         parameter(&user.opened_pages()[0], "client_id").as_deref(),
@@ -251,20 +236,20 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
     );
     assert!(requests_to(&auth.requests(), "/register").is_empty());
     // The server moves: with and without a configured issuer this is an error.
-    let free = oauth().client_id("configured", secret());
+    let free = oauth().client_id("configured", secret()).build().unwrap();
     let endpoint = McpEndpoint::accepting("token-2");
     assert_eq!(post(&free, &endpoint, &url).await.status(), 200);
     *issuer.lock().unwrap() = other.origin();
     let endpoint = McpEndpoint::new(|_| (401, None));
-    for client in [bound, free] {
-        let response = post(&client, &endpoint, &url).await;
+    for oauth in [bound, free] {
+        let response = post(&oauth, &endpoint, &url).await;
         assert_eq!(response.status(), 401);
         let text = failure(&response);
         assert!(
             text.contains(&auth.origin()) && text.contains(&other.origin()),
             "{text}"
         );
-        let error = client.log_in().await.unwrap_err();
+        let error = oauth.log_in().await.unwrap_err();
         assert_eq!(error.kind(), AuthErrorKind::Registration);
     }
     assert_eq!(user.opened_pages().len(), 2);
@@ -280,8 +265,7 @@ async fn a_configured_client_is_used_at_its_issuer_only() {
 // requirement: 8c66547c0824 9a20eba2434e
 #[tokio::test]
 async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let url = mcp.url("/mcp");
     let right = User::default();
     for user in [
@@ -294,8 +278,7 @@ async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
             ..right.clone()
         },
     ] {
-        let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-        let oauth = oauth.login_ui(user);
+        let oauth = client(&url, MemoryStore::new(), user);
         let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
         assert_eq!(response.status(), 401);
         assert!(failure(&response).contains("redirect"));
@@ -306,15 +289,13 @@ async fn no_code_is_sent_after_a_redirect_of_another_login_or_issuer() {
 
 #[tokio::test]
 async fn a_redirect_uri_in_clear_text_to_another_machine_is_refused() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let url = mcp.url("/mcp");
     let user = User {
         redirect_uri: Some("http://app.example/callback"),
         ..User::default()
     };
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
     assert!(failure(&response).contains("neither https nor loopback"));
     assert!(user.opened_pages().is_empty());
@@ -332,8 +313,7 @@ async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
     .await;
     let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
     let (user, url) = (User::default(), mcp.url("/mcp"));
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let response = post(&oauth, &McpEndpoint::accepting("token-1"), &url).await;
     assert_eq!(response.status(), 401);
     assert!(user.opened_pages().is_empty());
@@ -357,8 +337,7 @@ async fn a_server_of_2025_03_26_gets_its_url_without_a_trailing_slash() {
     })
     .await;
     let (user, url) = (User::default(), mcp.url("/"));
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let endpoint = McpEndpoint::accepting("token-1");
     assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
     // The server does not know the parameter, and gets it all the same.

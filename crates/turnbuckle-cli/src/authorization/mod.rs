@@ -6,6 +6,7 @@ mod profile;
 mod store;
 mod terminal_login;
 
+use turnbuckle::auth::client::interaction::LoginUi;
 use turnbuckle::auth::client::{AuthStatus, StepKind};
 use turnbuckle::auth::{Challenge, OAuth};
 
@@ -18,25 +19,24 @@ use crate::output::Console;
 pub(crate) use checklist::render_checklist;
 pub(crate) use profile::{LoginProfile, store_error};
 pub(crate) use store::UserStore;
-use terminal_login::StoredLoginOnly;
-pub(crate) use terminal_login::TerminalLogin;
+pub(crate) use terminal_login::{StoredLoginOnly, TerminalLogin};
 
 /// The name that login pages show.
 const CLIENT_NAME: &str = "turnbuckle";
 
-/// Builds the authorization at the server at `url`. Nothing is requested or read yet. Where the user
-/// would have to log in, it fails.
+/// Builds the authorization at the server at `url`, where the user logs in with `ui`. Nothing is
+/// requested or read yet.
 pub(crate) fn build_oauth(
     url: &str,
     store: UserStore,
     profile: &LoginProfile,
     server_args: &ServerArgs,
+    ui: impl LoginUi,
 ) -> Result<OAuth, CliError> {
-    let mut oauth = OAuth::new(url, store)
-        .map_err(|error| CliError::usage(error.to_string()))?
+    let mut oauth = OAuth::builder(url, store)
         .client_name(CLIENT_NAME)
         .scopes(profile.scopes.iter().cloned())
-        .login_ui(StoredLoginOnly);
+        .login_ui(ui);
     if let Some(client_id) = &profile.client_id {
         oauth = oauth.client_id(client_id, profile.client_secret.clone());
     }
@@ -49,7 +49,8 @@ pub(crate) fn build_oauth(
     if let Some(file) = &server_args.ca {
         oauth = oauth.ca_certificate_pem(read_file(file)?);
     }
-    Ok(oauth)
+    let built = oauth.build();
+    built.map_err(|error| CliError::usage(error.to_string()))
 }
 
 /// Returns whether a command may ask the user to log in: somebody sits at a terminal, and no option
@@ -69,11 +70,8 @@ pub(crate) async fn log_in_after_challenge(
     console: &Console,
 ) -> Result<(), CliError> {
     let profile = LoginProfile::load(&store, url).await?;
-    let oauth = build_oauth(url, store, &profile, &common.server)?.login_ui(TerminalLogin::new(
-        console.clone(),
-        profile.redirect_uri.clone(),
-        false,
-    ));
+    let ui = TerminalLogin::new(console.clone(), profile.redirect_uri.clone(), false);
+    let oauth = build_oauth(url, store, &profile, &common.server, ui)?;
     console.print_message("The server asks for a login.");
     log_in(&oauth, parse_challenge(challenge)).await?;
     console.print_note("logged in");

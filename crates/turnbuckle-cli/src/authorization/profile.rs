@@ -28,7 +28,8 @@ pub(crate) struct LoginProfile {
 impl LoginProfile {
     /// Loads the profile for the server at `url`, or returns the default one.
     pub(crate) async fn load(store: &UserStore, url: &str) -> Result<Self, CliError> {
-        let oauth = OAuth::new(url, MemoryStore::new())
+        let oauth = OAuth::builder(url, MemoryStore::new())
+            .build()
             .map_err(|error| CliError::usage(error.to_string()))?;
         let server = oauth.server_url();
         let stored = store.load(&key(server)).await.map_err(store_error)?;

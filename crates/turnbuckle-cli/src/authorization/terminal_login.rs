@@ -79,7 +79,7 @@ impl LoginUi for TerminalLogin {
 /// The user interface of a command that must not ask: each login fails.
 ///
 /// Commands work with stored credentials, and ask the user between two attempts, not in one.
-pub(super) struct StoredLoginOnly;
+pub(crate) struct StoredLoginOnly;
 
 impl LoginUi for StoredLoginOnly {
     fn prepare<'a>(

@@ -14,7 +14,7 @@ use super::handshake_error::StderrTail;
 use super::target::{ConfigEntry, Target};
 use crate::args::limits::limit_http;
 use crate::args::{CommonArgs, ServerArgs};
-use crate::authorization::{LoginProfile, UserStore, build_oauth};
+use crate::authorization::{LoginProfile, StoredLoginOnly, UserStore, build_oauth};
 use crate::error::CliError;
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
@@ -153,7 +153,8 @@ async fn http_connector(
             LoginLayer::Stored => {
                 let store = UserStore::new(secrets.clone());
                 let profile = LoginProfile::load(&store, url).await.unwrap_or_default();
-                connector.layer(build_oauth(url, store, &profile, server_args)?)
+                let ui = StoredLoginOnly;
+                connector.layer(build_oauth(url, store, &profile, server_args, ui)?)
             }
         };
     }

@@ -34,7 +34,7 @@ struct Credentials {
 
 /// Returns the authorization at the server at `url`.
 pub(crate) fn authorization(url: &str) -> Result<OAuth, Box<dyn std::error::Error>> {
-    let oauth = OAuth::new(url, MemoryStore::new())?
+    let oauth = OAuth::builder(url, MemoryStore::new())
         .client_name("everything-client")
         .client_metadata_url(CLIENT_METADATA_URL)
         .login_ui(Redirects);
@@ -63,7 +63,7 @@ pub(crate) fn authorization(url: &str) -> Result<OAuth, Box<dyn std::error::Erro
             async move { Ok(assertion) }
         });
         let client = ClientCredentials::public(client_id);
-        return Ok(oauth.workload_identity(identity.client(client)));
+        return Ok(oauth.workload_identity(identity.client(client)).build()?);
     }
     if let (Some(endpoint), Some(id_token)) = (idp_token_endpoint, idp_id_token.map(Secret::new)) {
         let secret = client_secret.unwrap_or_default();
@@ -73,20 +73,23 @@ pub(crate) fn authorization(url: &str) -> Result<OAuth, Box<dyn std::error::Erro
         })
         .idp_client(ClientCredentials::public(idp_client_id.unwrap_or_default()))
         .client(ClientCredentials::secret(client_id, secret));
-        return Ok(oauth.enterprise(idp));
+        return Ok(oauth.enterprise(idp).build()?);
     }
     if let Some(pem) = private_key_pem {
         let algorithm = signing_algorithm.unwrap_or_else(|| "ES256".to_owned());
         let client = ClientCredentials::private_key_jwt(client_id, pem, &algorithm)?;
-        return Ok(oauth.client_credentials(client));
+        return Ok(oauth.client_credentials(client).build()?);
     }
     let Some(secret) = client_secret else {
-        return Ok(oauth);
+        return Ok(oauth.build()?);
     };
     if scenario.starts_with("auth/client-credentials") {
-        return Ok(oauth.client_credentials(ClientCredentials::secret(client_id, secret)));
+        return Ok(oauth
+            .client_credentials(ClientCredentials::secret(client_id, secret))
+            .build()?);
     }
-    Ok(oauth.client_id(client_id, Some(Secret::new(secret))))
+    let oauth = oauth.client_id(client_id, Some(Secret::new(secret)));
+    Ok(oauth.build()?)
 }
 
 /// A login without a browser, at an authorization server that asks nothing: the page answers with a

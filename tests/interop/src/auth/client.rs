@@ -17,9 +17,10 @@ use crate::{Problem, READ, WRITE};
 /// that the user's browser has to open.
 pub(crate) async fn run(url: &str, token_seconds: &str) -> Result<(), Problem> {
     let token_ttl = Duration::from_secs(token_seconds.parse()?);
-    let oauth = OAuth::new(url, MemoryStore::new())?
+    let oauth = OAuth::builder(url, MemoryStore::new())
         .client_name("interop-auth")
-        .login_ui(PrintUrl::new(|url| println!("OPEN {url}")));
+        .login_ui(PrintUrl::new(|url| println!("OPEN {url}")))
+        .build()?;
     let taken = take(url, &oauth, token_ttl).await;
     if taken.is_err() {
         eprintln!("{}", oauth.transcript());

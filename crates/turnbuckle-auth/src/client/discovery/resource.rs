@@ -64,11 +64,7 @@ pub(super) async fn find(
                 if candidate.is_announced {
                     recorder.fail(StepKind::ResourceMetadata, request, &text, "stop", advice);
                     let message = format!("the metadata at {shown} is refused: {text}; {advice}");
-                    return Err(AuthError::recorded(
-                        AuthErrorKind::Discovery,
-                        message,
-                        recorder,
-                    ));
+                    return Err(AuthError::new(AuthErrorKind::Discovery, message));
                 }
                 let next = "do not use it; try the next candidate";
                 recorder.fail(StepKind::ResourceMetadata, request, &text, next, advice);
@@ -98,7 +94,7 @@ pub(super) async fn find(
         return Ok(ResourceSearch::Absent);
     }
     let problem = "no usable metadata of the protected resource";
-    Err(super::discovery_error(problem, &failures, recorder))
+    Err(super::discovery_error(problem, &failures))
 }
 
 fn advice(kind: FailureKind) -> &'static str {

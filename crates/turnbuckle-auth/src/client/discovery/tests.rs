@@ -38,6 +38,7 @@ async fn run(
         &recorder,
     )
     .await;
+    let discovery = discovery.map_err(|error| error.with_steps(&recorder));
     (discovery, recorder)
 }
 

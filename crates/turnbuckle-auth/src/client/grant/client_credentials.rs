@@ -135,11 +135,10 @@ impl ClientCredentials {
         context: &GrantContext<'_>,
     ) -> Result<TokenResponse, AuthError> {
         if matches!(self.proof, ClientProof::None) {
-            return Err(AuthError::recorded(
+            return Err(AuthError::new(
                 AuthErrorKind::Registration,
                 "the client credentials grant needs a secret or a private key; use \
                  ClientCredentials::secret or ClientCredentials::private_key_jwt",
-                context.recorder,
             ));
         }
         let client = self.authentication(&context.discovery.issuer);

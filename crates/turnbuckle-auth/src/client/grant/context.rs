@@ -83,7 +83,7 @@ impl GrantContext<'_> {
                 let answer = error.to_string();
                 self.recorder
                     .fail(StepKind::Token, request, answer, decision, advice.clone());
-                Err(to_auth_error(&error, &advice, self.recorder))
+                Err(to_auth_error(&error, &advice))
             }
         }
     }
@@ -119,12 +119,12 @@ fn advice(error: &TokenError, server: &AuthorizationServerMetadata) -> String {
 }
 
 /// Converts the failure of a token request.
-fn to_auth_error(error: &TokenError, advice: &str, recorder: &Recorder) -> AuthError {
+fn to_auth_error(error: &TokenError, advice: &str) -> AuthError {
     let kind = match error {
-        TokenError::Outbound(error) => return AuthError::from(error.clone()).with_steps(recorder),
+        TokenError::Outbound(error) => return AuthError::from(error.clone()),
         TokenError::Refused { error, .. } if error == "access_denied" => AuthErrorKind::Denied,
         error if error.is_transient() => AuthErrorKind::Network,
         _ => AuthErrorKind::Token,
     };
-    AuthError::recorded(kind, format!("{error}; {advice}"), recorder)
+    AuthError::new(kind, format!("{error}; {advice}"))
 }

@@ -157,11 +157,10 @@ impl EnterpriseIdp {
             return Ok(client.authentication(&context.discovery.issuer));
         }
         let registration = context.registration.ok_or_else(|| {
-            AuthError::recorded(
+            AuthError::new(
                 AuthErrorKind::Registration,
                 "enterprise-managed authorization needs a client at the authorization server; \
                  use EnterpriseIdp::client",
-                context.recorder,
             )
         })?;
         Ok(ClientAuthentication::Registered(registration.clone()))
@@ -174,7 +173,7 @@ impl EnterpriseIdp {
                 "the token endpoint of the identity provider is no URL: {}",
                 self.token_endpoint
             );
-            AuthError::recorded(AuthErrorKind::Token, message, context.recorder)
+            AuthError::new(AuthErrorKind::Token, message)
         })?;
         let issuer = self.issuer.as_deref().unwrap_or(&self.token_endpoint);
         let idp = AuthorizationServerMetadata {
@@ -183,8 +182,7 @@ impl EnterpriseIdp {
             ..AuthorizationServerMetadata::default()
         };
         // The user configured this URL, so its own address decides what is allowed.
-        let outbound = Outbound::new(&endpoint_url, context.outbound_settings.clone())
-            .map_err(|error| AuthError::from(error).with_steps(context.recorder))?;
+        let outbound = Outbound::new(&endpoint_url, context.outbound_settings.clone())?;
         let client = match &self.idp_client {
             Some(client) => client.authentication(issuer),
             None => ClientAuthentication::Anonymous,

@@ -82,7 +82,7 @@ impl WorkloadIdentity {
         if let Some(expected) = self.issuer.as_ref().filter(|expected| *expected != issuer) {
             let message = format!("the assertion is for {expected}, but the server names {issuer}");
             let kind = AuthErrorKind::Registration;
-            return Err(AuthError::recorded(kind, message, context.recorder));
+            return Err(AuthError::new(kind, message));
         }
         let token_endpoint = context.discovery.server.token_endpoint.as_deref();
         let request = AssertionRequest {
@@ -120,6 +120,6 @@ pub(super) async fn fetch_assertion(
             "give up",
             "check the file or the function that provides the assertion".to_owned(),
         );
-        AuthError::recorded(AuthErrorKind::LoginRequired, message, context.recorder)
+        AuthError::new(AuthErrorKind::LoginRequired, message)
     })
 }

@@ -73,10 +73,9 @@ impl Grant {
         context: &GrantContext<'_>,
     ) -> Result<TokenResponse, AuthError> {
         match self {
-            Self::AuthorizationCode => Err(AuthError::recorded(
+            Self::AuthorizationCode => Err(AuthError::new(
                 AuthErrorKind::LoginRequired,
                 "the user must log in",
-                context.recorder,
             )),
             Self::ClientCredentials(client) => client.request_token(context).await,
             Self::Enterprise(idp) => idp.request_token(context).await,

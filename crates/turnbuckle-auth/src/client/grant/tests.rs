@@ -72,7 +72,8 @@ impl Fixture {
             clock: &Clock::system(),
             recorder: &self.recorder,
         };
-        grant.request_token(&context).await
+        let answer = grant.request_token(&context).await;
+        answer.map_err(|error| error.with_steps(&self.recorder))
     }
 
     fn idp(&self) -> EnterpriseIdp {

@@ -5,7 +5,7 @@
 //! Specification: basic/authorization/client-registration, "Authorization Server Binding"
 //! (2026-07-28).
 
-use super::Login;
+use super::LoginContext;
 use crate::client::discovery::Discovery;
 use crate::client::registration::{
     self, ClientRegistration, RegistrationRequest, RegistrationSource,
@@ -14,7 +14,7 @@ use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 use crate::transcript::StepKind;
 
-impl Login<'_> {
+impl LoginContext<'_> {
     /// Returns the client of the settings for an issuer.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Login<'_> {
             "stop: an id is never shown to another issuer",
             advice,
         );
-        Err(self.error(
+        Err(AuthError::new(
             AuthErrorKind::Registration,
             format!("the client id belongs to {others}, but the server names {issuer}: {advice}"),
         ))
@@ -78,11 +78,11 @@ impl Login<'_> {
         let key = self.settings.binding_key(client_id);
         let store = &self.settings.store;
         let bound = store.load(&key).await;
-        if let Some(bound) = bound.map_err(|error| error.with_steps(self.recorder))? {
+        if let Some(bound) = bound? {
             return Ok(bound.expose().to_owned());
         }
         let saved = store.save(&key, &Secret::new(issuer)).await;
-        saved.map_err(|error| error.with_steps(self.recorder))?;
+        saved?;
         Ok(issuer.to_owned())
     }
 
@@ -93,10 +93,10 @@ impl Login<'_> {
     ) -> Result<Option<ClientRegistration>, AuthError> {
         let key = self.settings.registration_key(issuer);
         let stored = self.settings.store.load(&key).await;
-        let stored = stored.map_err(|error| error.with_steps(self.recorder))?;
+        let stored = stored?;
         let client =
             stored.and_then(|text| serde_json::from_str::<ClientRegistration>(text.expose()).ok());
-        let now = self.session.clock.now();
+        let now = self.clock.now();
         Ok(client.filter(|client| client.is_for(issuer) && !client.is_expired(now)))
     }
 

@@ -1,6 +1,6 @@
 //! The token requests of a login, and the credentials that they grant.
 
-use super::{Asked, Login};
+use super::{LoginContext, TokenRequest};
 use crate::client::credentials::{Credentials, TokenType};
 use crate::client::token_endpoint::{
     ClientAuthentication, TokenEndpoint, TokenError, TokenResponse, describe_form,
@@ -10,12 +10,12 @@ use crate::outbound::OutboundError;
 use crate::secret::Secret;
 use crate::transcript::StepKind;
 
-impl Login<'_> {
+impl LoginContext<'_> {
     /// Sends a request to the token endpoint, and records it.
     pub(super) async fn request_token(
         &self,
         step: StepKind,
-        asked: &Asked<'_>,
+        asked: &TokenRequest<'_>,
         authentication: &ClientAuthentication,
         form: &[(&str, &str)],
     ) -> Result<TokenResponse, AuthError> {
@@ -24,7 +24,7 @@ impl Login<'_> {
             server: asked.server,
             client: authentication,
             dpop: asked.dpop,
-            clock: &self.session.clock,
+            clock: self.clock,
         };
         let request = format!("POST {} {}", endpoint.url(), describe_form(form));
         match endpoint.request(form).await {
@@ -44,7 +44,7 @@ impl Login<'_> {
                 let (kind, decision, advice) = token_advice(step, &error);
                 self.recorder
                     .fail(step, request, error.to_string(), decision, advice);
-                Err(self.error(kind, format!("no access token: {error}")))
+                Err(AuthError::new(kind, format!("no access token: {error}")))
             }
         }
     }
@@ -52,11 +52,11 @@ impl Login<'_> {
     /// Builds the credentials that a token response grants.
     pub(super) fn credentials(
         &self,
-        asked: Asked<'_>,
+        asked: TokenRequest<'_>,
         response: TokenResponse,
         dpop_key: Option<Secret>,
     ) -> Credentials {
-        let now = self.session.clock.now();
+        let now = self.clock.now();
         let granted = response.scope.as_deref();
         let granted = granted.map(|scope| scope.split_whitespace().map(str::to_owned).collect());
         Credentials {

@@ -64,11 +64,7 @@ pub(super) async fn register(
         let answer = format!("the token endpoint supports only {listed}");
         recorder.fail(step, shown, &answer, "stop", advice);
         let message = format!("a client cannot be registered: {answer}; {advice}");
-        return Err(AuthError::recorded(
-            AuthErrorKind::Registration,
-            message,
-            recorder,
-        ));
+        return Err(AuthError::new(AuthErrorKind::Registration, message));
     };
     let first_type = request.application_type;
     let other_type = if first_type == "web" { "native" } else { "web" };
@@ -85,7 +81,7 @@ pub(super) async fn register(
             Ok(response) => response,
             Err(error) => {
                 recorder.fail(step, request_text, error.to_string(), "stop", "");
-                return Err(AuthError::from(error).with_steps(recorder));
+                return Err(AuthError::from(error));
             }
         };
         if matches!(response.status, 200 | 201) {
@@ -128,7 +124,7 @@ pub(super) async fn register(
             429 | 500.. => AuthErrorKind::Network,
             _ => AuthErrorKind::Registration,
         };
-        return Err(AuthError::recorded(kind, message, recorder));
+        return Err(AuthError::new(kind, message));
     }
 }
 
@@ -197,11 +193,7 @@ fn read_registration(
             "the answer must be JSON with a client_id",
         );
         let message = "the registration endpoint answered without a client_id";
-        return Err(AuthError::recorded(
-            AuthErrorKind::Protocol,
-            message,
-            recorder,
-        ));
+        return Err(AuthError::new(AuthErrorKind::Protocol, message));
     };
     let client_secret = read
         .client_secret

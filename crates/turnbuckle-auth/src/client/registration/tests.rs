@@ -45,6 +45,22 @@ fn request() -> RegistrationRequest<'static> {
     }
 }
 
+/// Registers a client of the standard kind at a server.
+async fn register_at(server: &ScriptedServer) -> Result<ClientRegistration, AuthError> {
+    register_with(server, &discovery(server), &request()).await
+}
+
+/// Registers a client. An error has the steps.
+async fn register_with(
+    server: &ScriptedServer,
+    discovery: &Discovery,
+    request: &RegistrationRequest<'_>,
+) -> Result<ClientRegistration, AuthError> {
+    let recorder = Recorder::new();
+    let registered = register(&outbound(server), discovery, request, &recorder).await;
+    registered.map_err(|error| error.with_steps(&recorder))
+}
+
 fn pre_registered(issuer: &str) -> ClientRegistration {
     ClientRegistration {
         issuer: issuer.to_owned(),
@@ -65,14 +81,7 @@ async fn dynamic_registration_sends_the_clients_metadata() {
         Reply::status(201).with_json(json!({"client_id": "c1", "client_secret_expires_at": 0}))
     })
     .await;
-    let recorder = Recorder::new();
-    let client = register(
-        &outbound(&server),
-        &discovery(&server),
-        &request(),
-        &recorder,
-    )
-    .await;
+    let client = register_at(&server).await;
     let client = client.unwrap();
     assert_eq!(client.client_id, "c1");
     assert_eq!(client.issuer, server.origin());
@@ -167,7 +176,7 @@ async fn configured_credentials_of_another_issuer_are_never_shown() {
         pre_registered: Some(&configured),
         ..request()
     };
-    let result = register(&outbound(&server), &discovery, &request, &Recorder::new()).await;
+    let result = register_with(&server, &discovery, &request).await;
     let error = result.unwrap_err();
     assert_eq!(error.kind(), AuthErrorKind::Registration);
     assert!(
@@ -190,14 +199,7 @@ async fn a_refused_redirect_uri_is_tried_once_with_the_other_application_type() 
             },
         )
         .await;
-    let recorder = Recorder::new();
-    let client = register(
-        &outbound(&server),
-        &discovery(&server),
-        &request(),
-        &recorder,
-    )
-    .await;
+    let client = register_at(&server).await;
     assert_eq!(client.unwrap().client_id, "c1");
     assert_eq!(server.requests().len(), 2);
 }
@@ -216,14 +218,7 @@ async fn a_redirect_uri_that_stays_refused_shows_the_servers_error() {
         }))
     })
     .await;
-    let recorder = Recorder::new();
-    let client = register(
-        &outbound(&server),
-        &discovery(&server),
-        &request(),
-        &recorder,
-    )
-    .await;
+    let client = register_at(&server).await;
     let error = client.unwrap_err();
     assert_eq!(error.kind(), AuthErrorKind::Registration);
     let text = error.to_string();
@@ -251,14 +246,9 @@ async fn refused_scopes_are_left_out_once() {
     })
     .await;
     let recorder = Recorder::new();
-    let client = register(
-        &outbound(&server),
-        &discovery(&server),
-        &request(),
-        &recorder,
-    )
-    .await;
-    assert_eq!(client.unwrap().client_id, "c1");
+    let (outbound, discovery) = (outbound(&server), discovery(&server));
+    let registered = register(&outbound, &discovery, &request(), &recorder).await;
+    assert_eq!(registered.unwrap().client_id, "c1");
     assert_eq!(server.requests().len(), 2);
     assert!(
         recorder
@@ -278,14 +268,7 @@ async fn scopes_and_redirect_uri_are_each_tried_again_once() {
         Reply::status(400).with_json(json!({ "error": error }))
     })
     .await;
-    let recorder = Recorder::new();
-    let refused = register(
-        &outbound(&server),
-        &discovery(&server),
-        &request(),
-        &recorder,
-    )
-    .await;
+    let refused = register_at(&server).await;
     assert_eq!(refused.unwrap_err().kind(), AuthErrorKind::Registration);
     assert_eq!(server.requests().len(), 3);
 }
@@ -303,14 +286,7 @@ async fn other_refusals_are_not_tried_again() {
             Reply::status(status).with_json(json!({"error": "invalid_client_metadata"}))
         })
         .await;
-        let recorder = Recorder::new();
-        let client = register(
-            &outbound(&server),
-            &discovery(&server),
-            &request(),
-            &recorder,
-        )
-        .await;
+        let client = register_at(&server).await;
         let error = client.unwrap_err();
         assert_eq!(error.kind(), kind);
         assert!(error.to_string().contains(word), "{error}");
@@ -331,12 +307,12 @@ async fn registration_uses_only_the_endpoint_of_the_discovered_issuer() {
     .await;
     let mut discovery = discovery(&server);
     discovery.server.registration_endpoint = Some(server.url("/own/register"));
-    let result = register(&outbound(&server), &discovery, &request(), &Recorder::new()).await;
+    let result = register_with(&server, &discovery, &request()).await;
     assert_eq!(result.unwrap_err().kind(), AuthErrorKind::Registration);
     assert_eq!(server.paths(), ["/own/register"]);
     // Without an endpoint in the metadata, none is guessed.
     discovery.server.registration_endpoint = None;
-    let result = register(&outbound(&server), &discovery, &request(), &Recorder::new()).await;
+    let result = register_with(&server, &discovery, &request()).await;
     let error = result.unwrap_err();
     assert!(
         error.to_string().contains("configure its client id"),
@@ -344,7 +320,7 @@ async fn registration_uses_only_the_endpoint_of_the_discovered_issuer() {
     );
     assert_eq!(server.requests().len(), 1);
     discovery.server.registration_endpoint = Some("http://169.254.169.254/register".to_owned());
-    let result = register(&outbound(&server), &discovery, &request(), &Recorder::new()).await;
+    let result = register_with(&server, &discovery, &request()).await;
     assert_eq!(result.unwrap_err().kind(), AuthErrorKind::UrlRefused);
 }
 
@@ -407,13 +383,7 @@ async fn answers_without_a_client_id_are_refused() {
         "{\"client_id\":5}",
     ] {
         let server = ScriptedServer::start(move |_| Reply::status(201).with_body(body)).await;
-        let result = register(
-            &outbound(&server),
-            &discovery(&server),
-            &request(),
-            &Recorder::new(),
-        )
-        .await;
+        let result = register_at(&server).await;
         assert_eq!(
             result.unwrap_err().kind(),
             AuthErrorKind::Protocol,
@@ -428,7 +398,7 @@ async fn a_server_without_a_usable_authentication_is_named() {
     let mut discovery = discovery(&server);
     let methods = vec!["private_key_jwt".to_owned()];
     discovery.server.token_endpoint_auth_methods_supported = Some(methods);
-    let result = register(&outbound(&server), &discovery, &request(), &Recorder::new()).await;
+    let result = register_with(&server, &discovery, &request()).await;
     assert!(result.unwrap_err().to_string().contains("private_key_jwt"));
     assert_eq!(server.requests().len(), 0);
 }

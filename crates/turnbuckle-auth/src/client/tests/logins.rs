@@ -11,12 +11,12 @@ use tower_layer::Layer as _;
 use tower_service::Service;
 use turnbuckle_types::UserWait;
 
-use super::super::interaction::{LoginUi, PendingLogin};
+use super::super::interaction::{LoginUi, NoLogin, PendingLogin};
 use super::super::store::{BoxFuture, FileStore, MemoryStore};
 use super::super::{OAuth, settle_token_requests};
 use super::support::{
-    McpEndpoint, User, authorization_server, failure, post, requests_to, resource_metadata,
-    server_metadata,
+    McpEndpoint, User, authorization_server, client, failure, post, requests_to, resource_metadata,
+    server_metadata, servers,
 };
 use crate::Challenge;
 use crate::error::{AuthError, AuthErrorKind};
@@ -100,15 +100,13 @@ impl Drop for Directory {
 
 #[tokio::test]
 async fn a_login_that_meets_another_waits_for_it_and_uses_its_credentials() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(None).await;
     let (url, directory) = (mcp.url("/mcp"), Directory::new("two-logins"));
     let user = SlowUser::new();
     // Two stores that share their files only, as two processes do.
     let session = || {
         let store = FileStore::open(&directory.0).unwrap();
-        let oauth = OAuth::new(&url, store).unwrap();
-        oauth.login_ui(user.clone())
+        client(&url, store, user.clone())
     };
     let (first, second) = (session(), session());
     let request = |oauth: OAuth| {
@@ -119,7 +117,8 @@ async fn a_login_that_meets_another_waits_for_it_and_uses_its_credentials() {
     let first_request = request(first.clone());
     user.has_opened.acquire().await.unwrap().forget();
     // The store is free meanwhile: for one that must not log in, and for one that logs out.
-    let stored_only = session().stored_only();
+    let store = FileStore::open(&directory.0).unwrap();
+    let stored_only = client(&url, store, NoLogin::new());
     let response = post(&stored_only, &McpEndpoint::accepting("token-1"), &url).await;
     assert!(failure(&response).contains("a login is required"));
     assert!(!stored_only.log_out().await.unwrap());
@@ -137,13 +136,9 @@ async fn a_login_that_meets_another_waits_for_it_and_uses_its_credentials() {
 
 #[tokio::test]
 async fn a_token_is_refreshed_while_another_process_logs_in() {
-    let auth = authorization_server(Some("refresh")).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(Some("refresh")).await;
     let (user, url, store) = (SlowUser::new(), mcp.url("/mcp"), MemoryStore::new());
-    let session = || {
-        let oauth = OAuth::new(&url, store.clone()).unwrap();
-        oauth.login_ui(user.clone())
-    };
+    let session = || client(&url, store.clone(), user.clone());
     user.permits.add_permits(1);
     session().log_in().await.unwrap();
     user.has_opened.acquire().await.unwrap().forget();
@@ -164,13 +159,9 @@ async fn a_token_is_refreshed_while_another_process_logs_in() {
 
 #[tokio::test]
 async fn a_login_that_never_ends_is_not_waited_for_longer_than_six_minutes() {
-    let auth = authorization_server(None).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (_auth, mcp) = servers(None).await;
     let (user, url, store) = (SlowUser::new(), mcp.url("/mcp"), MemoryStore::new());
-    let session = || {
-        let oauth = OAuth::new(&url, store.clone()).unwrap();
-        oauth.login_ui(user.clone())
-    };
+    let session = || client(&url, store.clone(), user.clone());
     let (first, second) = (session(), session());
     let login = tokio::spawn(async move { first.log_in().await });
     user.has_opened.acquire().await.unwrap().forget();
@@ -191,11 +182,9 @@ async fn a_login_that_never_ends_is_not_waited_for_longer_than_six_minutes() {
 
 #[tokio::test]
 async fn a_server_that_refuses_every_token_opens_one_login_until_the_program_asks_for_another() {
-    let auth = authorization_server(Some("refresh")).await;
-    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (auth, mcp) = servers(Some("refresh")).await;
     let (user, url) = (User::default(), mcp.url("/mcp"));
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let refuses = Arc::new(AtomicBool::new(true));
     let does_refuse = refuses.clone();
     let endpoint = McpEndpoint::new(move |authorization| match authorization {
@@ -248,14 +237,14 @@ async fn a_program_that_ends_can_wait_until_tokens_are_stored() {
     .await;
     let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
     let (url, store) = (mcp.url("/mcp"), MemoryStore::new());
-    let session = || OAuth::new(&url, store.clone()).unwrap();
-    let oauth = session().login_ui(User::default());
+    let oauth = client(&url, store.clone(), User::default());
     let request = tokio::spawn(async move { oauth.log_in().await });
     asked.acquire().await.unwrap().forget();
     request.abort();
     assert!(!settle_token_requests(Duration::from_millis(1)).await);
     assert!(settle_token_requests(Duration::from_secs(30)).await);
-    assert!(session().stored_only().access_token().await.is_some());
+    let stored_only = client(&url, store, NoLogin::new());
+    assert!(stored_only.access_token().await.is_some());
     assert!(settle_token_requests(Duration::ZERO).await);
 }
 
@@ -273,8 +262,7 @@ async fn a_server_that_answers_some_requests_anonymously_still_logs_in() {
     })
     .await;
     let (user, url) = (User::default(), mcp.url("/mcp"));
-    let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-    let oauth = oauth.login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let error = oauth.log_in().await.unwrap_err();
     assert!(error.to_string().contains("OAuth::log_in_with"), "{error}");
     assert_eq!(oauth.ensure_logged_in().await.unwrap(), None);
@@ -293,9 +281,7 @@ async fn each_request_that_waits_for_a_login_reports_that() {
     let resource = resource_metadata(&Arc::new(Mutex::new(issuer.origin()))).await;
     let url = resource.url("/mcp");
     let user = SlowUser::new();
-    let oauth = OAuth::new(&url, MemoryStore::new())
-        .unwrap()
-        .login_ui(user.clone());
+    let oauth = client(&url, MemoryStore::new(), user.clone());
     let waiting = Arc::new(AtomicUsize::new(0));
     let endpoint = ReportingEndpoint {
         inner: McpEndpoint::accepting("token-1"),

@@ -16,7 +16,7 @@ use url::Url;
 
 use crate::client::OAuth;
 use crate::client::interaction::{LoginUi, PendingLogin};
-use crate::client::store::BoxFuture;
+use crate::client::store::{BoxFuture, CredentialStore};
 use crate::error::AuthError;
 use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
 
@@ -86,6 +86,18 @@ impl PendingLogin for User {
 pub(super) fn parameter(url: &Url, name: &str) -> Option<String> {
     let mut pairs = url.query_pairs();
     Some(pairs.find(|(key, _)| key == name)?.1.into_owned())
+}
+
+/// Starts an authorization server and an MCP server that names it.
+pub(super) async fn servers(refresh: Option<&'static str>) -> (ScriptedServer, ScriptedServer) {
+    let auth = authorization_server(refresh).await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    (auth, mcp)
+}
+
+/// Returns a client that logs in with `ui`.
+pub(super) fn client(url: &str, store: impl CredentialStore, ui: impl LoginUi) -> OAuth {
+    OAuth::builder(url, store).login_ui(ui).build().unwrap()
 }
 
 /// Starts an authorization server. Its clients and tokens are numbered; `refresh` is the refresh

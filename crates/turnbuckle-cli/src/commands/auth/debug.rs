@@ -73,7 +73,7 @@ async fn debug_login(
 ) -> Result<Outcome, CliError> {
     let console = target.console.clone();
     let ui = TerminalLogin::new(console, profile.redirect_uri.clone(), no_browser);
-    let oauth = target.oauth(profile)?.login_ui(ui);
+    let oauth = target.oauth_with(profile, ui)?;
     if let Err(error) = log_in(&oauth, None).await {
         return Ok(Outcome::from_error(error, &oauth));
     }

@@ -112,7 +112,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
         profile.redirect_uri.clone(),
         no_browser,
     );
-    let oauth = target.oauth(&profile)?.login_ui(ui);
+    let oauth = target.oauth_with(&profile, ui)?;
     let status = match log_in(&oauth, None).await {
         Ok(status) => status,
         Err(error) => return Err(explain_failure(&target, error).await),

@@ -1,9 +1,12 @@
 //! The server that a command of `auth` is about.
 
 use turnbuckle::auth::OAuth;
+use turnbuckle::auth::client::interaction::LoginUi;
 
 use crate::args::CommonArgs;
-use crate::authorization::{LoginProfile, UserStore, build_oauth, url_without_query};
+use crate::authorization::{
+    LoginProfile, StoredLoginOnly, UserStore, build_oauth, url_without_query,
+};
 use crate::commands::TargetArgs;
 use crate::connection::{
     LoginLayer, Target, confirm_target, explain, is_unencrypted_remote, try_connection,
@@ -64,9 +67,19 @@ impl AuthTarget {
         LoginProfile::load(&self.store, &self.url).await
     }
 
-    /// Builds the authorization. Without a user interface, it works with stored credentials only.
+    /// Builds the authorization that works with stored credentials only.
     pub(super) fn oauth(&self, profile: &LoginProfile) -> Result<OAuth, CliError> {
-        build_oauth(&self.url, self.store.clone(), profile, &self.common.server)
+        self.oauth_with(profile, StoredLoginOnly)
+    }
+
+    /// Builds the authorization with a user interface for logins.
+    pub(super) fn oauth_with(
+        &self,
+        profile: &LoginProfile,
+        ui: impl LoginUi,
+    ) -> Result<OAuth, CliError> {
+        let store = self.store.clone();
+        build_oauth(&self.url, store, profile, &self.common.server, ui)
     }
 
     /// Connects to the server, with this layer, and closes the connection.

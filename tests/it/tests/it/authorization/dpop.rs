@@ -23,7 +23,7 @@ async fn a_login_binds_its_token_and_answers_the_nonces_of_both_servers() {
     for wire in Wire::ALL {
         let world = world(wire).await;
         let (user, store) = (User::new(), MemoryStore::new());
-        let oauth = world.oauth(&user, &store).dpop();
+        let oauth = world.oauth_builder(&user, &store).dpop().build().unwrap();
         let client = world.connect(&oauth).await.unwrap();
         for _ in 0..3 {
             assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
@@ -53,13 +53,17 @@ async fn a_refresh_keeps_the_key_and_survives_a_new_nonce() {
     for wire in Wire::STREAMABLE {
         let world = world(wire).await;
         let store = MemoryStore::new();
-        let oauth = world.oauth(&User::new(), &store).dpop();
+        let oauth = world
+            .oauth_builder(&User::new(), &store)
+            .dpop()
+            .build()
+            .unwrap();
         oauth.log_in().await.unwrap();
         let key = credentials(&store).await["dpop_key"].clone();
         age(&store, 10).await;
         world.authorization_server.replace_dpop_nonce().unwrap();
         let user = User::new();
-        let oauth = world.oauth(&user, &store).dpop();
+        let oauth = world.oauth_builder(&user, &store).dpop().build().unwrap();
         let client = world.connect(&oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
         assert_eq!(user.logins(), 0, "{wire:?}");
@@ -73,7 +77,11 @@ async fn a_refresh_keeps_the_key_and_survives_a_new_nonce() {
 async fn attack_replayed_dpop_proof_and_stolen_bound_token() {
     let world = world(Wire::Modern).await;
     let store = MemoryStore::new();
-    let oauth = world.oauth(&User::new(), &store).dpop();
+    let oauth = world
+        .oauth_builder(&User::new(), &store)
+        .dpop()
+        .build()
+        .unwrap();
     let client = world.connect(&oauth).await.unwrap();
     call(&client, "whoami").await.unwrap();
     let overheard = world.exchanges(200).pop().unwrap().headers;

@@ -20,7 +20,13 @@ async fn a_program_logs_in_with_its_own_credentials_and_again_when_the_token_end
         let issuer = world.authorization_server.issuer();
         let robot = ClientCredentials::secret("robot", "robot-secret").issuer(issuer);
         let (user, store) = (User::new(), MemoryStore::new());
-        let oauth = || world.oauth(&user, &store).client_credentials(robot.clone());
+        let oauth = || {
+            world
+                .oauth_builder(&user, &store)
+                .client_credentials(robot.clone())
+                .build()
+                .unwrap()
+        };
         let client = world.connect(&oauth()).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "robot", "{wire:?}");
         age(&store, -10).await;
@@ -42,8 +48,10 @@ async fn wrong_credentials_of_a_program_are_no_reason_to_ask_a_user() {
     let user = User::new();
     let robot = ClientCredentials::secret("robot", "wrong-secret");
     let oauth = world
-        .oauth(&user, &MemoryStore::new())
-        .client_credentials(robot);
+        .oauth_builder(&user, &MemoryStore::new())
+        .client_credentials(robot)
+        .build()
+        .unwrap();
     let error = failing_call(world.wire, &world.url, &oauth).await;
     assert_eq!(auth_error_kind(&error), AuthErrorKind::Token, "{error:?}");
     assert_eq!(user.logins(), 0);
@@ -69,8 +77,10 @@ async fn a_workload_logs_in_with_the_assertion_of_its_platform() {
             async move { Ok(assertion) }
         });
         let oauth = world
-            .oauth(&User::new(), &MemoryStore::new())
-            .workload_identity(identity);
+            .oauth_builder(&User::new(), &MemoryStore::new())
+            .workload_identity(identity)
+            .build()
+            .unwrap();
         let client = world.connect(&oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "job-1", "{wire:?}");
         assert_eq!(world.token_requests(JWT_BEARER).len(), 1, "{wire:?}");
@@ -98,8 +108,10 @@ async fn an_enterprise_login_is_exchanged_with_and_without_resource_in_the_id_ja
             .idp_client(ClientCredentials::secret("web", "x"))
             .client(ClientCredentials::secret("web", "y"));
             let oauth = world
-                .oauth(&User::new(), &MemoryStore::new())
-                .enterprise(enterprise);
+                .oauth_builder(&User::new(), &MemoryStore::new())
+                .enterprise(enterprise)
+                .build()
+                .unwrap();
             let client = world.connect(&oauth).await.unwrap();
             assert_eq!(call(&client, "whoami").await.unwrap(), "carol", "{wire:?}");
             assert_eq!(world.token_requests(JWT_BEARER).len(), 1, "{wire:?}");

@@ -17,6 +17,7 @@ use http::{HeaderMap, Request, Response};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tower_service::Service;
+use turnbuckle::auth::client::OAuthBuilder;
 use turnbuckle::auth::client::store::{CredentialStore, MemoryStore};
 use turnbuckle::auth::server::ResourceServerBuilder;
 use turnbuckle::auth::{AuthError, AuthErrorKind};
@@ -211,9 +212,12 @@ impl World {
 
     /// Returns the client's authorization with this user and store.
     pub(crate) fn oauth(&self, user: &User, store: &MemoryStore) -> OAuth {
-        OAuth::new(&self.url, store.clone())
-            .unwrap()
-            .login_ui(user.clone())
+        self.oauth_builder(user, store).build().unwrap()
+    }
+
+    /// Returns the settings of the client's authorization with this user and store.
+    pub(crate) fn oauth_builder(&self, user: &User, store: &MemoryStore) -> OAuthBuilder {
+        OAuth::builder(&self.url, store.clone()).login_ui(user.clone())
     }
 
     /// Connects a client.

@@ -132,13 +132,13 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         let issuer = world.authorization_server.issuer().to_owned();
         let (user, store) = (User::new(), MemoryStore::new());
         let oauth = || {
-            let oauth = world.oauth(&user, &store).scopes(["orders:read"]);
+            let oauth = world.oauth_builder(&user, &store).scopes(["orders:read"]);
             let secret = Some(Secret::new("client-secret-0123456789"));
             let oauth = oauth.registered_client(&issuer, "app", secret);
             if is_bound { oauth.dpop() } else { oauth }
         };
         // A login, a step-up and a refresh.
-        let first = oauth();
+        let first = oauth().build().unwrap();
         let client = world.connect(&first).await.unwrap();
         call(&client, "whoami").await.unwrap();
         evidence.store(&store).await;
@@ -150,7 +150,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
             serde_json::to_string(&first.transcript()).unwrap(),
         );
         age(&store, 10).await;
-        let second = oauth();
+        let second = oauth().build().unwrap();
         let client = world.connect(&second).await.unwrap();
         call(&client, "whoami").await.unwrap();
         evidence.store(&store).await;
@@ -161,7 +161,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
             world
                 .authorization_server
                 .set_faults(|it| it.failed_refreshes = FailedRequests::new(10, status, error));
-            let failing = oauth().stored_only();
+            let failing = oauth().stored_only().build().unwrap();
             let error = failing_call(world.wire, &world.url, &failing).await;
             evidence.text(
                 "error",
@@ -232,9 +232,9 @@ fn show_settings(evidence: &mut Evidence, issuer: &str, url: &str) {
     let identity =
         WorkloadIdentity::from_fn(|_| async { Ok(Secret::new("settings-secret-0123456789")) });
     evidence.show("WorkloadIdentity", &identity.client(credentials.clone()));
-    let oauth = OAuth::new(url, MemoryStore::new()).unwrap();
+    let oauth = OAuth::builder(url, MemoryStore::new());
     evidence.show("OAuth", &oauth.client_credentials(credentials));
-    let oauth = OAuth::new(url, MemoryStore::new()).unwrap();
+    let oauth = OAuth::builder(url, MemoryStore::new());
     evidence.show("OAuth", &oauth.client_id("app", Some(Secret::new(secret))));
     evidence.show("Secret", &Secret::new(secret));
     evidence.show("Browser", &Browser::new());

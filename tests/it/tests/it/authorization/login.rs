@@ -129,7 +129,11 @@ async fn a_refused_login_is_reported_to_all_that_waited() {
 async fn stored_only_fails_with_login_required_and_the_transcript() {
     for wire in Wire::ALL {
         let world = World::start(wire).await;
-        let oauth = world.oauth(&User::new(), &MemoryStore::new()).stored_only();
+        let oauth = world
+            .oauth_builder(&User::new(), &MemoryStore::new())
+            .stored_only()
+            .build()
+            .unwrap();
         let error = failing_call(wire, &world.url, &oauth).await;
         let failure = auth_error(&error);
         assert_eq!(
@@ -190,7 +194,10 @@ async fn a_401_or_403_with_a_json_rpc_error_keeps_its_status() {
         let (origin, _serving) = serve(router).await;
         let url = format!("{origin}/mcp");
         for wire in Wire::STREAMABLE {
-            let oauth = OAuth::new(&url, MemoryStore::new()).unwrap().stored_only();
+            let oauth = OAuth::builder(&url, MemoryStore::new())
+                .stored_only()
+                .build()
+                .unwrap();
             let error = failing_call(wire, &url, &oauth).await;
             let Error::Unauthorized {
                 status: found,
@@ -210,7 +217,11 @@ async fn a_401_or_403_with_a_json_rpc_error_keeps_its_status() {
 async fn a_login_by_hand_works_before_any_request_and_ends_by_logging_out() {
     let world = World::start(Wire::Modern).await;
     let (user, store) = (User::new(), MemoryStore::new());
-    let oauth = world.oauth(&user, &store).scopes(["orders:read"]);
+    let oauth = world
+        .oauth_builder(&user, &store)
+        .scopes(["orders:read"])
+        .build()
+        .unwrap();
     assert_eq!(oauth.status().await, None);
     let status = oauth.log_in().await.unwrap();
     assert_eq!(status.issuer, world.authorization_server.issuer());

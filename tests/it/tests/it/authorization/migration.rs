@@ -47,9 +47,10 @@ async fn after_a_migration_the_client_registers_anew_and_shows_no_old_id_or_toke
         let (address, serving) = serve_at("127.0.0.1:0", old.issuer()).await;
         let url = format!("http://{address}/mcp");
         let (user, store) = (User::new(), MemoryStore::new());
-        let oauth = OAuth::new(&url, store.clone())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, store.clone())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let client = connect(wire, &url, &oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
         let old_id = oauth.status().await.unwrap().client_id.unwrap();
@@ -88,13 +89,12 @@ async fn after_a_migration_a_configured_client_id_is_not_shown_to_the_new_server
         let (address, serving) = serve_at("127.0.0.1:0", old.issuer()).await;
         let url = format!("http://{address}/mcp");
         let (user, store) = (User::new(), MemoryStore::new());
-        let oauth = OAuth::new(&url, store.clone())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, store.clone()).login_ui(user.clone());
         let oauth = match is_bound_by_hand {
             true => oauth.registered_client(old.issuer(), "configured", None),
             false => oauth.client_id("configured", None),
         };
+        let oauth = oauth.build().unwrap();
         let client = connect(Wire::Modern, &url, &oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
         drop(serving);

@@ -104,14 +104,18 @@ async fn child() {
     let store = FileStore::open(store).unwrap();
     if refreshes > 0 {
         for _ in 0..refreshes {
-            let oauth = OAuth::new(&url, Ending(store.clone()))
-                .unwrap()
-                .stored_only();
+            let oauth = OAuth::builder(&url, Ending(store.clone()))
+                .stored_only()
+                .build()
+                .unwrap();
             oauth.access_token().await.expect("a fresh token");
         }
         return;
     }
-    let oauth = OAuth::new(&url, store).unwrap().login_ui(User::new());
+    let oauth = OAuth::builder(&url, store)
+        .login_ui(User::new())
+        .build()
+        .unwrap();
     let client = connect(Wire::Modern, &url, &oauth).await.unwrap();
     call(&client, "whoami").await.unwrap();
 }
@@ -119,7 +123,10 @@ async fn child() {
 /// Logs in with a file store.
 async fn log_in(world: &World, directory: &Path) -> OAuth {
     let store = FileStore::open(directory).unwrap();
-    let oauth = OAuth::new(&world.url, store).unwrap().login_ui(User::new());
+    let oauth = OAuth::builder(&world.url, store)
+        .login_ui(User::new())
+        .build()
+        .unwrap();
     oauth.log_in().await.unwrap();
     oauth
 }
@@ -144,7 +151,10 @@ async fn two_processes_refresh_one_credential_a_hundred_times_without_loss_or_re
     assert_eq!(failed.first(), None, "{} failed", failed.len());
     // The last one that was stored is good.
     let store = FileStore::open(&directory.0).unwrap();
-    let oauth = OAuth::new(&world.url, store).unwrap().stored_only();
+    let oauth = OAuth::builder(&world.url, store)
+        .stored_only()
+        .build()
+        .unwrap();
     let client = connect(Wire::Modern, &world.url, &oauth).await.unwrap();
     assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
 }
@@ -194,9 +204,10 @@ async fn a_process_that_is_killed_at_any_request_leaves_a_store_that_works() {
 
         let user = User::new();
         let store = FileStore::open(&directory.0).unwrap();
-        let oauth = OAuth::new(&world.url, store)
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&world.url, store)
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let client = connect(Wire::Modern, &world.url, &oauth).await;
         let result = match client {
             Ok(client) => call(&client, "whoami").await,

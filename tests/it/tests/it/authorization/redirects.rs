@@ -110,8 +110,9 @@ async fn attack_code_injection_a_code_of_another_login_gives_no_token() {
     let code = query_parameter(stolen.header("location").unwrap(), "code").unwrap();
     let user = User::new();
     user.edit_redirects(move |it| with_parameter(&it, "code", &code));
-    let oauth = world.oauth(&user, &MemoryStore::new());
+    let oauth = world.oauth_builder(&user, &MemoryStore::new());
     let oauth = oauth.registered_client(&issuer, "app", None);
+    let oauth = oauth.build().unwrap();
     let error = failing_call(world.wire, &world.url, &oauth).await;
     assert_eq!(auth_error_kind(&error), AuthErrorKind::Token, "{error:?}");
     let exchanged = world.token_requests("authorization_code");
@@ -162,9 +163,10 @@ async fn attack_mix_up_of_two_authorization_servers() {
         let (evil, _serving) = serve(router).await;
         let (url, _, _resource) = refusing(&evil, |_| (401, "Bearer".to_owned())).await;
         let user = User::new();
-        let oauth = OAuth::new(&url, MemoryStore::new())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let error = failing_call(Wire::Modern, &url, &oauth).await;
         assert_eq!(
             auth_error_kind(&error),

@@ -54,10 +54,18 @@ async fn a_token_shorter_than_the_margin_is_not_refreshed_on_every_call() {
 async fn a_refresh_sends_no_scope_and_keeps_the_resource() {
     let world = World::start(Wire::Modern).await;
     let store = MemoryStore::new();
-    let oauth = world.oauth(&User::new(), &store).scopes(["orders:read"]);
+    let oauth = world
+        .oauth_builder(&User::new(), &store)
+        .scopes(["orders:read"])
+        .build()
+        .unwrap();
     oauth.log_in().await.unwrap();
     age(&store, 10).await;
-    let oauth = world.oauth(&User::new(), &store).scopes(["orders:read"]);
+    let oauth = world
+        .oauth_builder(&User::new(), &store)
+        .scopes(["orders:read"])
+        .build()
+        .unwrap();
     let client = world.connect(&oauth).await.unwrap();
     assert_eq!(call(&client, "read_orders").await.unwrap(), "three orders");
     let refreshes = world.token_requests("refresh_token");
@@ -147,7 +155,11 @@ async fn the_transcript_says_why_a_refresh_failed() {
     world
         .authorization_server
         .set_faults(|it| it.failed_refreshes = FailedRequests::new(10, 400, "invalid_grant"));
-    let oauth = world.oauth(&User::new(), &store).stored_only();
+    let oauth = world
+        .oauth_builder(&User::new(), &store)
+        .stored_only()
+        .build()
+        .unwrap();
     let error = auth_error(&failing_call(world.wire, &world.url, &oauth).await);
     assert_eq!(error.kind(), AuthErrorKind::LoginRequired);
     let steps = &error.transcript().steps;

@@ -175,8 +175,10 @@ async fn a_server_below_a_prefix_of_a_router_is_protected_and_found() {
     );
     for wire in Wire::STREAMABLE {
         let user = User::new();
-        let oauth = OAuth::new(&url, MemoryStore::new()).unwrap();
-        let oauth = oauth.login_ui(user.clone());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let client = connect(wire, &url, &oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice", "{wire:?}");
         assert_eq!(user.parameter("resource"), Some(url.clone()));
@@ -280,7 +282,7 @@ async fn a_token_does_not_follow_a_redirect_to_another_origin() {
         .save(&format!("credentials:{moved}"), &stored)
         .await
         .unwrap();
-    let oauth = OAuth::new(&moved, store).unwrap().stored_only();
+    let oauth = OAuth::builder(&moved, store).stored_only().build().unwrap();
     assert!(oauth.access_token().await.is_some());
     failing_call(Wire::Modern, &moved, &oauth).await;
     for headers in seen.lock().unwrap().iter() {

@@ -22,7 +22,11 @@ async fn a_step_up_asks_once_for_all_scopes_and_keeps_those_before() {
     for wire in Wire::STREAMABLE {
         let world = World::start(wire).await;
         let (user, store) = (User::new(), MemoryStore::new());
-        let oauth = world.oauth(&user, &store).scopes(["profile"]);
+        let oauth = world
+            .oauth_builder(&user, &store)
+            .scopes(["profile"])
+            .build()
+            .unwrap();
         let client = world.connect(&oauth).await.unwrap();
         assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
         assert_eq!(words(user.parameter("scope")), ["profile"], "{wire:?}");
@@ -82,7 +86,11 @@ async fn a_scope_that_the_authorization_server_does_not_grant_ends_the_step_up()
     })
     .await;
     let (user, store) = (User::new(), MemoryStore::new());
-    let oauth = world.oauth(&user, &store).scopes(["orders:read"]);
+    let oauth = world
+        .oauth_builder(&user, &store)
+        .scopes(["orders:read"])
+        .build()
+        .unwrap();
     let client = world.connect(&oauth).await.unwrap();
     assert_eq!(call(&client, "read_orders").await.unwrap(), "three orders");
     let error = call(&client, "remove_orders").await.unwrap_err();
@@ -105,9 +113,10 @@ async fn a_server_that_asks_for_the_same_scopes_for_ever_is_left() {
     })
     .await;
     let user = User::new();
-    let oauth = OAuth::new(&url, MemoryStore::new())
-        .unwrap()
-        .login_ui(user.clone());
+    let oauth = OAuth::builder(&url, MemoryStore::new())
+        .login_ui(user.clone())
+        .build()
+        .unwrap();
     let error = failing_call(Wire::Modern, &url, &oauth).await;
     assert_eq!(
         auth_error_kind(&error),
@@ -139,9 +148,10 @@ async fn a_server_that_always_asks_for_something_new_is_left() {
         let answer = move |number: usize| (status, challenge(number));
         let (url, count, _serving) = refusing(authorization_server.issuer(), answer).await;
         let user = User::new();
-        let oauth = OAuth::new(&url, MemoryStore::new())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         failing_call(Wire::Modern, &url, &oauth).await;
         assert!(user.logins() <= 2, "{status}: {} logins", user.logins());
         assert!(
@@ -165,8 +175,10 @@ async fn lists_hide_items_whose_scope_the_caller_lacks() {
         ] {
             let world = World::start(wire).await;
             let oauth = world
-                .oauth(&User::new(), &MemoryStore::new())
-                .scopes(scopes);
+                .oauth_builder(&User::new(), &MemoryStore::new())
+                .scopes(scopes)
+                .build()
+                .unwrap();
             let client = world.connect(&oauth).await.unwrap();
             call(&client, "whoami").await.unwrap();
             let tools = client.list_tools().fetch_all().await.unwrap();
@@ -192,7 +204,11 @@ async fn an_item_can_be_listed_without_its_scope_and_still_needs_it() {
     )
     .await;
     let user = User::new();
-    let oauth = world.oauth(&user, &MemoryStore::new()).scopes(["other"]);
+    let oauth = world
+        .oauth_builder(&user, &MemoryStore::new())
+        .scopes(["other"])
+        .build()
+        .unwrap();
     let client = world.connect(&oauth).await.unwrap();
     assert_eq!(client.list_tools().fetch_all().await.unwrap().len(), 1);
     assert_eq!(user.logins(), 1);
@@ -204,8 +220,10 @@ async fn an_item_can_be_listed_without_its_scope_and_still_needs_it() {
 async fn over_sse_a_missing_scope_is_an_error_of_the_call() {
     let world = World::start(Wire::Sse).await;
     let oauth = world
-        .oauth(&User::new(), &MemoryStore::new())
-        .scopes(["other"]);
+        .oauth_builder(&User::new(), &MemoryStore::new())
+        .scopes(["other"])
+        .build()
+        .unwrap();
     let client = world.connect(&oauth).await.unwrap();
     assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
     let error = call(&client, "read_orders").await.unwrap_err();

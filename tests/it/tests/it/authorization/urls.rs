@@ -35,9 +35,10 @@ async fn attack_ssrf_by_metadata_the_challenge_names_an_internal_address() {
     let (origin, _serving) = serve(router).await;
     let url = format!("{origin}/mcp");
     let user = User::new();
-    let oauth = OAuth::new(&url, MemoryStore::new())
-        .unwrap()
-        .login_ui(user.clone());
+    let oauth = OAuth::builder(&url, MemoryStore::new())
+        .login_ui(user.clone())
+        .build()
+        .unwrap();
     let start = Instant::now();
     let error = auth_error(&failing_call(Wire::Modern, &url, &oauth).await);
     assert!(start.elapsed() < AT_ONCE);
@@ -60,9 +61,10 @@ async fn attack_ssrf_by_metadata_the_issuer_is_an_internal_address() {
     ] {
         let (url, _, _serving) = refusing(issuer, |_| (401, "Bearer".to_owned())).await;
         let user = User::new();
-        let oauth = OAuth::new(&url, MemoryStore::new())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let start = Instant::now();
         let error = failing_call(Wire::Modern, &url, &oauth).await;
         assert!(start.elapsed() < AT_ONCE, "{issuer}");
@@ -113,9 +115,10 @@ async fn with_metadata(members: Value) -> (String, Vec<super::harness::Running>)
 async fn attack_ssrf_by_endpoints_in_the_metadata_of_the_authorization_server() {
     for name in ["token_endpoint", "registration_endpoint"] {
         let (url, _serving) = with_metadata(json!({name: format!("{CLOUD}/x")})).await;
-        let oauth = OAuth::new(&url, MemoryStore::new())
-            .unwrap()
-            .login_ui(User::new());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(User::new())
+            .build()
+            .unwrap();
         let start = Instant::now();
         let error = failing_call(Wire::Modern, &url, &oauth).await;
         assert!(start.elapsed() < AT_ONCE, "{name}");
@@ -133,9 +136,10 @@ async fn attack_ssrf_by_endpoints_in_the_metadata_of_the_authorization_server() 
     ] {
         let (url, _serving) = with_metadata(json!({"authorization_endpoint": endpoint})).await;
         let user = User::new();
-        let oauth = OAuth::new(&url, MemoryStore::new())
-            .unwrap()
-            .login_ui(user.clone());
+        let oauth = OAuth::builder(&url, MemoryStore::new())
+            .login_ui(user.clone())
+            .build()
+            .unwrap();
         let error = failing_call(Wire::Modern, &url, &oauth).await;
         let kind = auth_error_kind(&error);
         let expected = [AuthErrorKind::UrlRefused, AuthErrorKind::Discovery];
@@ -158,9 +162,10 @@ async fn attack_ssrf_by_redirect_of_a_metadata_document() {
         .fallback(redirect);
     let (origin, _serving) = serve(router).await;
     let url = format!("{origin}/mcp");
-    let oauth = OAuth::new(&url, MemoryStore::new())
-        .unwrap()
-        .login_ui(User::new());
+    let oauth = OAuth::builder(&url, MemoryStore::new())
+        .login_ui(User::new())
+        .build()
+        .unwrap();
     let start = Instant::now();
     let error = auth_error(&failing_call(Wire::Modern, &url, &oauth).await);
     assert!(start.elapsed() < AT_ONCE);
@@ -182,9 +187,10 @@ async fn attack_a_code_or_refresh_token_does_not_follow_a_redirect_of_the_token_
     let (redirecting, _redirecting) = serve(axum::Router::new().fallback(redirect)).await;
     let endpoint = json!({"token_endpoint": format!("{redirecting}/token")});
     let (url, _serving) = with_metadata(endpoint).await;
-    let oauth = OAuth::new(&url, MemoryStore::new())
-        .unwrap()
-        .login_ui(User::new());
+    let oauth = OAuth::builder(&url, MemoryStore::new())
+        .login_ui(User::new())
+        .build()
+        .unwrap();
     let error = failing_call(Wire::Modern, &url, &oauth).await;
     assert_eq!(auth_error_kind(&error), AuthErrorKind::Token, "{error:?}");
     assert_eq!(stolen.load(Ordering::SeqCst), 0);
