@@ -1,18 +1,18 @@
 //! The `turnbuckle` command.
 //!
 //! Results go to standard output, everything else to standard error. The exit codes are in
-//! [`exit_status`].
+//! [`error::ExitStatus`].
 
 mod args;
 mod arguments;
 mod ask;
 mod authorization;
 mod commands;
-mod config;
 mod connection;
 mod demo;
 mod error;
-mod exit_status;
+mod input;
+mod json;
 mod observe;
 mod output;
 mod signals;
@@ -138,7 +138,7 @@ fn main() -> ExitCode {
     };
     let json = command
         .output_args()
-        .is_some_and(|look| look.output != Format::Text);
+        .is_some_and(|args| args.output != Format::Text);
     let _telemetry = observe::start_telemetry();
     match run(command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -165,11 +165,11 @@ fn report_usage_error(error: &clap::Error) -> ExitCode {
                 value.is_some_and(is_json)
             })
     };
-    let args = matches!(
+    let is_help = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
     );
-    if args || !wants_json() {
+    if is_help || !wants_json() {
         let _ = error.print();
     } else {
         let text = error.render().to_string();

@@ -143,9 +143,10 @@ const LIMITS: [(Limit, &str, &str); 19] = [
 /// Replaces the settings that errors of the library name by options of the command.
 pub(crate) fn replace_settings(text: String) -> String {
     LIMITS.iter().fold(text, |text, (_, name, setting)| {
-        match text.contains(setting) {
-            true => text.replace(setting, &format!("--limit {name}=…")),
-            false => text,
+        if text.contains(setting) {
+            text.replace(setting, &format!("--limit {name}=…"))
+        } else {
+            text
         }
     })
 }

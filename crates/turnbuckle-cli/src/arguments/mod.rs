@@ -4,18 +4,13 @@
 mod coerce;
 mod schema;
 
-use std::io::Read as _;
-use std::path::Path;
-
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
+use crate::input::{read_text, read_text_file};
 use coerce::coerce;
 use schema::ArgumentsSchema;
 use turnbuckle_types::base::nearest::did_you_mean;
-
-/// The largest file of arguments, in bytes.
-const MAX_INPUT_BYTES: u64 = 16 << 20;
 
 /// The forms in which an argument can be written.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,7 +67,7 @@ pub(crate) fn parse_arguments(
                     return Err(unknown_argument(name, &schema_view));
                 };
                 let text = match text.strip_prefix('@') {
-                    Some(file) => read_file(Path::new(file))?,
+                    Some(file) => read_text_file(file)?,
                     None => text.to_owned(),
                 };
                 let value = coerce(&text, &field).map_err(|why| {
@@ -90,12 +85,13 @@ pub(crate) fn parse_arguments(
         .required()
         .filter(|name| !arguments.contains_key(*name))
         .collect();
-    match missing.is_empty() || whole {
-        true => Ok(arguments),
-        false => Err(
+    if missing.is_empty() || whole {
+        Ok(arguments)
+    } else {
+        Err(
             CliError::usage(format!("missing arguments: {}", missing.join(", ")))
                 .hint(format!("the arguments are {}", schema_view.signature())),
-        ),
+        )
     }
 }
 
@@ -166,40 +162,10 @@ fn unknown_argument(name: &str, schema_view: &ArgumentsSchema<'_>) -> CliError {
     }
 }
 
-/// Returns the text that a word stands for: `-` is standard input, `@file` a file, anything else
-/// itself.
-pub(crate) fn read_source(word: &str) -> Result<String, CliError> {
-    match (word, word.strip_prefix('@')) {
-        ("-", _) => read_limited(std::io::stdin().lock(), "standard input"),
-        (_, Some(file)) => read_file(Path::new(file)),
-        (text, None) => Ok(text.to_owned()),
-    }
-}
-
 /// Reads a whole object of arguments.
 fn read_object(word: &str) -> Result<Map<String, Value>, CliError> {
-    serde_json::from_str(&read_source(word)?)
+    serde_json::from_str(&read_text(word)?)
         .map_err(|error| CliError::usage(format!("the arguments are not a JSON object: {error}")))
-}
-
-fn read_file(path: &Path) -> Result<String, CliError> {
-    let name = path.display().to_string();
-    let file =
-        std::fs::File::open(path).map_err(|error| CliError::usage(format!("{name}: {error}")))?;
-    read_limited(file, &name)
-}
-
-/// Reads text up to [`MAX_INPUT_BYTES`].
-fn read_limited(from: impl std::io::Read, name: &str) -> Result<String, CliError> {
-    let mut text = String::new();
-    let read = from.take(MAX_INPUT_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| CliError::usage(format!("{name}: {error}")))?;
-    match text.len() as u64 > MAX_INPUT_BYTES {
-        true => Err(CliError::usage(format!(
-            "{name} is larger than {MAX_INPUT_BYTES} bytes"
-        ))),
-        false => Ok(text),
-    }
 }
 
 #[cfg(test)]

@@ -105,9 +105,10 @@ async fn run_program(program: &PathBuf, question: &Value) -> Result<String, CliE
         )));
     }
     let status = child.wait().await.map_err(io_failed)?;
-    match status.success() {
-        true => to_text(output),
-        false => Err(failed(format!("failed ({status})"))),
+    if status.success() {
+        to_text(output)
+    } else {
+        Err(failed(format!("failed ({status})")))
     }
 }
 

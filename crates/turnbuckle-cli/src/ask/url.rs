@@ -44,9 +44,10 @@ pub(super) async fn answer(
                 terminal
                     .console
                     .print_message("Nothing is opened for you: copy the address if you trust it.");
-                match terminal.confirm("Will you go there?", false)? {
-                    true => Some(UrlAnswer::Accept),
-                    false => Some(UrlAnswer::Decline),
+                if terminal.confirm("Will you go there?", false)? {
+                    Some(UrlAnswer::Accept)
+                } else {
+                    Some(UrlAnswer::Decline)
                 }
             });
             asked.await.unwrap_or(UrlAnswer::Cancel)

@@ -11,9 +11,10 @@ pub(crate) fn render_checklist(
 ) -> String {
     let mut lines = Vec::new();
     for step in &transcript.steps {
-        let mark = match step.succeeded {
-            true => style(Style::Good, "ok    "),
-            false => style(Style::Error, "FAILED"),
+        let mark = if step.succeeded {
+            style(Style::Good, "ok    ")
+        } else {
+            style(Style::Error, "FAILED")
         };
         let name = style(Style::Strong, &step.step.to_string());
         lines.push(format!("{mark}  {name}: {}", sanitize(&step.request)));

@@ -12,8 +12,8 @@ use turnbuckle::auth::{Challenge, OAuth};
 
 use crate::args::{CommonArgs, ServerArgs};
 use crate::ask::is_interactive;
-use crate::connection::read_file;
 use crate::error::CliError;
+use crate::input::read_file;
 use crate::output::Console;
 
 pub(crate) use checklist::render_checklist;

@@ -77,18 +77,20 @@ impl CredentialStore for UserStore {
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
         Box::pin(async move {
-            match self.exists() {
-                true => self.open().await?.remove(key).await,
-                false => Ok(()),
+            if self.exists() {
+                self.open().await?.remove(key).await
+            } else {
+                Ok(())
             }
         })
     }
 
     fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
         Box::pin(async move {
-            match self.exists() {
-                true => self.open().await?.keys().await,
-                false => Ok(Vec::new()),
+            if self.exists() {
+                self.open().await?.keys().await
+            } else {
+                Ok(Vec::new())
             }
         })
     }

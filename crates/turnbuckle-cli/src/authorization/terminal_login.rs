@@ -150,8 +150,9 @@ fn has_browser() -> bool {
     let has_desktop = set("DISPLAY") || set("WAYLAND_DISPLAY") || set("WSL_DISTRO_NAME");
     let needs_desktop = cfg!(all(unix, not(target_os = "macos")));
     set("BROWSER")
-        || match needs_desktop {
-            true => has_desktop,
-            false => !set("SSH_CONNECTION"),
+        || if needs_desktop {
+            has_desktop
+        } else {
+            !set("SSH_CONNECTION")
         }
 }

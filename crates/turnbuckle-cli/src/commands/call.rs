@@ -6,8 +6,7 @@ use turnbuckle::types::{CallToolResult, Tool};
 use super::TargetArgs;
 use crate::arguments::parse_arguments;
 use crate::connection::{ServerConnection, with_server};
-use crate::error::CliError;
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus};
 use crate::output::{Style, pretty, render_blocks};
 use turnbuckle_types::base::nearest::did_you_mean;
 
@@ -22,14 +21,13 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         connection.apply_log_level().await?;
         let call = connection.client.call_tool(&*name, &arguments);
         let (result, text) = connection.call_verbatim(call).await?;
-        match connection.console.is_text() {
-            true => print_result(connection, &result)?,
-            false => {
-                if connection.console.args.out.is_some() {
-                    render_blocks(&connection.console, &result.content)?;
-                }
-                connection.console.print_json(&text)?;
+        if connection.console.is_text() {
+            print_result(connection, &result)?
+        } else {
+            if connection.console.args.out.is_some() {
+                render_blocks(&connection.console, &result.content)?;
             }
+            connection.console.print_json(&text)?;
         }
         match result.is_error {
             Some(true) => {

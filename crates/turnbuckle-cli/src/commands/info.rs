@@ -14,9 +14,10 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let (target, words) = args.target()?;
     words.expect_end()?;
     with_server(&args.common, target, async |connection| {
-        match connection.console.is_text() {
-            true => print_text(connection).await,
-            false => print_json(connection),
+        if connection.console.is_text() {
+            print_text(connection).await
+        } else {
+            print_json(connection)
         }
     })
     .await

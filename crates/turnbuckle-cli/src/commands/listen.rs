@@ -10,8 +10,7 @@ use turnbuckle::session::handler::Change;
 use super::TargetArgs;
 use crate::args::parse_duration;
 use crate::connection::{ServerConnection, with_server};
-use crate::error::CliError;
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus};
 use crate::output::{Style, sanitize_line};
 
 /// Options of `listen`.
@@ -90,13 +89,14 @@ impl Options {
         for uri in &self.uris {
             interest = interest.resource(&**uri);
         }
-        match interest.is_empty() {
-            false => Ok(interest),
-            true => Err(
+        if interest.is_empty() {
+            Err(
                 CliError::new("the server does not declare change notifications")
                     .status(ExitStatus::Refused)
                     .hint("`--resource URI` listens for changes of one resource"),
-            ),
+            )
+        } else {
+            Ok(interest)
         }
     }
 }
@@ -122,12 +122,13 @@ async fn print_changes(
     let console = &connection.console;
     let mut printed = 0;
     while let Some(change) = subscription.next().await {
-        match console.is_text() {
-            true => console.print(&format!(
+        if console.is_text() {
+            console.print(&format!(
                 "{} changed",
                 console.style(Style::Strong, &change_name(&change))
-            ))?,
-            false => console.print_json(&to_notification(&change).to_string())?,
+            ))?
+        } else {
+            console.print_json(&to_notification(&change).to_string())?
         }
         printed += 1;
         if count == Some(printed) {

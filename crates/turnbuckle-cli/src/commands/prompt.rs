@@ -5,8 +5,7 @@ use turnbuckle::types::{GetPromptResult, Prompt};
 use super::TargetArgs;
 use crate::arguments::parse_text_arguments;
 use crate::connection::{ServerConnection, with_server};
-use crate::error::CliError;
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus};
 use crate::output::{Style, render_blocks, sanitize_line};
 use turnbuckle_types::base::nearest::did_you_mean;
 

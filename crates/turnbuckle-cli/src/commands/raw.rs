@@ -4,9 +4,9 @@ use turnbuckle::types::RawObject;
 
 use super::TargetArgs;
 use crate::args::Format;
-use crate::arguments::read_source;
 use crate::connection::with_server;
 use crate::error::CliError;
+use crate::input::read_text;
 use crate::output::pretty;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
@@ -32,7 +32,7 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
 
 /// Parses parameters given as text, from a file or from standard input.
 fn parse_params(word: &str) -> Result<RawObject, CliError> {
-    let text = read_source(word)?;
+    let text = read_text(word)?;
     text.trim()
         .parse()
         .map_err(|error| CliError::usage(format!("the parameters are not a JSON object: {error}")))

@@ -1,12 +1,10 @@
 //! Construction of the connector for a target.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use turnbuckle::auth::OAuth;
 use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
-use turnbuckle::servers::config::parse_env_file;
 use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
@@ -16,6 +14,7 @@ use crate::args::limits::limit_http;
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, StoredLoginOnly, UserStore, build_oauth};
 use crate::error::CliError;
+use crate::input::{read_env_file, read_file, read_variable};
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
 
@@ -158,9 +157,10 @@ async fn http_connector(
             }
         };
     }
-    let connector: Arc<dyn Connector> = match sse {
-        true => Arc::new(SseConnector::new(connector)),
-        false => Arc::new(connector),
+    let connector: Arc<dyn Connector> = if sse {
+        Arc::new(SseConnector::new(connector))
+    } else {
+        Arc::new(connector)
     };
     Ok(PreparedConnector {
         connector,
@@ -172,15 +172,6 @@ async fn http_connector(
 /// Returns whether a URL leads to another machine without encryption.
 pub(crate) fn is_unencrypted_remote(url: &str) -> bool {
     HttpConnector::new(url).is_ok_and(|connector| connector.is_unencrypted_remote())
-}
-
-pub(crate) fn read_file(file: &Path) -> Result<Vec<u8>, CliError> {
-    std::fs::read(file).map_err(|error| CliError::usage(format!("{}: {error}", file.display())))
-}
-
-pub(crate) fn read_variable(variable: &str) -> Result<String, CliError> {
-    std::env::var(variable)
-        .map_err(|_| CliError::usage(format!("the environment variable {variable} is not set")))
 }
 
 fn command_connector(
@@ -249,10 +240,4 @@ fn command_connector(
         is_legacy: false,
         stderr,
     })
-}
-
-fn read_env_file(file: &Path) -> Result<BTreeMap<String, String>, CliError> {
-    let failed = |why: String| CliError::usage(format!("{}: {why}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
-    parse_env_file(&text).map_err(|error| failed(error.to_string()))
 }

@@ -56,12 +56,13 @@ pub(crate) async fn confirm_target(
     console.print_message(&sanitize_line(&text, MAX_SHOWN_CHARS * 2));
     let console = console.clone();
     let asked = tokio::task::spawn_blocking(move || confirm(&console, "Use it?", false)).await;
-    match asked.ok().flatten().unwrap_or(false) {
-        true => store
+    if asked.ok().flatten().unwrap_or(false) {
+        store
             .save(&key, &Secret::new("yes"))
             .await
-            .map_err(store_error),
-        false => Err(CliError::usage("the server of the file was refused")),
+            .map_err(store_error)
+    } else {
+        Err(CliError::usage("the server of the file was refused"))
     }
 }
 

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::session::transport::LinkError;
 
-use crate::error::CliError;
-use crate::exit_status::replace_settings;
+use crate::error::{CliError, replace_settings};
 
 /// The most lines, and the most characters of each, that are kept of a server's standard error.
 const MAX_TAIL_LINES: usize = 8;
@@ -31,9 +30,10 @@ impl StderrTail {
     fn describe(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        match lines.is_empty() {
-            true => String::new(),
-            false => format!("; its standard error ends with:\n  {}", lines.join("\n  ")),
+        if lines.is_empty() {
+            String::new()
+        } else {
+            format!("; its standard error ends with:\n  {}", lines.join("\n  "))
         }
     }
 }
@@ -96,10 +96,11 @@ fn explain_tls(error: Error) -> CliError {
         let text = format!("the server does not speak TLS at this port: {text}");
         return failure.message(text).hint(hint);
     }
-    match text.contains("tls handshake eof") {
-        true => failure.hint(format!(
+    if text.contains("tls handshake eof") {
+        failure.hint(format!(
             "if the server does not speak TLS at this port, {hint}"
-        )),
-        false => failure,
+        ))
+    } else {
+        failure
     }
 }

@@ -1,5 +1,6 @@
 //! A connection to one server, from connecting to closing.
 
+mod config;
 mod connector;
 mod consent;
 mod handshake_error;
@@ -21,8 +22,7 @@ use crate::ask;
 use crate::authorization::{
     UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
 };
-use crate::error::{CliError, is_login_required};
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus, is_login_required};
 use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use crate::signals::ShutdownSignals;
@@ -30,7 +30,7 @@ use connector::prepare;
 use handshake_error::handshake_error;
 use server_cache::{Memory, ServerKind};
 
-pub(crate) use connector::{LoginLayer, is_unencrypted_remote, read_file, read_variable};
+pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;
 pub(crate) use target::{PositionalArgs, Target};
 
@@ -195,12 +195,13 @@ pub(crate) fn explain(
         return error;
     };
     let Some(failure) = error.auth_error() else {
-        return match error.is_unauthorized() && is_unencrypted_remote(url) {
-            true => error.hint(
+        return if error.is_unauthorized() && is_unencrypted_remote(url) {
+            error.hint(
                 "logins need https; `--bearer-env VAR --insecure-http` sends the token in the \
                  variable VAR without encryption",
-            ),
-            false => error,
+            )
+        } else {
+            error
         };
     };
     if common.output.verbose && console.is_text() {

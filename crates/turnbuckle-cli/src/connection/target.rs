@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use turnbuckle::servers::config::{ResolvedServer, Variables};
 
+use super::config::find_server;
 use crate::args::ServerArgs;
-use crate::config::find_server;
 use crate::error::CliError;
 use crate::output::shell_quote;
 use turnbuckle_types::base::host::is_loopback;
@@ -34,9 +34,10 @@ impl PositionalArgs {
 
     /// Takes the next argument. `what` names it in the error.
     pub(crate) fn require(&mut self, what: &str) -> Result<String, CliError> {
-        let hint = match self.before_command {
-            true => "put it before `--`: the words after that start the server",
-            false => "see `--help`",
+        let hint = if self.before_command {
+            "put it before `--`: the words after that start the server"
+        } else {
+            "see `--help`"
         };
         self.next()
             .ok_or_else(|| CliError::usage(format!("{what} is missing")).hint(hint))
@@ -151,7 +152,7 @@ impl Target {
     fn from_config(
         name: &str,
         server_args: &ServerArgs,
-    ) -> Result<Result<Self, crate::config::ServerNotFound>, CliError> {
+    ) -> Result<Result<Self, super::config::ServerNotFound>, CliError> {
         let found = match find_server(name, server_args.config.as_deref())? {
             Ok(found) => found,
             Err(missing) => return Ok(Err(missing)),
@@ -227,9 +228,10 @@ fn has_port(host: &str) -> bool {
 /// Returns whether a URL without its scheme leads to this machine.
 pub(crate) fn is_local(word: &str) -> bool {
     let host = word.split(['/', '?']).next().unwrap_or_default();
-    let name = match host.starts_with('[') {
-        true => host.split_inclusive(']').next().unwrap_or_default(),
-        false => host.split(':').next().unwrap_or_default(),
+    let name = if host.starts_with('[') {
+        host.split_inclusive(']').next().unwrap_or_default()
+    } else {
+        host.split(':').next().unwrap_or_default()
     };
     is_loopback(name)
 }

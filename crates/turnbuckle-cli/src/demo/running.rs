@@ -88,9 +88,10 @@ impl Running {
     /// Names the tool that was last cancelled
     #[tool(title = "Last cancelled")]
     fn last_cancelled(&self) -> &'static str {
-        match self.echo_cancelled.load(Ordering::Relaxed) {
-            true => "slow_echo",
-            false => "nothing was cancelled yet",
+        if self.echo_cancelled.load(Ordering::Relaxed) {
+            "slow_echo"
+        } else {
+            "nothing was cancelled yet"
         }
     }
 }

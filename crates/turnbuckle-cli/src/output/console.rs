@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::json::{one_line, pretty};
 use super::style::Style;
 use crate::args::{Format, OutputArgs};
 use crate::error::CliError;
+use crate::json::{one_line, pretty};
 use turnbuckle_types::base::terminal::{sanitize, sanitize_line};
 
 /// Prints results to standard output and messages to standard error.
@@ -97,9 +97,10 @@ impl Console {
 
     /// Prints a JSON value: formatted on a terminal, on one line elsewhere.
     pub(crate) fn print_json(&self, json: &str) -> Result<(), CliError> {
-        match self.stdout_is_terminal && self.args.output != Format::Ndjson {
-            true => self.print(&pretty(json)),
-            false => self.print(&one_line(json)),
+        if self.stdout_is_terminal && self.args.output != Format::Ndjson {
+            self.print(&pretty(json))
+        } else {
+            self.print(&one_line(json))
         }
     }
 

@@ -2,13 +2,12 @@
 
 mod console;
 mod content;
-mod json;
 mod save;
 mod style;
 
+pub(crate) use crate::json::{one_line, pretty};
 pub(crate) use console::Console;
 pub(crate) use content::{render_blocks, render_contents};
-pub(crate) use json::{one_line, pretty};
 pub(crate) use style::{Style, format_bytes};
 pub(crate) use turnbuckle_types::base::quote::shell_quote;
 pub(crate) use turnbuckle_types::base::terminal::{sanitize, sanitize_line};

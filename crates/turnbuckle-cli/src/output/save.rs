@@ -28,12 +28,11 @@ impl Saver {
             None => None,
             Some(path) => {
                 let named = path.to_string_lossy().ends_with(std::path::is_separator);
-                match pieces > 1 || named || path.is_dir() {
-                    true => {
-                        std::fs::create_dir_all(path).map_err(|error| write_error(path, &error))?;
-                        Some(Destination::Directory(path.clone()))
-                    }
-                    false => Some(Destination::File(path.clone())),
+                if pieces > 1 || named || path.is_dir() {
+                    std::fs::create_dir_all(path).map_err(|error| write_error(path, &error))?;
+                    Some(Destination::Directory(path.clone()))
+                } else {
+                    Some(Destination::File(path.clone()))
                 }
             }
         };

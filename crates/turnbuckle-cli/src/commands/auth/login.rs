@@ -10,8 +10,9 @@ use crate::authorization::{
     LoginProfile, TerminalLogin, log_in, render_checklist, url_without_query,
 };
 use crate::commands::TargetArgs;
-use crate::connection::{LoginLayer, read_variable};
+use crate::connection::LoginLayer;
 use crate::error::CliError;
+use crate::input::read_variable;
 
 /// Options of `auth login` and `auth debug`.
 #[derive(Args)]
@@ -163,9 +164,10 @@ pub(super) async fn log_out(args: TargetArgs) -> Result<(), CliError> {
         oauth.server_url().clone_into(&mut url);
     }
     let url = url_without_query(&url);
-    target.console.print_note(&match had_credentials {
-        true => format!("logged out at {url}"),
-        false => format!("there were no credentials for {url}"),
+    target.console.print_note(&if had_credentials {
+        format!("logged out at {url}")
+    } else {
+        format!("there were no credentials for {url}")
     });
     Ok(())
 }

@@ -9,8 +9,7 @@ use super::target::AuthTarget;
 use crate::authorization::url_without_query;
 use crate::commands::TargetArgs;
 use crate::connection::encode_error;
-use crate::error::CliError;
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus};
 use crate::output::{Console, Style, sanitize_line};
 
 /// The state of a login as JSON.
@@ -61,15 +60,14 @@ pub(super) async fn run(args: TargetArgs) -> Result<(), CliError> {
         return Err(target.not_logged_in());
     };
     print_status(&target.console, oauth.server_url(), &status)?;
-    match status.is_valid {
-        true => Ok(()),
-        false => {
-            let words = target.target.words(&target.common.server);
-            let words = words.unwrap_or_default();
-            Err(CliError::new("the login has ended")
-                .status(ExitStatus::AuthNeeded)
-                .hint(format!("`turnbuckle auth login {words}`")))
-        }
+    if status.is_valid {
+        Ok(())
+    } else {
+        let words = target.target.words(&target.common.server);
+        let words = words.unwrap_or_default();
+        Err(CliError::new("the login has ended")
+            .status(ExitStatus::AuthNeeded)
+            .hint(format!("`turnbuckle auth login {words}`")))
     }
 }
 
@@ -127,16 +125,18 @@ pub(super) fn render_status(console: &Console, server: &str, status: &AuthStatus
     if let Some(client_id) = &status.client_id {
         row("client id", &sanitize_line(client_id, 200));
     }
-    match status.scopes.is_empty() {
-        true => row("scopes", "none named"),
-        false => row("scopes", &sanitize_line(&status.scopes.join(" "), 500)),
+    if status.scopes.is_empty() {
+        row("scopes", "none named")
+    } else {
+        row("scopes", &sanitize_line(&status.scopes.join(" "), 500))
     }
     row("token", &describe_end(status));
     row(
         "refresh",
-        match status.can_refresh {
-            true => "possible, without another login",
-            false => "not possible: log in again when the token has ended",
+        if status.can_refresh {
+            "possible, without another login"
+        } else {
+            "not possible: log in again when the token has ended"
         },
     );
     if status.is_key_bound {

@@ -11,8 +11,7 @@ use crate::commands::TargetArgs;
 use crate::connection::{
     LoginLayer, Target, confirm_target, explain, is_unencrypted_remote, try_connection,
 };
-use crate::error::CliError;
-use crate::exit_status::ExitStatus;
+use crate::error::{CliError, ExitStatus};
 use crate::observe::KnownSecrets;
 use crate::output::Console;
 

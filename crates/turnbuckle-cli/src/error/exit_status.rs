@@ -4,8 +4,8 @@ use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle::session::transport::LinkError;
 
+use super::{AuthorizationDetails, CliError};
 use crate::args::limits;
-use crate::error::{AuthorizationDetails, CliError};
 
 /// The kind of a failure, and the exit code of the process. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The error of a command: what went wrong and what to try next.
 
+mod exit_status;
+
 use std::fmt;
 use std::io::{self, Write as _};
 
@@ -8,8 +10,10 @@ use turnbuckle::auth::client::TranscriptStep;
 use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::types::ErrorObject;
 
-use crate::exit_status::ExitStatus;
-use crate::output::{one_line, sanitize};
+use crate::json::one_line;
+use turnbuckle_types::base::terminal::sanitize;
+
+pub(crate) use exit_status::{ExitStatus, replace_settings};
 
 /// An error that is printed to standard error, for a person or as JSON.
 #[derive(Debug)]
@@ -142,10 +146,7 @@ impl CliError {
 
     /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
-        match self.silent {
-            true => 0,
-            false => self.status.code(),
-        }
+        if self.silent { 0 } else { self.status.code() }
     }
 
     /// Prints the error to standard error: as text, or as one line of JSON.
