@@ -107,9 +107,10 @@ async fn soak(plan: &Plan) -> Result<(), Problem> {
     problems.extend(left("the server's tables", &server_table));
     problems.extend(left("the clients", &own_table));
     problems.truncate(TOLD);
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(format!("--seed {}:\n{}", plan.seed, problems.join("\n"))),
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("--seed {}:\n{}", plan.seed, problems.join("\n")))
     }
 }
 

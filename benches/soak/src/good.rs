@@ -144,9 +144,10 @@ async fn ask(client: &Client, random: &mut Random) -> Result<(), Problem> {
 }
 
 fn held(what: &str, is_so: bool) -> Result<(), Problem> {
-    match is_so {
-        true => Ok(()),
-        false => Err(format!("a wrong answer: {what}")),
+    if is_so {
+        Ok(())
+    } else {
+        Err(format!("a wrong answer: {what}"))
     }
 }
 

@@ -73,8 +73,9 @@ pub(crate) async fn wait_for_end(child: &mut Child) -> Result<(), Problem> {
     let ended = timeout(SOON, child.wait()).await;
     let ended = ended.map_err(|_| "the server does not end".to_owned())?;
     let status = ended.map_err(to_problem)?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("the server ended with {status}")),
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("the server ended with {status}"))
     }
 }

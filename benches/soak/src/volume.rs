@@ -108,12 +108,13 @@ async fn session(raw: &mut Raw, number: u64) -> Result<(), Problem> {
 async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {
     let (head, body) = raw.answer().await?;
     let is_answer = head.status == 200 && body.windows(5).any(|part| part == b"hello");
-    match is_answer {
-        true => Ok(()),
-        false => Err(format!(
+    if is_answer {
+        Ok(())
+    } else {
+        Err(format!(
             "a wrong answer ({}): {}",
             head.status,
             String::from_utf8_lossy(&body)
-        )),
+        ))
     }
 }

@@ -94,9 +94,10 @@ fn per_request(programs: &Programs, mode: &Mode) -> Result<Row, String> {
     let requests = if whole { 1.0 } else { mode.requests as f64 };
     let run = |requests| Run::new(programs, mode, requests);
 
-    let once = match whole {
-        true => BTreeMap::new(),
-        false => run(shorter).instructions()?,
+    let once = if whole {
+        BTreeMap::new()
+    } else {
+        run(shorter).instructions()?
     };
     let mut rooms = run(longer).instructions()?;
     for (room, cost) in &mut rooms {
@@ -109,9 +110,10 @@ fn per_request(programs: &Programs, mode: &Mode) -> Result<Row, String> {
     };
     if mode.heap {
         let twice = run(longer).heap()?;
-        let (blocks, bytes) = match whole {
-            true => (0.0, 0.0),
-            false => run(shorter).heap().map(|once| (once.blocks, once.bytes))?,
+        let (blocks, bytes) = if whole {
+            (0.0, 0.0)
+        } else {
+            run(shorter).heap().map(|once| (once.blocks, once.bytes))?
         };
         row.allocations = Some((twice.blocks - blocks) / requests);
         row.bytes = Some((twice.bytes - bytes) / requests);
@@ -123,9 +125,10 @@ fn per_request(programs: &Programs, mode: &Mode) -> Result<Row, String> {
 pub(super) fn counted_with(valgrind: &str) -> BTreeMap<String, String> {
     let unknown = || "unknown".to_owned();
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let vectors = match cpu.split_whitespace().any(|flag| flag == "avx2") {
-        true => " with avx2",
-        false => "",
+    let vectors = if cpu.split_whitespace().any(|flag| flag == "avx2") {
+        " with avx2"
+    } else {
+        ""
     };
     [
         ("cpu", format!("{}{vectors}", std::env::consts::ARCH)),

@@ -159,9 +159,12 @@ fn differences(file: &File, with: &BTreeMap<String, String>) -> String {
 /// Returns the wanted ones, with the floors that they are compared with.
 fn select(all: Vec<Counter>, wanted: &[&String]) -> Result<Vec<Counter>, String> {
     let exact = |wanted: &str| all.iter().any(|it| it.name() == wanted);
-    let fits = |name: &str, wanted: &str| match exact(wanted) {
-        true => name == wanted,
-        false => name.starts_with(wanted),
+    let fits = |name: &str, wanted: &str| {
+        if exact(wanted) {
+            name == wanted
+        } else {
+            name.starts_with(wanted)
+        }
     };
     if let Some(none) = wanted
         .iter()

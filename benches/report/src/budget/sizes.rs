@@ -30,8 +30,9 @@ pub(crate) fn check_sizes(sizes: &[(&str, u64)], accept: bool) -> Result<(), Str
     for hint in &found.hints {
         println!("-- {hint}");
     }
-    match found.failures.is_empty() {
-        true => Ok(()),
-        false => Err(found.failures.join("\n")),
+    if found.failures.is_empty() {
+        Ok(())
+    } else {
+        Err(found.failures.join("\n"))
     }
 }

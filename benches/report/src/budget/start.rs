@@ -89,8 +89,9 @@ fn start(programs: &Programs, process: &[&str], timed: &Timed) -> io::Result<Dur
         child.kill()?;
         child.wait()?;
     }
-    match answer.contains("protocolVersion") {
-        true => Ok(time),
-        false => Err(io::Error::other(format!("no handshake: {answer}"))),
+    if answer.contains("protocolVersion") {
+        Ok(time)
+    } else {
+        Err(io::Error::other(format!("no handshake: {answer}")))
     }
 }

@@ -185,9 +185,10 @@ impl<'a> Run<'a> {
 
 fn check_end(child: &mut Child) -> io::Result<()> {
     let status = end(child)?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("ended with {status}"))),
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("ended with {status}")))
     }
 }
 

@@ -77,9 +77,10 @@ fn render(text: &str) -> Result<String, toml::de::Error> {
             let goal = row.at_most.get(measure);
             let allowed = goal.and_then(|goal| goal.amount(&rows, measure));
             let missed = counted.zip(allowed).is_some_and(|(one, other)| one > other);
-            cells.push(match missed {
-                true => format!("**{}**", figure(counted)),
-                false => figure(counted),
+            cells.push(if missed {
+                format!("**{}**", figure(counted))
+            } else {
+                figure(counted)
             });
             cells.push(goal.map(Goal::to_text).unwrap_or_default());
         }

@@ -51,9 +51,10 @@ fn own_are_whole(entries: &[Entry]) -> Result<(), String> {
         .iter()
         .filter(|entry| entry.contestant.program.is_own() && entry.fault.is_some());
     let names: Vec<_> = broken.map(|entry| entry.contestant.name).collect();
-    match names.is_empty() {
-        true => Ok(()),
-        false => Err(format!("not measured: {}", names.join(", "))),
+    if names.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("not measured: {}", names.join(", ")))
     }
 }
 

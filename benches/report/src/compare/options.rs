@@ -30,15 +30,16 @@ impl Options {
 
     /// Returns how long a slice takes.
     pub(super) fn time(&self) -> Time {
-        match self.quick {
-            true => Time {
+        if self.quick {
+            Time {
                 warm_ms: 50,
                 measured_ms: 150,
-            },
-            false => Time {
+            }
+        } else {
+            Time {
                 warm_ms: 200,
                 measured_ms: 700,
-            },
+            }
         }
     }
 

@@ -44,13 +44,15 @@ impl Programs {
         let unwanted = "not asked for";
         Ok(Self {
             driver: target().join("release/turnbuckle-load"),
-            node: match wanted(|program| program == Program::Node) {
-                true => node(),
-                false => Err(unwanted.to_owned()),
+            node: if wanted(|program| program == Program::Node) {
+                node()
+            } else {
+                Err(unwanted.to_owned())
             },
-            python: match wanted(|program| program == Program::Python) {
-                true => python(),
-                false => Err(unwanted.to_owned()),
+            python: if wanted(|program| program == Program::Python) {
+                python()
+            } else {
+                Err(unwanted.to_owned())
             },
         })
     }

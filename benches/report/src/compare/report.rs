@@ -77,9 +77,10 @@ fn alone(entry: &Entry) -> String {
     let took = rate.map_or(0.0, |rate| 1e6 / rate);
     let cpu = median(entry.cpu(1)).unwrap_or(0.0);
     let rate = figure(rate);
-    match took > LATE && cpu < took / 10.0 {
-        true => format!("{rate} (late by {:.0} ms)", took / 1e3),
-        false => rate,
+    if took > LATE && cpu < took / 10.0 {
+        format!("{rate} (late by {:.0} ms)", took / 1e3)
+    } else {
+        rate
     }
 }
 

@@ -45,9 +45,10 @@ impl Table {
             for (column, width) in widths.iter().enumerate() {
                 let cell = row.get(column).map_or("", String::as_str);
                 let pad = " ".repeat(width - cell.chars().count());
-                text.push_str(&match column < self.figures_from {
-                    true => format!(" {cell}{pad} |"),
-                    false => format!(" {pad}{cell} |"),
+                text.push_str(&if column < self.figures_from {
+                    format!(" {cell}{pad} |")
+                } else {
+                    format!(" {pad}{cell} |")
                 });
             }
             text.push('\n');
@@ -63,9 +64,10 @@ impl Table {
         let mut rule = "|".to_owned();
         for (column, width) in widths.iter().enumerate() {
             rule.push_str(&"-".repeat(width + 1));
-            rule.push_str(match column < self.figures_from {
-                true => "-|",
-                false => ":|",
+            rule.push_str(if column < self.figures_from {
+                "-|"
+            } else {
+                ":|"
             });
         }
         rule.push('\n');

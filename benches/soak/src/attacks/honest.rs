@@ -184,8 +184,9 @@ pub(super) async fn measure(call: impl Future<Output = Result<(), Problem>>) -> 
 
 async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {
     let (head, body) = raw.answer().await?;
-    match head.status == 200 && body.windows(5).any(|part| part == b"hello") {
-        true => Ok(()),
-        false => Err(format!("a wrong answer ({})", head.status)),
+    if head.status == 200 && body.windows(5).any(|part| part == b"hello") {
+        Ok(())
+    } else {
+        Err(format!("a wrong answer ({})", head.status))
     }
 }

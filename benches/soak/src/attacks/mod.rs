@@ -73,9 +73,10 @@ pub(crate) async fn run_briefly() -> Result<(), Problem> {
     let mut command = Command::new(itself()?);
     let command = command.args(["attacks", BRIEF]).kill_on_drop(true);
     let status = command.status().await.map_err(to_problem)?;
-    match status.success() {
-        true => Ok(()),
-        false => Err("attacks failed".to_owned()),
+    if status.success() {
+        Ok(())
+    } else {
+        Err("attacks failed".to_owned())
     }
 }
 
@@ -106,9 +107,10 @@ async fn run(form: Form, only: &str) -> Result<(), Problem> {
             Err(panicked) => problems.push(panicked.to_string()),
         }
     }
-    match problems.is_empty() {
-        true => Ok(()),
-        false => Err(problems.join("\n")),
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("\n"))
     }
 }
 

@@ -73,9 +73,10 @@ fn honest_route(scene: Scene, mut route: Route) -> Route {
 }
 
 pub(super) async fn play(attack: &'static Attack, form: &Form) -> Result<Outcome, Problem> {
-    let attackers = match form.is_short {
-        true => attack.attackers.div_ceil(10),
-        false => attack.attackers,
+    let attackers = if form.is_short {
+        attack.attackers.div_ceil(10)
+    } else {
+        attack.attackers
     };
     let target = Target::start(&form.server, attack.scene).await?;
     let route = honest_route(attack.scene, target.route.clone());

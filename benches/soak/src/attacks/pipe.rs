@@ -98,9 +98,10 @@ impl Pipe {
                     && let Ok(answer) = serde_json::from_slice::<Value>(&line)
                     && answer["id"] == id.as_str()
                 {
-                    return match answer["result"].is_object() {
-                        true => Ok(()),
-                        false => Err(format!("refused: {}", answer["error"])),
+                    return if answer["result"].is_object() {
+                        Ok(())
+                    } else {
+                        Err(format!("refused: {}", answer["error"]))
                     };
                 }
             }
