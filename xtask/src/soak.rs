@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: clients that behave badly, a server among them, and what is left of them
+//! `cargo xtask soak`: attacks on a server and on a client, and the service of an honest client meanwhile
 //! (`benches/soak`).
 
 use std::process::Command;
@@ -6,10 +6,7 @@ use std::process::Command;
 use crate::process::{cargo, run as run_to_end, target};
 use crate::programs::SOAK;
 
-/// The load of the short form, in seconds; the rest of it takes three times as long.
-const SHORT_SECONDS: &str = "5";
-
-/// Runs the release build, for half an hour unless the arguments say otherwise.
+/// Runs the release build, which plays each attack for ten seconds unless the arguments say otherwise.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     run_to_end(&mut cargo([
         "build",
@@ -22,5 +19,5 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 
 /// Runs the short form of the build that the tests have.
 pub(crate) fn run_briefly() -> Result<(), String> {
-    run_to_end(Command::new(SOAK.path()).args(["--seconds", SHORT_SECONDS]))
+    run_to_end(Command::new(SOAK.path()).arg("--brief"))
 }

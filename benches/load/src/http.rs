@@ -1,32 +1,33 @@
-//! Calls over HTTP: so many connections, one call at a time on each.
+//! Calls over HTTP: so many connections, one call at a time on each; and idle sessions.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::{sleep, sleep_until, timeout};
 
-use crate::message::{self, Call, ECHOED, INITIALIZE, INITIALIZED};
+use crate::message::{self, Call, ECHOED, INITIALIZE, INITIALIZED, MOST_CALLS};
 use crate::plan::{Dialect, Plan, Report, Slice, Time};
-use crate::scan::{self, Answer};
-use crate::server::{self, Server};
-use crate::tally::{self, MOST_CALLS};
+use crate::server::{self, Server, nanos};
 
 /// The time that a slice may take beyond its own: the last answers, and new connections.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Bytes that an answer may have.
 const MOST_BYTES: usize = 1 << 20;
 
+/// Connections that open sessions at the same time.
+const OPENERS: usize = 16;
+
 /// Returns a slice for each number of connections, all against one server.
 pub(crate) fn run(plan: &Plan, connections: &[usize], time: Time) -> io::Result<Report> {
     let (server, _input, output) = Server::start(plan)?;
-    server.limit(plan.limit);
     let port = server::port(output)?;
-    runtime()?.block_on(async {
+    block_on(async {
         let mut first = Connection::open(port).await?;
         let mut call = first.calls(plan.dialect, 0).await?;
         first.call(&mut call).await?;
@@ -34,9 +35,9 @@ pub(crate) fn run(plan: &Plan, connections: &[usize], time: Time) -> io::Result<
         drop(first);
         let mut slices = Vec::new();
         for &width in connections {
-            let limit = Duration::from_millis(time.warm_ms + time.measured_ms) + PATIENCE;
+            let limit = Duration::from_millis(time.warm_ms + time.measured_ms) + TIMEOUT;
             let slice = slice(&server, port, plan.dialect, width, time);
-            slices.push(tokio::time::timeout(limit, slice).await??);
+            slices.push(timeout(limit, slice).await??);
         }
         Ok(Report {
             slices,
@@ -46,11 +47,47 @@ pub(crate) fn run(plan: &Plan, connections: &[usize], time: Time) -> io::Result<
     })
 }
 
-/// Returns one thread: what it does between a server's answer and the next call is little.
-pub(crate) fn runtime() -> io::Result<tokio::runtime::Runtime> {
+/// Opens sessions and leaves them, a few first, so that tables have grown before the measurement.
+pub(crate) fn open_sessions(plan: &Plan, count: usize) -> io::Result<Report> {
+    let (server, _input, output) = Server::start(plan)?;
+    let port = server::port(output)?;
+    block_on(async {
+        open_some(port, count / 10).await?;
+        let before = server.resident_kb()?;
+        open_some(port, count).await?;
+        let grown = server.resident_kb()?.saturating_sub(before) * 1024;
+        Ok(Report {
+            session_bytes: Some(grown as f64 / count as f64),
+            ..Report::default()
+        })
+    })
+}
+
+async fn open_some(port: u16, count: usize) -> io::Result<()> {
+    let mut connections = JoinSet::new();
+    for index in 0..OPENERS {
+        connections.spawn(async move {
+            let mut connection = Connection::open(port).await?;
+            for _ in (index..count).step_by(OPENERS) {
+                connection.session().await?;
+            }
+            io::Result::Ok(())
+        });
+    }
+    while let Some(opened) = connections.join_next().await {
+        opened??;
+    }
+    // The server has to put things away when all its clients are gone.
+    sleep(Duration::from_millis(500)).await;
+    Ok(())
+}
+
+/// Runs on one thread: the work between a server's answer and the next call is little.
+fn block_on<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
+        .build()?
+        .block_on(work)
 }
 
 async fn slice(
@@ -72,24 +109,19 @@ async fn slice(
     for (connection, call) in ready {
         senders.spawn(load(connection, call, from, until));
     }
-    tokio::time::sleep_until(from.into()).await;
-    let (began, before) = (Instant::now(), server.used()?);
-    tokio::time::sleep_until(until.into()).await;
-    let (ended, after) = (Instant::now(), server.used()?);
+    sleep_until(from.into()).await;
+    let measurement = server.measure()?;
+    sleep_until(until.into()).await;
+    let measured = measurement.end()?;
     let mut latencies = Vec::new();
     while let Some(sender) = senders.join_next().await {
-        latencies.append(&mut sender.map_err(io::Error::other)??);
+        latencies.append(&mut sender??);
     }
-    Ok(tally::slice(
-        width,
-        latencies.len(),
-        ended - began,
-        [before, after],
-        latencies,
-    ))
+    Ok(measured.slice(width, latencies.len(), latencies))
 }
 
-/// Calls until the slice is over; how long those took that were answered while it was measured.
+/// Calls until the slice is over. Returns the latencies of the calls that were answered while it was
+/// measured.
 async fn load(
     mut connection: Connection,
     mut call: Call,
@@ -102,7 +134,7 @@ async fn load(
         connection.call(&mut call).await?;
         let now = Instant::now();
         if now >= from && now < until {
-            latencies.push(tally::nanos(now - began));
+            latencies.push(nanos(now - began));
         }
         began = now;
     }
@@ -110,21 +142,20 @@ async fn load(
 }
 
 /// One connection that is kept.
-pub(crate) struct Connection {
+struct Connection {
     stream: TcpStream,
     port: u16,
-    /// The beginning of the answer, as far as it was read.
-    buffer: Vec<u8>,
+    answer: Vec<u8>,
 }
 
 impl Connection {
-    pub(crate) async fn open(port: u16) -> io::Result<Self> {
-        let stream = TcpStream::connect(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?;
+    async fn open(port: u16) -> io::Result<Self> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
         stream.set_nodelay(true)?;
         Ok(Self {
             stream,
             port,
-            buffer: vec![0; 8 << 10],
+            answer: Vec::with_capacity(8 << 10),
         })
     }
 
@@ -137,58 +168,74 @@ impl Connection {
         Ok(Call::post(dialect, self.port, &headers, sender))
     }
 
-    /// Opens a session; the headers of what belongs to it.
-    pub(crate) async fn session(&mut self) -> io::Result<String> {
-        let answer = self
-            .send(message::post(self.port, "", INITIALIZE).as_bytes())
-            .await?;
-        let head = &self.buffer[..answer.body.start];
-        let id = scan::header(head, b"mcp-session-id").map(String::from_utf8_lossy);
-        let id = id.ok_or_else(|| self.unexpected_answer("no session", &answer))?;
-        let session = message::of_session(&id);
+    /// Opens a session. Returns the headers of its requests.
+    async fn session(&mut self) -> io::Result<String> {
+        let request = message::post(self.port, "", INITIALIZE);
+        self.send(request.as_bytes()).await?;
+        let head = String::from_utf8_lossy(&self.answer);
+        let id = header(&head, "mcp-session-id");
+        let id = id.ok_or_else(|| self.unexpected_answer())?;
+        let session = message::of_session(id);
         let headers = message::after_handshake(&session);
         let request = message::post(self.port, &headers, INITIALIZED);
-        let answer = self.send(request.as_bytes()).await?;
-        match answer.status {
-            202 => Ok(session),
-            _ => Err(self.unexpected_answer("the handshake was refused", &answer)),
+        self.send(request.as_bytes()).await?;
+        if self.answer.starts_with(b"HTTP/1.1 202") {
+            Ok(session)
+        } else {
+            Err(self.unexpected_answer())
         }
     }
 
     /// Makes a call and checks its answer, which has to be the echo.
-    pub(crate) async fn call(&mut self, call: &mut Call) -> io::Result<()> {
-        let answer = self.send(call.next()).await?;
-        let body = &self.buffer[answer.body.clone()];
-        if answer.status == 200 && memmem::find(body, ECHOED).is_some() {
-            return Ok(());
+    async fn call(&mut self, call: &mut Call) -> io::Result<()> {
+        self.send(call.next()).await?;
+        let is_echo = memmem::find(&self.answer, ECHOED).is_some();
+        if is_echo && self.answer.starts_with(b"HTTP/1.1 200") {
+            Ok(())
+        } else {
+            Err(self.unexpected_answer())
         }
-        Err(self.unexpected_answer("no echo", &answer))
     }
 
-    async fn send(&mut self, request: &[u8]) -> io::Result<Answer> {
+    async fn send(&mut self, request: &[u8]) -> io::Result<()> {
         self.stream.write_all(request).await?;
-        let mut filled = 0;
-        loop {
-            if filled == self.buffer.len() {
-                if filled >= MOST_BYTES {
-                    return Err(io::Error::other("an answer without end"));
-                }
-                self.buffer.resize(2 * filled, 0);
+        self.answer.clear();
+        while !is_whole(&self.answer) {
+            if self.stream.read_buf(&mut self.answer).await? == 0 {
+                return Err(io::Error::other("the server hung up"));
             }
-            match self.stream.read(&mut self.buffer[filled..]).await? {
-                0 => return Err(io::Error::other("the server hung up")),
-                read => filled += read,
-            }
-            if let Some(answer) = scan::answer(&self.buffer[..filled])? {
-                return Ok(answer);
+            if self.answer.len() > MOST_BYTES {
+                return Err(io::Error::other("an answer without end"));
             }
         }
+        Ok(())
     }
 
-    fn unexpected_answer(&self, what: &str, answer: &Answer) -> io::Error {
-        let body = String::from_utf8_lossy(&self.buffer[answer.body.clone()]);
-        io::Error::other(format!("{what}: {} {body}", answer.status))
+    fn unexpected_answer(&self) -> io::Error {
+        let answer = String::from_utf8_lossy(&self.answer);
+        io::Error::other(format!("no such answer: {answer:.1000}"))
     }
+}
+
+/// Returns whether an answer has ended: by its length, or by its last chunk.
+fn is_whole(answer: &[u8]) -> bool {
+    let Some(end) = memmem::find(answer, b"\r\n\r\n") else {
+        return false;
+    };
+    let head = String::from_utf8_lossy(&answer[..end]);
+    let body = &answer[end + 4..];
+    if header(&head, "transfer-encoding").is_some() {
+        return body.ends_with(b"0\r\n\r\n");
+    }
+    let length = header(&head, "content-length").and_then(|length| length.parse().ok());
+    body.len() >= length.unwrap_or(0)
+}
+
+/// Returns the value of a header by its name in lower case.
+fn header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+    let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+    Some(value.trim())
 }
 
 #[cfg(test)]
@@ -199,8 +246,28 @@ mod tests {
 
     use super::*;
 
-    /// Serves one connection: an answer to each piece that comes.
-    fn serve(answers: &'static [&'static str]) -> u16 {
+    #[test]
+    fn an_answer_ends_by_its_length_or_its_last_chunk() {
+        for text in [
+            "HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n",
+            "HTTP/1.1 202 Accepted\r\nDate: now\r\n\r\n",
+        ] {
+            for end in 0..text.len() {
+                assert!(!is_whole(&text.as_bytes()[..end]), "{end} {text}");
+            }
+            assert!(is_whole(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_opened_and_an_echo_is_told_from_an_error() {
+        let answers = [
+            "HTTP/1.1 200 OK\r\nMcp-Session-Id: s1\r\nContent-Length: 2\r\n\r\n{}",
+            "HTTP/1.1 202 Accepted\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nerror",
+        ];
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         thread::spawn(move || {
@@ -210,29 +277,15 @@ mod tests {
                 stream.write_all(answer.as_bytes()).unwrap();
             }
         });
-        port
-    }
-
-    #[test]
-    fn a_session_is_opened_and_an_echo_is_told_from_an_error() {
-        const OK: &str = "HTTP/1.1 200 OK\r\n";
-        let port = serve(&[
-            "HTTP/1.1 200 OK\r\nMcp-Session-Id: s1\r\nContent-Length: 2\r\n\r\n{}",
-            "HTTP/1.1 202 Accepted\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nerror",
-            OK,
-        ]);
-        runtime().unwrap().block_on(async {
-            let mut connection = Connection::open(port).await.unwrap();
-            let mut call = connection.calls(Dialect::Session, 0).await.unwrap();
+        let called = block_on(async {
+            let mut connection = Connection::open(port).await?;
+            let mut call = connection.calls(Dialect::Session, 0).await?;
             let sent = String::from_utf8_lossy(call.next()).into_owned();
             assert!(sent.contains("\r\nMcp-Session-Id: s1\r\n"), "{sent}");
-            connection.call(&mut call).await.unwrap();
-            let told = connection.call(&mut call).await.unwrap_err().to_string();
-            assert_eq!(told, "no echo: 200 error");
-            let told = connection.call(&mut call).await.unwrap_err().to_string();
-            assert_eq!(told, "the server hung up");
+            connection.call(&mut call).await?;
+            connection.call(&mut call).await
         });
+        let error = called.unwrap_err().to_string();
+        assert!(error.ends_with("error"), "{error}");
     }
 }

@@ -1,23 +1,19 @@
-//! Loads one server and measures it: `turnbuckle-load PLAN`, both the plan and what is printed in
+//! Loads one server and measures it: `turnbuckle-load PLAN`, both the plan and the printed report in
 //! JSON, as [`plan`] has them.
 //!
-//! It is cheap, so that the server is what is measured: one thread, requests that are made before the
-//! clock runs and changed in place, a scanner that reads of an answer only where it ends.
+//! It is cheap, so that the server is measured and not the driver: one thread, requests that are made before
+//! the clock runs and changed in place, and answers of which only the end is looked for.
 
 mod http;
 mod message;
 mod plan;
-mod scan;
 mod server;
-mod sessions;
-mod start;
 mod stdio;
-mod tally;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
-use plan::{Plan, Report, Task};
+use plan::{Plan, Task};
 
 fn main() -> ExitCode {
     let plan = std::env::args().nth(1).unwrap_or_default();
@@ -32,17 +28,12 @@ fn main() -> ExitCode {
 
 fn run(plan: &str) -> io::Result<()> {
     let plan: Plan = serde_json::from_str(plan)?;
+    server::limit(plan.limit);
     let report = match &plan.task {
         Task::Http { connections, time } => http::run(&plan, connections, *time)?,
         Task::Stdio { in_flight, time } => stdio::run(&plan, in_flight, *time)?,
-        Task::Start { times } => start::run(&plan, *times)?,
-        Task::Sessions { count } => sessions::run(&plan, *count)?,
+        Task::Start { times } => stdio::start(&plan, *times)?,
+        Task::Sessions { count } => http::open_sessions(&plan, *count)?,
     };
-    print(&report)
-}
-
-fn print(report: &Report) -> io::Result<()> {
-    let mut out = io::stdout();
-    serde_json::to_writer(&mut out, report)?;
-    out.write_all(b"\n")
+    Ok(serde_json::to_writer(io::stdout(), &report)?)
 }

@@ -11,6 +11,9 @@ const FIRST_ID: u64 = 100_000_000;
 /// Calls of one sender before its ids meet those of the next.
 const IDS_OF_EACH: u64 = 5_000_000;
 
+/// Calls that one sender may make in a slice; then it stops, so that no slice grows without end.
+pub(crate) const MOST_CALLS: usize = 4_000_000;
+
 pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"load","version":"1"}}}"#;
 
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;

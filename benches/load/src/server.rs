@@ -1,23 +1,44 @@
-//! A server's process: started, watched, and stopped, however the task ends.
+//! A server's process: started, measured, and stopped, however the task ends.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crate::plan::Plan;
-use crate::tally::Used;
+use crate::plan::{Latency, Plan, Slice};
 
-/// Clock ticks a second in which `stat` counts CPU, which is the same on every Linux.
-const TICKS: u64 = 100;
+/// The running server: there is one at a time.
+static RUNNING: Mutex<Option<Child>> = Mutex::new(None);
 
-/// A running server. It is killed when this is dropped, or when the plan's limit is over; then its
-/// pipes and sockets end, and so does whoever waits for them.
+fn running() -> MutexGuard<'static, Option<Child>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills each server that runs when so many seconds have passed. Then its pipes and sockets end.
+pub(crate) fn limit(seconds: u64) {
+    thread::spawn(move || {
+        thread::sleep(Duration::from_secs(seconds));
+        loop {
+            let _ = running().as_mut().map(Child::kill);
+            thread::sleep(Duration::from_millis(100));
+        }
+    });
+}
+
+/// A server, which is killed when this is dropped.
 pub(crate) struct Server {
-    child: Arc<Mutex<Child>>,
     id: u32,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = running().take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 impl Server {
@@ -36,24 +57,19 @@ impl Server {
             .spawn()
             .map_err(|error| io::Error::other(format!("cannot start {program}: {error}")))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let server = Self {
-            id: child.id(),
-            child: Arc::new(Mutex::new(child)),
-        };
+        let server = Self { id: child.id() };
+        *running() = Some(child);
         let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
         Ok((server, input, output))
     }
 
-    /// Kills the server when so many seconds have passed.
-    pub(crate) fn limit(&self, seconds: u64) {
-        Limit::new(seconds).holds(self);
-    }
-
-    /// Returns the CPU that the server and this process have used so far.
-    pub(crate) fn used(&self) -> io::Result<Used> {
-        Ok(Used {
-            server: cpu(&self.id.to_string())?,
-            driver: cpu("self")?,
+    /// Begins to measure the CPU of the server and of this process.
+    pub(crate) fn measure(&self) -> io::Result<Measurement> {
+        let process = self.id.to_string();
+        Ok(Measurement {
+            used: [cpu(&process)?, cpu("self")?],
+            process,
+            began: Instant::now(),
         })
     }
 
@@ -66,50 +82,7 @@ impl Server {
     }
 }
 
-/// The time after which servers are killed. Its thread goes with this process.
-pub(crate) struct Limit(Arc<Mutex<Weak<Mutex<Child>>>>);
-
-impl Limit {
-    /// Returns a limit of so many seconds from now.
-    pub(crate) fn new(seconds: u64) -> Self {
-        let held = Arc::new(Mutex::new(Weak::<Mutex<Child>>::new()));
-        let limit = Self(held.clone());
-        thread::spawn(move || {
-            thread::sleep(Duration::from_secs(seconds));
-            loop {
-                let held = held
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .upgrade();
-                if let Some(child) = held {
-                    end(&child);
-                }
-                thread::sleep(Duration::from_millis(100));
-            }
-        });
-        limit
-    }
-
-    /// Sets the limit for this server, and no longer for the one before.
-    pub(crate) fn holds(&self, server: &Server) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *held = Arc::downgrade(&server.child);
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        end(&self.child);
-    }
-}
-
-fn end(child: &Mutex<Child>) {
-    let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Returns the port that is the first line of a server's stdout. What else it says is read and dropped.
+/// Returns the port that is the first line of a server's stdout. Its further output is read and dropped.
 pub(crate) fn port(output: ChildStdout) -> io::Result<u16> {
     let mut output = BufReader::new(output);
     let mut line = String::new();
@@ -120,38 +93,72 @@ pub(crate) fn port(output: ChildStdout) -> io::Result<u16> {
         .map_err(|_| io::Error::other(format!("no port of the server, but: {line:?}")))
 }
 
-/// Returns the time that a process was on a CPU, in user space and in the kernel.
-///
-/// The scheduler counts the nanoseconds of each thread; where it does not, there are ticks. A thread
-/// that ends takes its nanoseconds with it: servers keep their threads for longer than a slice.
+/// The CPU that two processes had used, and the time, when a slice began.
+pub(crate) struct Measurement {
+    process: String,
+    used: [Duration; 2],
+    pub(crate) began: Instant,
+}
+
+impl Measurement {
+    /// Ends the measurement.
+    pub(crate) fn end(self) -> io::Result<Measured> {
+        let [server, driver] = self.used;
+        Ok(Measured {
+            time: self.began.elapsed(),
+            server: cpu(&self.process)?.saturating_sub(server),
+            driver: cpu("self")?.saturating_sub(driver),
+        })
+    }
+}
+
+/// The time of a slice, and the CPU that two processes used in it.
+pub(crate) struct Measured {
+    time: Duration,
+    server: Duration,
+    driver: Duration,
+}
+
+impl Measured {
+    /// Returns the figures of so many calls. `latencies` are in nanoseconds, of all calls or of none.
+    pub(crate) fn slice(self, width: usize, calls: usize, mut latencies: Vec<u32>) -> Slice {
+        let each = |used: Duration| used.as_secs_f64() * 1e6 / calls.max(1) as f64;
+        latencies.sort_unstable();
+        Slice {
+            width,
+            calls_per_second: calls as f64 / self.time.as_secs_f64(),
+            server_us: each(self.server),
+            driver_us: each(self.driver),
+            latency: (!latencies.is_empty()).then(|| Latency {
+                p50: percentile(&latencies, 50),
+                p99: percentile(&latencies, 99),
+            }),
+        }
+    }
+}
+
+/// Returns the latency that so many of a hundred calls do not exceed, in microseconds.
+fn percentile(sorted: &[u32], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    f64::from(sorted[rank - 1]) / 1e3
+}
+
+/// Returns a latency in nanoseconds.
+pub(crate) fn nanos(time: Duration) -> u32 {
+    u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
+}
+
+/// Returns the time that a process was on a CPU, in user space and in the kernel: the scheduler counts the
+/// nanoseconds of each thread. A thread that ends takes its nanoseconds with it; servers keep their
+/// threads for longer than a slice.
 fn cpu(process: &str) -> io::Result<Duration> {
     let mut nanos = 0;
     for thread in fs::read_dir(format!("/proc/{process}/task"))? {
-        let counted = fs::read_to_string(thread?.path().join("schedstat"));
-        nanos += counted.ok().and_then(|text| on_cpu(&text)).unwrap_or(0);
+        let counted = fs::read_to_string(thread?.path().join("schedstat"))?;
+        let on_cpu = counted.split(' ').next().and_then(|text| text.parse().ok());
+        nanos += on_cpu.unwrap_or(0);
     }
-    match nanos {
-        0 => ticks(&fs::read_to_string(format!("/proc/{process}/stat"))?),
-        nanos => Ok(Duration::from_nanos(nanos)),
-    }
-}
-
-/// Returns the first number of a thread's `schedstat`.
-fn on_cpu(schedstat: &str) -> Option<u64> {
-    schedstat.split(' ').next()?.parse().ok()
-}
-
-/// Returns the user and system time in a process's `stat`.
-fn ticks(stat: &str) -> io::Result<Duration> {
-    // The name, which is in brackets, may hold any; the state follows it as the third field.
-    let ticks = stat.rsplit_once(") ").and_then(|(_, rest)| {
-        let mut fields = rest.split(' ').skip(11);
-        let user: u64 = fields.next()?.parse().ok()?;
-        let system: u64 = fields.next()?.parse().ok()?;
-        Some(user + system)
-    });
-    let ticks = ticks.ok_or_else(|| io::Error::other("no times in /proc"))?;
-    Ok(Duration::from_millis(ticks * 1000 / TICKS))
+    Ok(Duration::from_nanos(nanos))
 }
 
 #[cfg(test)]
@@ -160,41 +167,38 @@ mod tests {
     use crate::plan::{Dialect, Task};
 
     #[test]
-    fn times_are_the_fourteenth_and_fifteenth_field() {
-        let stat = "7 (a ) b) S 1 7 7 0 -1 4194304 200 0 0 0 25 17 3 4 20 0 1 0 5 6 7\n";
-        assert_eq!(ticks(stat).unwrap(), Duration::from_millis(420));
-        assert!(ticks("7 (a) S 1").is_err());
-        assert_eq!(on_cpu("463250 79789 2\n"), Some(463_250));
-        assert_eq!(on_cpu(""), None);
-        assert!(cpu("self").unwrap() > Duration::ZERO);
+    fn percentiles_are_values_that_were_measured() {
+        let hundred: Vec<u32> = (1..=100).map(|number| number * 1000).collect();
+        assert_eq!(percentile(&hundred, 50), 50.0);
+        assert_eq!(percentile(&hundred, 99), 99.0);
+        assert_eq!(percentile(&[7000], 99), 7.0);
     }
 
-    fn plan(command: &[&str]) -> Plan {
-        Plan {
-            command: command.iter().map(|word| (*word).to_owned()).collect(),
+    #[test]
+    fn a_server_prints_its_port_and_is_gone_when_it_is_dropped() {
+        let mut plan = Plan {
+            command: ["sh", "-c", "echo 4711; exec sleep 100"]
+                .map(str::to_owned)
+                .to_vec(),
             dialect: Dialect::Bare,
             task: Task::Start { times: 1 },
             limit: 1,
-        }
-    }
-
-    #[test]
-    fn a_server_says_its_port_and_is_gone_when_it_is_dropped() {
-        let plan = plan(&["sh", "-c", "echo 4711; exec sleep 100"]);
+        };
         let (server, _input, output) = Server::start(&plan).unwrap();
         assert_eq!(port(output).unwrap(), 4711);
         assert!(server.resident_kb().unwrap() > 0);
-        server.used().unwrap();
+        let slice = server
+            .measure()
+            .unwrap()
+            .end()
+            .unwrap()
+            .slice(1, 10, vec![5]);
+        assert!(slice.calls_per_second > 0.0 && slice.latency.is_some());
         let folder = format!("/proc/{}", server.id);
         drop(server);
         assert!(fs::metadata(folder).is_err());
-    }
-
-    #[test]
-    fn what_says_no_port_or_is_no_program_is_told() {
-        let (_server, _input, output) = Server::start(&plan(&["echo", "ready"])).unwrap();
-        assert!(port(output).unwrap_err().to_string().contains("ready"));
-        let missing = Server::start(&plan(&["there-is-no-such-program"]));
-        assert!(missing.err().unwrap().to_string().contains("cannot start"));
+        plan.command = vec!["there-is-no-such-program".to_owned()];
+        let error = Server::start(&plan).err().unwrap().to_string();
+        assert!(error.contains("cannot start"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls over the server's pipes: one at a time, or always so many in flight.
+//! Calls over the server's pipes: one at a time, or always so many in flight; and starts.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout};
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 
 use memchr::{memchr_iter, memmem};
 
-use crate::message::{Call, ECHOED, INITIALIZE, INITIALIZED};
+use crate::message::{Call, ECHOED, INITIALIZE, INITIALIZED, MOST_CALLS};
 use crate::plan::{Dialect, Plan, Report, Slice, Time};
-use crate::server::Server;
-use crate::tally::{self, MOST_CALLS};
+use crate::server::{Server, nanos};
 
-/// Calls in flight at most: they and their answers fit into two pipes, so that nobody waits for the
-/// other to read.
+/// Calls in flight at most: they and their answers fit into two pipes, so that neither side waits for
+/// the other to read.
 const MOST_IN_FLIGHT: usize = 64;
 
 /// Returns a slice for each number of calls in flight, all against one server.
 pub(crate) fn run(plan: &Plan, in_flight: &[usize], time: Time) -> io::Result<Report> {
     let (server, input, output) = Server::start(plan)?;
-    server.limit(plan.limit);
     let mut pipes = Pipes::new(input, output);
-    pipes.open(plan.dialect)?;
+    if plan.dialect == Dialect::Session {
+        pipes.initialize()?;
+        let initialized = format!("{INITIALIZED}\n");
+        pipes.input.write_all(initialized.as_bytes())?;
+    }
     let mut call = Call::line(plan.dialect);
     pipes.exchange(&mut call)?;
     let idle_kb = Some(server.resident_kb()?);
-    let slices = in_flight.iter().map(|&width| match width {
-        1 => one_at_a_time(&server, &mut pipes, &mut call, time),
-        2..=MOST_IN_FLIGHT => call_in_pipeline(&server, &mut pipes, &mut call, width, time),
-        _ => Err(io::Error::other("1 to 64 calls can be in flight")),
-    });
+    let slices = in_flight
+        .iter()
+        .map(|&width| slice(&server, &mut pipes, &mut call, width, time));
     Ok(Report {
         slices: slices.collect::<io::Result<_>>()?,
         idle_kb,
@@ -36,76 +36,71 @@ pub(crate) fn run(plan: &Plan, in_flight: &[usize], time: Time) -> io::Result<Re
     })
 }
 
-fn one_at_a_time(
-    server: &Server,
-    pipes: &mut Pipes,
-    call: &mut Call,
-    time: Time,
-) -> io::Result<Slice> {
-    let warm = Instant::now() + Duration::from_millis(time.warm_ms);
-    while Instant::now() < warm {
-        pipes.exchange(call)?;
-    }
-    let mut latencies = Vec::new();
-    let before = server.used()?;
-    let from = Instant::now();
-    let until = from + Duration::from_millis(time.measured_ms);
-    let mut began = from;
-    while began < until && latencies.len() < MOST_CALLS {
-        pipes.exchange(call)?;
-        let now = Instant::now();
-        latencies.push(tally::nanos(now - began));
-        began = now;
-    }
-    let after = server.used()?;
-    Ok(tally::slice(
-        1,
-        latencies.len(),
-        began - from,
-        [before, after],
-        latencies,
-    ))
+/// Starts a server so many times, each until its first answer: to the handshake where the dialect has one,
+/// or to a call.
+pub(crate) fn start(plan: &Plan, times: usize) -> io::Result<Report> {
+    let starts = (0..times).map(|_| {
+        let began = Instant::now();
+        let (_server, input, output) = Server::start(plan)?;
+        let mut pipes = Pipes::new(input, output);
+        match plan.dialect {
+            Dialect::Session => pipes.initialize()?,
+            dialect => pipes.exchange(&mut Call::line(dialect))?,
+        }
+        Ok(began.elapsed().as_secs_f64() * 1e3)
+    });
+    Ok(Report {
+        starts_ms: starts.collect::<io::Result<_>>()?,
+        ..Report::default()
+    })
 }
 
-fn call_in_pipeline(
+fn slice(
     server: &Server,
     pipes: &mut Pipes,
     call: &mut Call,
     width: usize,
     time: Time,
 ) -> io::Result<Slice> {
-    pipes.send(call, width)?;
+    if width > MOST_IN_FLIGHT {
+        return Err(io::Error::other("at most 64 calls can be in flight"));
+    }
+    if width > 1 {
+        pipes.send(call, width)?;
+    }
+    let mut latencies = Vec::new();
+    let mut step = |latencies: &mut Vec<u32>| {
+        if width > 1 {
+            let answered = pipes.read_answers()?;
+            pipes.send(call, answered)?;
+            return io::Result::Ok(answered);
+        }
+        let began = Instant::now();
+        pipes.exchange(call)?;
+        latencies.push(nanos(began.elapsed()));
+        Ok(1)
+    };
     let warm = Instant::now() + Duration::from_millis(time.warm_ms);
     while Instant::now() < warm {
-        let answered = pipes.read_answers()?;
-        pipes.send(call, answered)?;
+        step(&mut latencies)?;
     }
+    latencies.clear();
     let mut calls = 0;
-    let before = server.used()?;
-    let from = Instant::now();
-    let until = from + Duration::from_millis(time.measured_ms);
+    let measurement = server.measure()?;
+    let until = measurement.began + Duration::from_millis(time.measured_ms);
     while Instant::now() < until && calls < MOST_CALLS {
-        let answered = pipes.read_answers()?;
-        calls += answered;
-        pipes.send(call, answered)?;
+        calls += step(&mut latencies)?;
     }
-    let time = from.elapsed();
-    let after = server.used()?;
-    let mut left = width;
+    let slice = measurement.end()?.slice(width, calls, latencies);
+    let mut left = if width > 1 { width } else { 0 };
     while left > 0 {
         left = left.saturating_sub(pipes.read_answers()?);
     }
-    Ok(tally::slice(
-        width,
-        calls,
-        time,
-        [before, after],
-        Vec::new(),
-    ))
+    Ok(slice)
 }
 
 /// A server's stdin and stdout.
-pub(crate) struct Pipes {
+struct Pipes {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
@@ -114,7 +109,7 @@ pub(crate) struct Pipes {
 }
 
 impl Pipes {
-    pub(crate) fn new(input: ChildStdin, output: ChildStdout) -> Self {
+    fn new(input: ChildStdin, output: ChildStdout) -> Self {
         Self {
             input,
             output: BufReader::with_capacity(16 << 10, output),
@@ -124,24 +119,7 @@ impl Pipes {
         }
     }
 
-    /// Makes the first exchange of a start: the handshake's where the dialect has one, else a call.
-    pub(crate) fn first(&mut self, dialect: Dialect) -> io::Result<()> {
-        match dialect {
-            Dialect::Session => self.greet(),
-            Dialect::Bare | Dialect::Modern => self.exchange(&mut Call::line(dialect)),
-        }
-    }
-
-    fn open(&mut self, dialect: Dialect) -> io::Result<()> {
-        if dialect == Dialect::Session {
-            self.greet()?;
-            self.input
-                .write_all(format!("{INITIALIZED}\n").as_bytes())?;
-        }
-        Ok(())
-    }
-
-    fn greet(&mut self) -> io::Result<()> {
+    fn initialize(&mut self) -> io::Result<()> {
         self.input.write_all(format!("{INITIALIZE}\n").as_bytes())?;
         self.expect(b"protocolVersion")
     }
@@ -154,13 +132,11 @@ impl Pipes {
     /// Reads a line, which has to be a result with `wanted` in it.
     fn expect(&mut self, wanted: &[u8]) -> io::Result<()> {
         self.line.clear();
-        if self.output.read_until(b'\n', &mut self.line)? == 0 {
-            return Err(hung_up());
-        }
-        match memmem::find(&self.line, wanted) {
-            Some(_) => Ok(()),
-            None => Err(unexpected_answer(&self.line)),
-        }
+        let read = self.output.read_until(b'\n', &mut self.line)?;
+        check(
+            read > 0 && memmem::find(&self.line, wanted).is_some(),
+            &self.line,
+        )
     }
 
     /// Sends so many calls in one write.
@@ -172,27 +148,25 @@ impl Pipes {
         self.input.write_all(&self.calls)
     }
 
-    /// Returns how many answers end in what is there to be read, at least one byte; none may be an error.
+    /// Returns the number of answers that end in the bytes that can be read. None may be an error.
     fn read_answers(&mut self) -> io::Result<usize> {
         let read = self.output.read(&mut self.piece)?;
         let piece = &self.piece[..read];
-        if piece.is_empty() {
-            return Err(hung_up());
-        }
-        if memmem::find(piece, b"\"error\"").is_some() {
-            return Err(unexpected_answer(piece));
-        }
+        check(
+            read > 0 && memmem::find(piece, b"\"error\"").is_none(),
+            piece,
+        )?;
         Ok(memchr_iter(b'\n', piece).count())
     }
 }
 
-fn hung_up() -> io::Error {
-    io::Error::other("the server hung up")
-}
-
-fn unexpected_answer(answer: &[u8]) -> io::Error {
-    let shown = String::from_utf8_lossy(&answer[..answer.len().min(400)]);
-    io::Error::other(format!("no echo: {shown}"))
+/// Returns the error of an answer that is not an echo. An empty one is the end of the server.
+fn check(is_good: bool, answer: &[u8]) -> io::Result<()> {
+    if is_good {
+        return Ok(());
+    }
+    let answer = String::from_utf8_lossy(answer);
+    Err(io::Error::other(format!("no echo: {answer:.400?}")))
 }
 
 #[cfg(test)]
@@ -216,24 +190,21 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_echoes_lines_is_measured_both_ways() {
-        let report = report("exec cat", Dialect::Modern).unwrap();
-        let [alone, many] = &report.slices[..] else {
-            panic!("{report:?}");
+    fn a_server_is_measured_both_ways_and_an_error_or_an_end_is_reported() {
+        let measured = report("exec cat", Dialect::Modern).unwrap();
+        let [alone, many] = &measured.slices[..] else {
+            panic!("{measured:?}");
         };
         assert_eq!((alone.width, many.width), (1, 64));
         assert!(alone.calls_per_second > 0.0 && many.calls_per_second > 0.0);
         assert!(alone.latency.is_some() && many.latency.is_none());
-        assert!(report.idle_kb.is_some());
-    }
-
-    #[test]
-    fn an_error_and_an_end_are_told() {
-        let told = report("read x; echo '{\"error\":1}'; cat", Dialect::Bare);
-        assert!(told.unwrap_err().to_string().contains("no echo"));
-        let told = report("read x; echo '{\"result\":1}'; cat", Dialect::Session);
-        assert!(told.unwrap_err().to_string().contains("no echo"));
-        let told = report("read x", Dialect::Bare);
-        assert!(told.unwrap_err().to_string().contains("hung up"));
+        for (script, dialect) in [
+            ("read x; echo '{\"error\":1}'; cat", Dialect::Bare),
+            ("read x; echo '{\"result\":1}'; cat", Dialect::Session),
+            ("read x", Dialect::Bare),
+        ] {
+            let error = report(script, dialect).unwrap_err().to_string();
+            assert!(error.contains("no echo"), "{script}: {error}");
+        }
     }
 }

@@ -1,81 +1,90 @@
-//! A server in a process of its own, which ends when its input does.
+//! Processes of this program, each in a role, which end when their input does.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::problem::{Problem, to_problem};
-use crate::raw::SOON;
+use crate::{Problem, Result};
 
-/// A server process over HTTP.
-pub(crate) struct ServerProcess {
+/// The time that a process has for anything that is expected of it.
+pub(crate) const SOON: Duration = Duration::from_secs(20);
+
+/// The environment of the processes: the setting for glibc that the guide recommends.
+pub(crate) const VARIABLES: [(&str, &str); 1] = [("MALLOC_TRIM_THRESHOLD_", "131072")];
+
+/// A process with pipes.
+pub(crate) struct Process {
     child: Child,
-    /// The line that it prints first: where its endpoints are.
-    pub(crate) first_line: String,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: BufReader<ChildStdout>,
+    pub(crate) id: u32,
 }
 
-/// Returns the path of this program, which plays every role.
-pub(crate) fn itself() -> Result<PathBuf, Problem> {
-    env::current_exe().map_err(to_problem)
+/// Returns the path of this program.
+pub(crate) fn itself() -> Result<PathBuf> {
+    Ok(env::current_exe()?)
 }
 
-/// Starts a program of this package in a role, with pipes for its input and output, and with these
-/// environment variables.
-pub(crate) fn spawn(
-    program: &Path,
-    role: &str,
-    variables: &[(&str, &str)],
-    errors: Stdio,
-) -> Result<Child, Problem> {
-    let mut command = Command::new(program);
-    let command = command.arg(role).envs(variables.iter().copied());
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let piped = piped.stderr(errors).kill_on_drop(true);
-    piped.spawn().map_err(to_problem)
+/// Waits for `work`; `problem` says what is wrong when it takes too long.
+pub(crate) async fn within<T, E: Into<Problem>>(
+    time: Duration,
+    problem: &'static str,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T> {
+    timeout(time, work)
+        .await
+        .map_err(|_| problem)?
+        .map_err(Into::into)
 }
 
-impl ServerProcess {
-    /// Starts a server over HTTP and waits until it listens.
-    pub(crate) async fn start(
-        program: &Path,
-        role: &str,
-        variables: &[(&str, &str)],
-    ) -> Result<Self, Problem> {
-        let mut child = spawn(program, role, variables, Stdio::inherit())?;
-        let output = child.stdout.take().ok_or("a process without an output")?;
-        let mut lines = BufReader::new(output).lines();
-        let line = timeout(SOON, lines.next_line()).await;
-        let line = line.map_err(|_| "the server does not start".to_owned())?;
-        let first_line = line.map_err(to_problem)?.unwrap_or_default();
-        Ok(Self { child, first_line })
+impl Process {
+    /// Starts a build of this program in a role.
+    pub(crate) fn start(program: &Path, role: &str) -> Result<Self> {
+        let mut child = Command::new(program)
+            .arg(role)
+            .envs(VARIABLES)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        Ok(Self {
+            input: child.stdin.take().ok_or("a process without an input")?,
+            output: BufReader::new(child.stdout.take().ok_or("a process without an output")?),
+            id: child.id().ok_or("the process has ended")?,
+            child,
+        })
     }
 
-    /// Returns the id of the process.
-    pub(crate) fn id(&self) -> Result<u32, Problem> {
-        self.child
-            .id()
-            .ok_or_else(|| "the server has ended".to_owned())
+    /// Returns the next line of its output.
+    pub(crate) async fn line(&mut self, time: Duration) -> Result<String> {
+        let mut lines: Lines<_> = (&mut self.output).lines();
+        let line = within(time, "a process prints nothing", lines.next_line()).await?;
+        Ok(line.ok_or("a process has ended")?)
     }
 
-    /// Lets the server end, which it has to by itself.
-    pub(crate) async fn end(mut self) -> Result<(), Problem> {
-        drop(self.child.stdin.take());
-        wait_for_end(&mut self.child).await
+    /// Waits until the process has ended, whatever its status.
+    pub(crate) async fn wait(&mut self) -> Result {
+        let ended = within(SOON, "a process does not end", self.child.wait()).await;
+        ended.map(drop)
     }
-}
 
-/// Waits until a server whose input has ended has ended too.
-pub(crate) async fn wait_for_end(child: &mut Child) -> Result<(), Problem> {
-    let ended = timeout(SOON, child.wait()).await;
-    let ended = ended.map_err(|_| "the server does not end".to_owned())?;
-    let status = ended.map_err(to_problem)?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("the server ended with {status}"))
+    /// Ends the input; the process has to end by itself, and well.
+    pub(crate) async fn end(self) -> Result {
+        let Self {
+            mut child, input, ..
+        } = self;
+        drop(input);
+        let status = within(SOON, "a process does not end", child.wait()).await?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("a process ended with {status}").into())
+        }
     }
 }

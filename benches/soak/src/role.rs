@@ -11,82 +11,59 @@ use turnbuckle::http::{HttpServer, HttpServerOptions, TlsIdentity};
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Authorize, Client, Run};
 
-use crate::hostile;
-use crate::problem::{Problem, to_problem};
 use crate::process::itself;
-use crate::server::{TABLES, attacked_config, attacked_pipe_config, config, server, tokens};
-use crate::volume::volume;
+use crate::server::{TABLES, http_options, server, stdio_options, tokens};
+use crate::{Result, hostile};
 
 /// Calls that a client has under way at a time.
-const AT_ONCE: u64 = 16;
+const CALLS: u64 = 16;
 
-/// Plays a role until whoever started it has enough:
+/// Plays a role until the input ends:
 ///
-/// - `http`: the server over HTTP, with short times. Its URLs are printed first; it ends when its
-///   input does.
-/// - `attacked`: the same with the default bounds of memory, for single attacks; `attacked-http2` with
-///   HTTP/2, `attacked-tls` with TLS (the certificate is printed after the URLs), `attacked-tokens` with
-///   a check of tokens, `attacked-pipe` on its input and output.
-/// - `hostile`: a server on its input and output that floods its client; `attacked-list` and
-///   `attacked-call`: the client that it floods.
-/// - `stdio`: the server on its input and output.
-/// - `run [--http ADDRESS]`: the server as a user's program is one.
-/// - `client`: a client of `stdio`, which it starts, under load.
-/// - `volume`: nothing but the sound sessions and requests of the long form.
-pub(crate) fn play(role: &str) -> Result<(), Problem> {
+/// - `plain`, `http2`, `tls`, `tokens`: the server over HTTP. Its URL is printed first, with TLS followed
+///   by the certificate in hexadecimal.
+/// - `pipe`: the server on its input and output.
+/// - `run [--http ADDRESS]`: the server as a program of a user.
+/// - `client`: a client under load, of a server that it starts.
+/// - `hostile`: a server that floods its client; `flooded-list` and `flooded-call`: that client.
+pub(crate) fn play(role: &str) -> Result {
     let runtime = runtime()?;
+    let options = http_options();
     match role {
-        "http" => runtime.block_on(http(config(), "", |http| http)),
-        "attacked" => runtime.block_on(http(attacked_config(), "", |http| http)),
-        "attacked-http2" => runtime.block_on(http(attacked_config().http2(true), "", |http| http)),
-        "attacked-tls" => {
+        "plain" => runtime.block_on(http(options, "", |http| http)),
+        "http2" => runtime.block_on(http(options.http2(true), "", |http| http)),
+        "tls" => {
             let (identity, certificate) = identity()?;
-            runtime.block_on(http(
-                attacked_config().tls(identity),
-                &certificate,
-                |http| http,
-            ))
+            runtime.block_on(http(options.tls(identity), &certificate, |http| http))
         }
-        "attacked-tokens" => {
-            let (options, tokens) = (attacked_config().max_address_percent(100), tokens()?);
+        "tokens" => {
+            let tokens = tokens()?;
+            let options = options.max_address_percent(100);
             runtime.block_on(http(options, "", |http| http.auth(tokens)))
         }
-        "attacked-list" => runtime.block_on(hostile::ask(false)),
-        "attacked-call" => runtime.block_on(hostile::ask(true)),
-        "hostile" => hostile::serve(),
-        "attacked-pipe" => runtime.block_on(pipe(attacked_pipe_config())),
-        "stdio" => runtime.block_on(pipe(StdioOptions::new().limits(config().limits))),
-        "run" => runtime.block_on(async {
-            let served = server().map_err(to_problem)?.run().await;
-            served.map_err(|failure| format!("{failure:?}"))
-        }),
+        "pipe" => runtime.block_on(pipe(stdio_options())),
+        "run" => runtime.block_on(async { Ok(server()?.run().await?) }),
         "client" => runtime.block_on(client()),
-        "volume" => runtime.block_on(volume()),
-        other => Err(format!("no role {other}")),
+        "hostile" => hostile::serve(),
+        "flooded-list" => runtime.block_on(hostile::ask(false)),
+        "flooded-call" => runtime.block_on(hostile::ask(true)),
+        other => Err(format!("no role {other}").into()),
     }
 }
 
 /// Returns a runtime of one thread, so that the counts are not the runtime's own.
-pub(crate) fn runtime() -> Result<Runtime, Problem> {
-    let mut builder = Builder::new_current_thread();
-    builder.enable_all().build().map_err(to_problem)
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
-/// Returns a certificate of its own for 127.0.0.1, with its key, and the certificate in hexadecimal.
-fn identity() -> Result<(TlsIdentity, String), Problem> {
+/// Returns a certificate for 127.0.0.1 with its key, and the certificate in hexadecimal.
+fn identity() -> Result<(TlsIdentity, String)> {
     let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-    let made = rcgen::generate_simple_self_signed(names).map_err(to_problem)?;
+    let made = rcgen::generate_simple_self_signed(names)?;
     let key = made.signing_key.serialize_pem();
-    let identity = TlsIdentity::from_pem(made.cert.pem().as_bytes(), key.as_bytes());
+    let identity = TlsIdentity::from_pem(made.cert.pem().as_bytes(), key.as_bytes())?;
     let bytes = made.cert.der().iter();
-    let certificate = bytes.map(|byte| format!("{byte:02x}")).collect();
-    Ok((identity.map_err(to_problem)?, certificate))
-}
-
-async fn pipe(options: StdioOptions) -> Result<(), Problem> {
-    grow_run_queue().await;
-    let server = server().map_err(to_problem)?;
-    stdio::run(server, options).await.map_err(to_problem)
+    Ok((identity, bytes.map(|byte| format!("{byte:02x}")).collect()))
 }
 
 /// Tasks that are ready at once in the warm-up of a server.
@@ -99,54 +76,49 @@ async fn grow_run_queue() {
     while tasks.join_next().await.is_some() {}
 }
 
-/// Serves HTTP, with `certificate` printed after the URLs.
+async fn pipe(options: StdioOptions) -> Result {
+    grow_run_queue().await;
+    Ok(stdio::run(server()?, options).await?)
+}
+
 async fn http(
     options: HttpServerOptions,
     certificate: &str,
     protect: impl FnOnce(HttpServer) -> HttpServer,
-) -> Result<(), Problem> {
+) -> Result {
     grow_run_queue().await;
-    let server = server().map_err(to_problem)?;
-    let http = HttpServer::bind(server, "127.0.0.1:0", options)
-        .await
-        .map_err(to_problem)?;
-    let http = protect(http);
+    let http = protect(HttpServer::bind(server()?, "127.0.0.1:0", options).await?);
     let _ = TABLES.set(Box::new(http.table_sizes()));
-    let sse = http.sse_url().unwrap_or_default();
-    println!("{}", format!("{} {sse} {certificate}", http.url()).trim());
-    std::io::stdout().flush().map_err(to_problem)?;
+    print_line(format!("{} {certificate}", http.url()).trim())?;
     let shutdown = http.shutdown();
     thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         shutdown.close();
     });
-    http.serve().await.map_err(to_problem)
+    Ok(http.serve().await?)
 }
 
-/// Calls the server that it starts for as long as it lives.
-async fn client() -> Result<(), Problem> {
-    let command = Command::new(itself()?).arg("stdio");
-    let client = Client::builder("loaded", "1.0.0").connect(command).await;
-    let client = client.map_err(to_problem)?;
-    println!("connected");
-    std::io::stdout().flush().map_err(to_problem)?;
+/// Prints a line at once.
+pub(crate) fn print_line(line: &str) -> Result {
+    println!("{line}");
+    Ok(std::io::stdout().flush()?)
+}
+
+/// Calls the server that it starts, for as long as it lives.
+async fn client() -> Result {
+    let command = Command::new(itself()?).arg("run");
+    let client = Client::builder("loaded", "1.0.0").connect(command).await?;
+    print_line("connected")?;
     let mut calls = JoinSet::new();
-    for number in 0..AT_ONCE {
+    for number in 0..CALLS {
         let client = client.clone();
         calls.spawn(async move {
             loop {
                 let arguments = json!({"message": "m".repeat(1000), "number": number});
-                client
-                    .call_tool("echo", &arguments)
-                    .send()
-                    .await
-                    .map_err(to_problem)?;
+                client.call_tool("echo", &arguments).await?;
                 tokio::time::sleep(Duration::from_micros(number)).await;
             }
         });
     }
-    match calls.join_next().await {
-        Some(ended) => ended.map_err(to_problem)?,
-        None => Ok(()),
-    }
+    calls.join_next().await.ok_or("no call")??
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 
-use super::client::PATIENCE;
+use super::client::TIMEOUT;
 use super::load::EITHER;
 
 pub(super) struct Connection {
@@ -15,7 +15,7 @@ impl Connection {
     pub(super) fn open(port: u16) -> io::Result<Self> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self {
             stream: BufReader::new(stream),
             accepts: EITHER,
@@ -99,35 +99,4 @@ pub(super) fn header<'a>(head: &'a str, wanted: &str) -> Option<&'a str> {
     let mut fields = head.lines().filter_map(|line| line.split_once(':'));
     let (_, value) = fields.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
     Some(value.trim())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::TcpListener;
-    use std::thread;
-
-    use super::*;
-
-    #[test]
-    fn an_answer_by_length_and_one_in_chunks_are_read() {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let server = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut request = [0; 1024];
-            let _ = stream.read(&mut request).unwrap();
-            stream
-                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
-                .unwrap();
-            let _ = stream.read(&mut request).unwrap();
-            let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
-                            3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n";
-            stream.write_all(chunked).unwrap();
-        });
-        let mut connection = Connection::open(port).unwrap();
-        assert_eq!(connection.post("", "{}").unwrap().1, "hello");
-        assert_eq!(connection.post("", "{}").unwrap().1, "hello");
-        assert!(connection.post("", "{}").is_err());
-        server.join().unwrap();
-    }
 }

@@ -55,7 +55,7 @@ pub(super) struct Request {
     pub(super) has_token: bool,
     /// A text that every good answer holds.
     pub(super) answer_holds: &'static str,
-    /// The time that every good answer is, at least.
+    /// The bytes that every good answer has at least.
     pub(super) answer_bytes: usize,
 }
 
@@ -75,16 +75,24 @@ pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications
 const ENVELOPE: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"budget","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}},"#;
 
 impl Request {
-    /// Returns a call of a tool whose arguments are `arguments`, and whose answer holds `answer`.
-    pub(super) fn call(tool: &'static str, arguments: &str, answer: &'static str) -> Self {
+    fn new(method: &'static str, target: Option<&'static str>, params: String) -> Self {
         Self {
-            method: "tools/call",
-            target: Some(tool),
-            params: format!(r#""name":"{tool}","arguments":{arguments}"#),
+            method,
+            target,
+            params,
             accepts: EITHER,
             has_token: false,
-            answer_holds: answer,
+            answer_holds: "",
             answer_bytes: 0,
+        }
+    }
+
+    /// Returns a call of a tool whose arguments are `arguments`, and whose answer holds `answer`.
+    pub(super) fn call(tool: &'static str, arguments: &str, answer: &'static str) -> Self {
+        let params = format!(r#""name":"{tool}","arguments":{arguments}"#);
+        Self {
+            answer_holds: answer,
+            ..Self::new("tools/call", Some(tool), params)
         }
     }
 
@@ -95,39 +103,30 @@ impl Request {
 
     pub(super) fn list_tools(answer_bytes: usize) -> Self {
         Self {
-            method: "tools/list",
-            target: None,
-            params: String::new(),
-            accepts: EITHER,
-            has_token: false,
             answer_holds: "\"tools\"",
             answer_bytes,
+            ..Self::new("tools/list", None, String::new())
         }
     }
 
     pub(super) fn read(uri: &'static str, answer_bytes: usize) -> Self {
         Self {
-            method: "resources/read",
-            target: Some(uri),
-            params: format!(r#""uri":"{uri}""#),
-            accepts: EITHER,
-            has_token: false,
             answer_holds: "\"contents\"",
             answer_bytes,
+            ..Self::new("resources/read", Some(uri), format!(r#""uri":"{uri}""#))
         }
     }
 
     /// Returns a subscription to one resource.
     pub(super) fn listen(number: u64) -> Self {
-        Self {
-            method: "subscriptions/listen",
-            target: None,
-            params: format!(r#""notifications":{{"resourceSubscriptions":["file:///{number}"]}}"#),
-            accepts: EITHER,
-            has_token: false,
-            answer_holds: "",
-            answer_bytes: 0,
-        }
+        let params = format!(r#""notifications":{{"resourceSubscriptions":["file:///{number}"]}}"#);
+        Self::new("subscriptions/listen", None, params)
+    }
+
+    /// Returns the same, with a token for progress reports.
+    pub(super) fn reporting(mut self) -> Self {
+        self.params.push_str(r#","_meta":{"progressToken":1}"#);
+        self
     }
 
     /// Returns the same, with a token of the usual size.

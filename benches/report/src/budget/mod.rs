@@ -1,40 +1,39 @@
-//! `cargo xtask budget`: what one request costs, in instructions and allocations, against the
-//! budget in `benches/budget/budget.toml`.
+//! `cargo xtask budget`: the instructions and allocations of one request, against the budget in
+//! `benches/budget/budget.toml`.
 //!
 //! The processes are those of `benches/budget`. Each runs under valgrind with N and with 2N
-//! requests, whose other end is in a process that is not measured; the difference over N is one
-//! request, free of start-up. Instructions are the process's own in user space: the kernel's are
-//! not counted. The figures repeat, so a change shows however small it is.
+//! requests, whose other end is in a process that is not counted; the difference over N is one
+//! request, free of start-up. Instructions are the process's own in user space, without the kernel's. The
+//! counts repeat, so a change shows however small it is.
 
 #[path = "../../../budget/src/asleep.rs"]
 mod asleep;
 mod client;
 mod compare;
 mod connection;
-mod counted;
 mod file;
 mod load;
-mod memory;
-mod modes;
-mod rooms;
-mod sizes;
-mod start;
-mod valgrind;
+mod process;
+mod rows;
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::{fs, thread};
 
+use crate::Result;
 use crate::process::{cargo, run as run_command, target};
-use compare::{Findings, compare};
-use counted::{Counter, count, counted_with};
-use file::{File, Measure, Row};
-use valgrind::Programs;
+use compare::{Findings, compare, limit};
+use file::{File, Measure, Row, Rows};
+use process::{Programs, first_line_of, output_file};
+use rows::{Counter, Work};
 
-pub(crate) use sizes::check_sizes;
+/// The number of rows that are counted at a time: counts do not depend on the load of the machine.
+const LANES: usize = 2;
 
 /// The rows that are counted.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Only rows whose names begin so, with their floors; `start` times the start of a process
+    /// Only rows whose names begin so, with their floors
     #[arg(value_name = "ROW")]
     rows: Vec<String>,
     /// Make the counts the budget
@@ -43,89 +42,71 @@ pub(crate) struct Options {
 }
 
 /// Counts rows and compares them with the budget, or accepts them.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
-    let valgrind = valgrind::ensure_installed()?;
+pub(crate) fn run(options: &Options) -> Result {
+    let valgrind = first_line_of("valgrind", &["--version"]);
+    let valgrind = valgrind.ok_or("valgrind is missing: install the package valgrind")?;
     let programs = build()?;
-    if options.rows == ["start"] {
-        return start::compare(&programs);
-    }
-    let wanted: Vec<_> = options.rows.iter().collect();
-    let counters = select(counted::all(), &wanted)?;
-    let floors: BTreeMap<_, _> = counters.iter().map(|it| (it.name(), it.floor())).collect();
-    let order: Vec<_> = counters.iter().map(Counter::name).collect();
-    let all: Vec<_> = counted::all().iter().map(Counter::name).collect();
-
-    let mut rows = count(&programs, counters)?;
+    let all = rows::all();
+    let names: Vec<_> = all.iter().map(|row| row.name).collect();
+    let counters = select(&all, &options.rows)?;
+    let mut rows = count(&programs, &counters)?;
     let mut file = File::read()?;
     if !options.accept {
-        count_again(&programs, &file, &mut rows)?;
+        count_again(&programs, &counters, &file, &mut rows)?;
     }
-    print(&order, &floors, &rows, &file);
-    let with = counted_with(&valgrind);
+    print(&counters, &rows, &file);
+    let with = counted_with(valgrind);
     if options.accept {
-        for (name, row) in &rows {
-            file.accept(name, row);
+        file = file.accept(&rows)?;
+        if options.rows.is_empty() {
+            file = file.accept_all(&with, &names)?;
         }
-        if wanted.is_empty() || file.counted_with.is_empty() {
-            file.counted_with.clone_from(&with);
-        }
-        if wanted.is_empty() {
-            let known = |name: &str| all.contains(&name) || name.starts_with("size-");
-            file.rows.retain(|name, _| known(name));
-        }
-        file.write(&all)?;
+        file.write()?;
     }
+    report(&file, &rows, &differences(&file, &with))
+}
+
+/// Compares the sizes of programs with their rows, or accepts them.
+pub(crate) fn check_sizes(sizes: &[(&str, u64)], accept: bool) -> Result {
+    let rows = sizes.iter().map(|(name, bytes)| {
+        let bytes = (Measure::Bytes, *bytes as f64);
+        (format!("size-{name}"), row([bytes]))
+    });
+    let rows = rows.collect();
+    let mut file = File::read()?;
+    if accept {
+        file = file.accept(&rows)?;
+        file.write()?;
+    }
+    report(&file, &rows, "")
+}
+
+/// Prints hints; fails with the rows that are over the budget.
+fn report(file: &File, rows: &Rows, differences: &str) -> Result {
     let Findings {
         failures, hints, ..
-    } = compare(&file, &rows);
+    } = compare(&file.rows, rows);
     for hint in &hints {
         println!("-- {hint}");
     }
-    let others = differences(&file, &with);
     if failures.is_empty() {
-        print!("{others}");
+        print!("{differences}");
         return Ok(());
     }
     Err(format!(
-        "{}\n{others}where it goes: callgrind_annotate {}; a change that is worth it: \
+        "{}\n{differences}where it goes: callgrind_annotate {}; a change that is worth it: \
          `cargo xtask budget --accept`",
         failures.join("\n"),
-        valgrind::output_file("ROW", "callgrind").display()
-    ))
-}
-
-/// Counts what fails once more: what a server does now and then, such as looking for what is idle,
-/// may have fallen into one of two runs.
-fn count_again(
-    programs: &Programs,
-    file: &File,
-    rows: &mut BTreeMap<String, Row>,
-) -> Result<(), String> {
-    let grown = compare(file, rows).grown;
-    let again = counted::all()
-        .into_iter()
-        .filter(|it| grown.contains(it.name()));
-    for (name, second) in count(programs, again.collect())? {
-        let first = rows.entry(name).or_default();
-        if second.instructions <= first.instructions && second.bytes <= first.bytes {
-            *first = second;
-        }
-    }
-    Ok(())
+        output_file("ROW", "callgrind").display()
+    )
+    .into())
 }
 
 /// Builds both programs, each by itself, so that the servers have nothing of what a client needs.
-fn build() -> Result<Programs, String> {
+fn build() -> Result<Programs> {
     let built = |package: &str| {
-        let build = [
-            "build",
-            "--quiet",
-            "--profile",
-            "bench",
-            "--package",
-            package,
-        ];
-        run_command(&mut cargo(build))?;
+        let mut build = cargo(["build", "--quiet", "--profile", "bench", "--package"]);
+        run_command(build.arg(package))?;
         Ok::<_, String>(target().join("release").join(package))
     };
     Ok(Programs {
@@ -134,101 +115,196 @@ fn build() -> Result<Programs, String> {
     })
 }
 
-/// Returns what this machine has that the budget was not counted with.
+/// Counts rows, several at a time.
+fn count(programs: &Programs, counters: &[&Counter]) -> Result<Rows> {
+    // The long ones first, or one of them would be left alone at the end.
+    let mut waiting = counters.to_vec();
+    waiting.sort_by_key(|row| row.counts_heap && !matches!(row.work, Work::Hold(..)));
+    let waiting = Mutex::new(waiting.into_iter());
+    let next = || {
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.next()
+    };
+    let work = || {
+        let mut rows = Rows::new();
+        while let Some(row) = next() {
+            rows.insert(row.name.to_owned(), count_row(programs, row)?);
+        }
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(rows)
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..LANES).map(|_| scope.spawn(work)).collect();
+        let mut rows = Rows::new();
+        for worker in workers {
+            rows.extend(worker.join().map_err(|_| "a count panicked")??);
+        }
+        Ok(rows)
+    })
+}
+
+/// Counts what one request adds, or what a whole start takes, or what one of many things keeps.
+fn count_row(programs: &Programs, counter: &Counter) -> Result<Row> {
+    use Measure::{Allocations, Bytes, Instructions};
+
+    let (shorter, longer) = (counter.requests, 2 * counter.requests);
+    match counter.work {
+        Work::Hold(held, count) => {
+            let bytes = programs.bytes_of_one(counter, held, count)?;
+            return Ok(row([(Bytes, bytes)]));
+        }
+        Work::Start => {
+            let instructions = (Instructions, programs.instructions(counter, 0)?);
+            let heap = programs.heap(counter, 0)?;
+            return Ok(row([
+                instructions,
+                (Allocations, heap.blocks),
+                (Bytes, heap.bytes),
+            ]));
+        }
+        _ => {}
+    }
+    let of_one = |once: f64, twice: f64| (twice - once) / shorter as f64;
+    let once = programs.instructions(counter, shorter)?;
+    let instructions = of_one(once, programs.instructions(counter, longer)?);
+    let mut counted = row([(Instructions, instructions)]);
+    if counter.counts_heap {
+        let (once, twice) = (
+            programs.heap(counter, shorter)?,
+            programs.heap(counter, longer)?,
+        );
+        let heap = [
+            (Allocations, of_one(once.blocks, twice.blocks)),
+            (Bytes, of_one(once.bytes, twice.bytes)),
+        ];
+        counted.counts.extend(heap);
+    }
+    Ok(counted)
+}
+
+fn row<const N: usize>(counts: [(Measure, f64); N]) -> Row {
+    Row {
+        counts: counts.into(),
+        ..Row::default()
+    }
+}
+
+/// Counts rows that fail once more: occasional work of a server, such as a sweep, may have fallen into
+/// one of two runs.
+fn count_again(programs: &Programs, counters: &[&Counter], file: &File, rows: &mut Rows) -> Result {
+    let grown = compare(&file.rows, rows).grown;
+    let again = counters.iter().filter(|row| grown.contains(row.name));
+    let again: Vec<_> = again.copied().collect();
+    for (name, second) in count(programs, &again)? {
+        let first = rows.entry(name).or_default();
+        let mut counts = second.counts.iter();
+        if counts.all(|(measure, count)| first.counts.get(measure) >= Some(count)) {
+            *first = second;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the versions that counts depend on beside the code and its lock file.
+fn counted_with(valgrind: String) -> BTreeMap<String, String> {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let has_avx2 = cpu.split_whitespace().any(|flag| flag == "avx2");
+    let vectors = if has_avx2 { " with avx2" } else { "" };
+    let version = |program| {
+        let version = first_line_of(program, &["--version"]);
+        version.unwrap_or_else(|| "unknown".to_owned())
+    };
+    [
+        ("cpu", format!("{}{vectors}", std::env::consts::ARCH)),
+        ("libc", version("ldd")),
+        ("rustc", version("rustc")),
+        ("valgrind", valgrind),
+    ]
+    .map(|(name, version)| (name.to_owned(), version))
+    .into()
+}
+
+/// Returns how this machine differs from the one that the budget was counted on.
 fn differences(file: &File, with: &BTreeMap<String, String>) -> String {
-    let differs = |(name, here): &(&String, &String)| file.counted_with.get(*name) != Some(here);
-    let different: Vec<_> = with
-        .iter()
-        .filter(differs)
-        .map(|(name, here)| {
-            let accepted = file.counted_with.get(name);
-            let accepted = accepted.map_or("nothing", String::as_str);
-            format!("{name} is {here:?}, and {accepted:?} in the budget")
-        })
-        .collect();
+    let different = with.iter().filter_map(|(name, here)| {
+        let accepted = file
+            .counted_with
+            .get(name)
+            .map_or("nothing", String::as_str);
+        (accepted != here).then(|| format!("{name} is {here:?}, and {accepted:?} in the budget"))
+    });
+    let different: Vec<_> = different.collect();
     if different.is_empty() {
         return String::new();
     }
     format!(
-        "!! COUNTED WITH SOMETHING ELSE: {}.\n!! What differs may be due to that: count the commit \
+        "!! COUNTED WITH SOMETHING ELSE: {}.\n!! Differences may be due to that: count the commit \
          before as well, or accept on the machine that decides.\n",
         different.join("; ")
     )
 }
 
-/// Returns the wanted ones, with the floors that they are compared with.
-fn select(all: Vec<Counter>, wanted: &[&String]) -> Result<Vec<Counter>, String> {
-    let exact = |wanted: &str| all.iter().any(|it| it.name() == wanted);
+/// Returns the wanted rows, with the floors that they are compared with.
+fn select<'a>(all: &'a [Counter], wanted: &[String]) -> Result<Vec<&'a Counter>> {
     let fits = |name: &str, wanted: &str| {
-        if exact(wanted) {
-            name == wanted
-        } else {
-            name.starts_with(wanted)
-        }
+        let is_name = all.iter().any(|row| row.name == wanted);
+        name == wanted || (!is_name && name.starts_with(wanted))
     };
-    if let Some(none) = wanted
-        .iter()
-        .find(|wanted| !all.iter().any(|it| fits(it.name(), wanted)))
-    {
-        let names: Vec<_> = all.iter().map(Counter::name).collect();
-        return Err(format!("no row {none}; there are: {}", names.join(", ")));
+    for wanted in wanted {
+        if !all.iter().any(|row| fits(row.name, wanted)) {
+            let names: Vec<_> = all.iter().map(|row| row.name).collect();
+            return Err(format!("no row {wanted}; there are: {}", names.join(", ")).into());
+        }
     }
     let is_wanted =
-        |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| fits(name, wanted));
+        |row: &&Counter| wanted.is_empty() || wanted.iter().any(|wanted| fits(row.name, wanted));
     let floors: Vec<_> = all
         .iter()
-        .filter(|it| is_wanted(it.name()))
-        .filter_map(Counter::floor)
+        .filter(is_wanted)
+        .filter_map(|row| row.floor)
         .collect();
-    let chosen: Vec<_> = all
+    let chosen = all
         .iter()
-        .map(|it| is_wanted(it.name()) || floors.contains(&it.name()))
-        .collect();
-    let chosen = all.into_iter().zip(chosen);
-    Ok(chosen.filter_map(|(it, is)| is.then_some(it)).collect())
+        .filter(|row| is_wanted(row) || floors.contains(&row.name));
+    Ok(chosen.collect())
 }
 
-fn print(
-    order: &[&str],
-    floors: &BTreeMap<&str, Option<&str>>,
-    rows: &BTreeMap<String, Row>,
-    file: &File,
-) {
-    println!("per request, in user space; a start, and what is left, as a whole\n");
+fn print(counters: &[&Counter], rows: &Rows, file: &File) {
+    println!("per request, in user space; a start, and memory that is held, as a whole\n");
     println!(
         "{:<28} {:>12} {:>7} {:>10} {:>8} {:>11} {:>9}",
         "", "instructions", "× floor", "goal", "change", "allocations", "bytes"
     );
-    for name in order {
-        let Some(row) = rows.get(*name) else {
+    for counter in counters {
+        let name = counter.name;
+        let Some(row) = rows.get(name) else {
             continue;
         };
-        let instructions = row.instructions;
-        let floor = floors.get(name).copied().flatten();
-        let floor = floor.and_then(|floor| rows.get(floor)?.instructions);
-        let ratio = instructions.zip(floor).map(|(own, floor)| own / floor);
-        let accepted = file.rows.get(*name);
+        let instructions = row.counts.get(&Measure::Instructions);
         let measure = match instructions {
             Some(_) => Measure::Instructions,
             None => Measure::Bytes,
         };
-        let goal = accepted
-            .and_then(|it| compare::limit(file, rows, measure, measure.goal(it)?))
-            .map(|goal| measure.format(goal));
-        let before = accepted.and_then(|row| measure.amount(row));
-        let change = measure
-            .amount(row)
-            .zip(before.filter(|before| *before != 0.0))
-            .map(|(now, before)| format!("{:+.1} %", 100.0 * (now / before - 1.0)));
-        let shown = |measure: Measure| measure.amount(row).map(|it| measure.format(it));
+        let floor = counter.floor.and_then(|floor| rows.get(floor));
+        let floor = floor.and_then(|floor| floor.counts.get(&Measure::Instructions));
+        let ratio = instructions.zip(floor).map(|(own, floor)| own / floor);
+        let accepted = file.rows.get(name);
+        let goal = accepted.and_then(|row| row.at_most.get(&measure));
+        let goal = goal.and_then(|goal| limit(&file.rows, rows, measure, goal));
+        let before = accepted.and_then(|row| row.counts.get(&measure));
+        let change = row.counts.get(&measure).zip(before);
+        let change = change.map(|(now, before)| format!("{:+.1} %", 100.0 * (now / before - 1.0)));
+        let shown = |measure: Measure| {
+            let amount = row.counts.get(&measure);
+            amount.map_or(String::new(), |amount| measure.format(*amount))
+        };
         println!(
             "{name:<28} {:>12} {:>7} {:>10} {:>8} {:>11} {:>9}",
-            shown(Measure::Instructions).unwrap_or_default(),
-            ratio.map(|it| format!("{it:.2}")).unwrap_or_default(),
-            goal.unwrap_or_default(),
+            shown(Measure::Instructions),
+            ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
+            goal.map_or(String::new(), |goal| measure.format(goal)),
             change.unwrap_or_default(),
-            shown(Measure::Allocations).unwrap_or_default(),
-            shown(Measure::Bytes).unwrap_or_default(),
+            shown(Measure::Allocations),
+            shown(Measure::Bytes),
         );
     }
 }
@@ -237,45 +313,45 @@ fn print(
 mod tests {
     use super::*;
 
-    fn names(wanted: &[&str]) -> Result<Vec<&'static str>, String> {
-        let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
-        let wanted: Vec<_> = wanted.iter().collect();
-        let chosen = select(counted::all(), &wanted)?;
-        Ok(chosen.iter().map(Counter::name).collect())
-    }
-
     #[test]
-    fn a_row_brings_its_floor_and_a_beginning_all_that_begin_so() {
-        let with_floor = ["floor-http", "ours-http-modern"];
-        assert_eq!(names(&["ours-http-modern"]).unwrap(), with_floor);
-        assert_eq!(names(&["client-http"]).unwrap().len(), 3);
-        assert_eq!(names(&[]).unwrap().len(), counted::all().len());
-        assert!(names(&["carrier-pigeon"]).unwrap_err().contains("no row"));
-    }
-
-    #[test]
-    fn what_it_was_counted_with_is_said_when_it_differs() {
-        let with = |version: &str| BTreeMap::from([("valgrind".to_owned(), version.to_owned())]);
-        let file = File {
-            counted_with: with("1"),
-            ..File::default()
+    fn a_row_brings_its_floor_and_a_beginning_all_rows_that_begin_so() {
+        let all = rows::all();
+        let names = |wanted: &str| -> Result<Vec<_>> {
+            let chosen = select(&all, &[wanted.to_owned()])?;
+            Ok(chosen.iter().map(|row| row.name).collect())
         };
-        assert_eq!(differences(&file, &with("1")), "");
-        assert!(differences(&file, &with("2")).contains("valgrind is \"2\", and \"1\""));
+        let with_floor = ["floor-http", "ours-http-modern"];
+        assert_eq!(names("ours-http-modern").unwrap(), with_floor);
+        assert_eq!(names("client-http").unwrap().len(), 3);
+        assert_eq!(select(&all, &[]).unwrap().len(), all.len());
+        assert!(names("none").unwrap_err().to_string().contains("no row"));
     }
 
     #[test]
-    fn the_budget_has_a_row_for_everything_that_is_counted_and_no_other() {
+    fn the_budget_has_a_row_for_each_counter_and_floors_stand_first() {
         let file = File::read().unwrap();
-        let all: Vec<_> = counted::all().iter().map(Counter::name).collect();
-        for name in &all {
-            assert!(file.rows.contains_key(*name), "{name}");
-        }
-        for name in file.rows.keys() {
+        let mut names = Vec::new();
+        for row in rows::all() {
+            assert!(file.rows.contains_key(row.name), "{}", row.name);
             assert!(
-                all.contains(&name.as_str()) || name.starts_with("size-"),
-                "{name}"
+                row.floor.is_none_or(|floor| names.contains(&floor)),
+                "{}",
+                row.name
             );
+            assert!(!names.contains(&row.name), "{}", row.name);
+            names.push(row.name);
         }
+        for name in file.rows.keys().filter(|name| !name.starts_with("size-")) {
+            assert!(names.contains(&name.as_str()), "{name}");
+        }
+    }
+
+    #[test]
+    fn another_version_of_a_tool_is_reported() {
+        let file = File::read().unwrap();
+        let mut with = file.counted_with.clone();
+        assert_eq!(differences(&file, &with), "");
+        with.insert("valgrind".to_owned(), "0".to_owned());
+        assert!(differences(&file, &with).contains("valgrind is \"0\", and"));
     }
 }

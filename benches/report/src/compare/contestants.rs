@@ -1,13 +1,14 @@
 //! The servers that are compared: floors, ours, and the servers of other SDKs. All have the same tool.
 
 use super::plan::Dialect::{self, Bare, Modern, Session};
+use crate::Result;
 
 /// A server in one way of being started and asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contestant {
-    /// As `--only` has it.
+    /// The name for `--only`.
     pub(super) name: &'static str,
-    /// As a reader sees it.
+    /// The name in the tables.
     pub(super) title: &'static str,
     pub(super) program: Program,
     pub(super) arguments: &'static [&'static str],
@@ -117,13 +118,13 @@ const STDIO: &[Row] = &[
 ];
 
 /// Returns those whose names begin with one of `only`, and the floors of these; all without.
-pub(super) fn select(only: &[String]) -> Result<Vec<Contestant>, String> {
+pub(super) fn select(only: &[String]) -> Result<Vec<Contestant>> {
     let all = all();
     let meant = |name: &str| only.iter().any(|only| name.starts_with(only.as_str()));
     for only in only {
         if !all.iter().any(|one| one.name.starts_with(only.as_str())) {
             let names: Vec<_> = all.iter().map(|one| one.name).collect();
-            return Err(format!("no {only}; there are: {}", names.join(", ")));
+            return Err(format!("no {only}; there are: {}", names.join(", ")).into());
         }
     }
     let floors: Vec<_> = all
@@ -138,64 +139,40 @@ pub(super) fn select(only: &[String]) -> Result<Vec<Contestant>, String> {
 }
 
 fn all() -> Vec<Contestant> {
-    let of = |binding, rows: &[Row]| {
-        let rows = rows
-            .iter()
-            .map(|&(name, title, program, arguments, dialect)| Contestant {
+    let http = HTTP.iter().map(|row| (Binding::Http, row));
+    let all = http.chain(STDIO.iter().map(|row| (Binding::Stdio, row)));
+    let contestants =
+        all.map(
+            |(binding, &(name, title, program, arguments, dialect))| Contestant {
                 name,
                 title,
                 program,
                 arguments,
                 dialect,
                 binding,
-            });
-        rows.collect::<Vec<_>>()
-    };
-    let mut all = of(Binding::Http, HTTP);
-    all.extend(of(Binding::Stdio, STDIO));
-    all
+            },
+        );
+    contestants.collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
-    fn names(only: &[&str]) -> Result<Vec<&'static str>, String> {
-        let only: Vec<String> = only.iter().map(|only| (*only).to_owned()).collect();
-        Ok(select(&only)?.iter().map(|one| one.name).collect())
-    }
-
     #[test]
-    fn a_name_stands_for_all_that_begin_with_it_and_brings_the_floor() {
-        let ours = [
-            "floor-lines",
-            "floor-lines-modern",
-            "ours-stdio",
-            "ours-stdio-modern",
-            "ours-stdio-thousand",
-        ];
-        assert_eq!(names(&["ours-stdio"]).unwrap(), ours);
-        assert_eq!(
-            names(&["floor-axum"]).unwrap(),
-            ["floor-hyper", "floor-axum"]
-        );
-        assert_eq!(names(&[]).unwrap().len(), HTTP.len() + STDIO.len());
-        assert!(
-            names(&["ours", "theirs"])
-                .unwrap_err()
-                .contains("no theirs")
-        );
-    }
-
-    #[test]
-    fn names_are_distinct_and_floors_stand() {
-        let all = all();
-        let names: BTreeSet<_> = all.iter().map(|one| one.name).collect();
-        assert_eq!(names.len(), all.len());
-        for one in all {
-            assert!(names.contains(one.floor()));
+    fn a_name_selects_all_contestants_that_begin_with_it_and_their_floors() {
+        let names = |only: &str| -> Result<Vec<_>> {
+            let selected = select(&[only.to_owned()])?;
+            Ok(selected.iter().map(|one| one.name).collect())
+        };
+        assert_eq!(names("floor-axum").unwrap(), ["floor-hyper", "floor-axum"]);
+        assert_eq!(names("ours-stdio").unwrap().len(), 5);
+        assert!(names("theirs").is_err());
+        let all = select(&[]).unwrap();
+        assert_eq!(all.len(), HTTP.len() + STDIO.len());
+        for one in &all {
+            assert!(all.iter().any(|floor| floor.name == one.floor()));
+            assert_eq!(all.iter().filter(|other| other.name == one.name).count(), 1);
         }
     }
 }

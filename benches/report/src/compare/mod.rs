@@ -1,52 +1,58 @@
-//! `cargo xtask bench`: floors, ours and other SDKs side by side, in turns, on this machine.
+//! `cargo xtask bench`: floors, our servers and those of other SDKs side by side, in turns, on this machine.
 //!
-//! What is printed on stdout is Markdown; `--write` puts it into `docs/performance.md`, which tells
-//! how it is measured. Servers listen on the loopback alone and end with their task.
+//! It prints Markdown; `docs/performance.md` says how it is measured. Servers listen on the loopback alone
+//! and end with their task.
 
-mod budget;
 mod contestants;
-mod document;
-mod options;
 #[path = "../../../load/src/plan.rs"]
 mod plan;
 mod programs;
 mod report;
 mod rounds;
-mod statistics;
-mod table;
-mod weight;
 
-use std::fs;
-use std::thread;
+use std::{fs, thread};
 
-pub(crate) use options::Options;
+use crate::Result;
+use plan::Time;
 use programs::Programs;
-use rounds::Entry;
 
-/// Measures and prints the tables, or writes them; `--budget` only brings the
-/// document's table of instructions up to date.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
-    if !options.budget {
-        let contestants = contestants::select(&options.only)?;
-        let programs = Programs::build(&contestants)?;
-        let entries = rounds::measure(&contestants, &programs, options);
-        let weights = weight::weigh(&contestants)?;
-        let tables = report::tables(&entries, &weights);
-        let text = format!("{}\n\n{tables}", conditions(options));
-        println!("{text}");
-        own_are_whole(&entries)?;
-        if options.write {
-            document::fill("bench", &text)?;
-        }
-    }
-    if options.write || options.budget {
-        document::fill("budget", &budget::tables()?)?;
-    }
-    Ok(())
+/// The options of `cargo xtask bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Options {
+    /// Rounds: 7, or 2 with --quick, unless given
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+    /// Only servers whose names begin so, with their floors
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    only: Vec<String>,
+    /// Take short measurements
+    #[arg(long)]
+    quick: bool,
 }
 
-/// Others may be missing, for all that is theirs; a floor or a server of ours may not.
-fn own_are_whole(entries: &[Entry]) -> Result<(), String> {
+impl Options {
+    fn rounds(&self) -> u32 {
+        self.rounds.unwrap_or(if self.quick { 2 } else { 7 })
+    }
+
+    /// Returns the time of a slice.
+    fn time(&self) -> Time {
+        let (warm_ms, measured_ms) = if self.quick { (50, 150) } else { (200, 700) };
+        Time {
+            warm_ms,
+            measured_ms,
+        }
+    }
+}
+
+/// Measures, and prints the tables.
+pub(crate) fn run(options: &Options) -> Result {
+    let contestants = contestants::select(&options.only)?;
+    let programs = Programs::build(&contestants)?;
+    let entries = rounds::measure(&contestants, &programs, options);
+    println!("{}\n", conditions(options));
+    println!("{}", report::tables(&entries));
+    // Programs of other SDKs may be missing; a floor or a server of ours may not.
     let broken = entries
         .iter()
         .filter(|entry| entry.contestant.program.is_own() && entry.fault.is_some());
@@ -54,16 +60,15 @@ fn own_are_whole(entries: &[Entry]) -> Result<(), String> {
     if names.is_empty() {
         Ok(())
     } else {
-        Err(format!("not measured: {}", names.join(", ")))
+        Err(format!("not measured: {}", names.join(", ")).into())
     }
 }
 
 /// Returns the machine and the times of a measurement.
 fn conditions(options: &Options) -> String {
     let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = information
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
+    let mut lines = information.lines();
+    let model = lines.find_map(|line| line.strip_prefix("model name"));
     let model = model.map_or("unknown", |model| {
         model.trim_start_matches([' ', '\t', ':'])
     });

@@ -1,14 +1,14 @@
 //! The programs of the contestants: built, or found, or not there.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use super::contestants::{Contestant, Program};
-use crate::process::{cannot_start, cargo, command_line, node, root, run, target};
+use crate::process::{cargo, node, output, root, run, target};
 
 /// The official Rust SDK's servers, in a workspace of their own.
-pub(super) const RMCP: &str = "benches/peers/rmcp/Cargo.toml";
+const RMCP: &str = "benches/peers/rmcp/Cargo.toml";
 
 /// The programs that were built for one run.
 pub(super) struct Programs {
@@ -19,8 +19,8 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds what the contestants need. What is missing of other people's is told when it is
-    /// asked for; what is missing of ours is an error.
+    /// Builds the programs of the contestants. A missing program of another SDK is an error of
+    /// [`command`](Self::command); a missing program of ours is an error here.
     pub(super) fn build(contestants: &[Contestant]) -> Result<Self, String> {
         let wanted = |is: fn(Program) -> bool| contestants.iter().any(|one| is(one.program));
         let release = ["build", "--release"];
@@ -41,19 +41,17 @@ impl Programs {
                 run(build.arg("--target-dir").arg(rmcp_folder()))?;
             }
         }
-        let unwanted = "not asked for";
+        fn not_wanted<T>() -> Result<T, String> {
+            Err("not asked for".to_owned())
+        }
         Ok(Self {
             driver: target().join("release/turnbuckle-load"),
-            node: if wanted(|program| program == Program::Node) {
-                node()
-            } else {
-                Err(unwanted.to_owned())
-            },
-            python: if wanted(|program| program == Program::Python) {
-                python()
-            } else {
-                Err(unwanted.to_owned())
-            },
+            node: wanted(|program| program == Program::Node)
+                .then(node)
+                .unwrap_or_else(not_wanted),
+            python: wanted(|program| program == Program::Python)
+                .then(python)
+                .unwrap_or_else(not_wanted),
         })
     }
 
@@ -91,7 +89,7 @@ fn rmcp_folder() -> PathBuf {
 }
 
 /// Returns where a program that cargo builds is.
-pub(super) fn binary(program: Program) -> Option<PathBuf> {
+fn binary(program: Program) -> Option<PathBuf> {
     match program {
         Program::Floor(name) | Program::Ours(name) => Some(target().join("release").join(name)),
         Program::Rmcp(name) => Some(rmcp_folder().join("release").join(name)),
@@ -110,62 +108,12 @@ fn python() -> Result<PathBuf, String> {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
-    quietly(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&folder),
-    )?;
+    let mut make = Command::new("python3");
+    make.args(["-m", "venv", "--clear"]).arg(&folder);
+    output(&mut make)?;
     let mut install = Command::new(&python);
     install.args(["-m", "pip", "install", "--quiet", "--requirement"]);
-    quietly(install.arg(&requirements))?;
-    written(&stamp, &wanted)?;
+    output(install.arg(&requirements))?;
+    fs::write(&stamp, &wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
     Ok(python)
-}
-
-fn written(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// Runs a command whose output nobody needs unless it fails.
-fn quietly(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| cannot_start(command, &error))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let told = String::from_utf8_lossy(&output.stderr);
-    let last = told.trim_end().lines().next_back().unwrap_or_default();
-    Err(format!(
-        "{}: {} {last}",
-        command_line(command),
-        output.status
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::contestants::select;
-
-    #[test]
-    fn every_binary_of_the_sdk_is_built_and_its_lock_stands() {
-        for one in select(&[]).unwrap() {
-            if let Program::Rmcp(name) = one.program {
-                let built = RMCP_BINARIES.iter().any(|(_, all)| all.contains(&name));
-                assert!(built, "{name}");
-            }
-        }
-        assert!(root().join(RMCP).with_file_name("Cargo.lock").is_file());
-    }
-
-    #[test]
-    fn a_command_that_fails_tells_its_last_line() {
-        let mut fails = Command::new("sh");
-        fails.args(["-c", "echo one >&2; echo two >&2; exit 3"]);
-        let told = quietly(&mut fails).unwrap_err();
-        assert!(told.ends_with("exit status: 3 two"), "{told}");
-        assert!(quietly(&mut Command::new("true")).is_ok());
-    }
 }

@@ -9,10 +9,11 @@ mod peer;
 mod seconds;
 mod sizes;
 
+use crate::Result;
 use crate::budget::check_sizes;
 use crate::process::{run as run_to_end, target};
 
-pub(crate) use crates::{list_crates, within_limits};
+pub(crate) use crates::within_limits;
 use peer::{OURS, THEIRS};
 
 /// The parts that are weighed.
@@ -33,9 +34,9 @@ pub(crate) struct Options {
 }
 
 /// Weighs; fails where our hello world is the heavier one, or has more crates than it may.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result {
     if options.crates {
-        return within_limits();
+        return Ok(within_limits()?);
     }
     let runs = options.runs as usize;
     let (sizes, accept) = (options.sizes || options.accept, options.accept);
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     // What disturbs a run only ever adds to it.
     let [ours, theirs] = seconds.map(|all| all.into_iter().fold(f64::INFINITY, f64::min));
     if ours >= theirs {
-        return Err(format!("{ours:.1} s are not below {theirs:.1} s"));
+        return Err(format!("{ours:.1} s are not below {theirs:.1} s").into());
     }
     shown_code()?;
     if !sizes {

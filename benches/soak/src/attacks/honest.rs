@@ -1,23 +1,26 @@
-//! A client that behaves while others attack: it calls in both eras and opens sessions, and records what
-//! it gets.
+//! A client that behaves while others attack: it calls in both eras, opens sessions, and records the
+//! service that it gets.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
-use crate::problem::{Problem, to_problem};
-use crate::raw::{Raw, call, of_session, request};
+use crate::Result;
+use crate::process::within;
+use crate::raw::{Raw, legacy_call};
 use crate::route::Route;
 
 /// The time after which a call counts as not answered.
 const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time between two rounds of calls.
+/// The time between two rounds of calls, and the rounds after which another session is opened.
 const PAUSE: Duration = Duration::from_millis(5);
+const ROUNDS: u64 = 10;
 
-/// Rounds after which a session is opened and ended beside the other one.
-const ROUNDS: usize = 10;
+/// Entries of a server's tables, by name.
+pub(super) type Counts = BTreeMap<String, usize>;
 
 /// The service that a client got.
 #[derive(Debug, Default)]
@@ -36,16 +39,9 @@ impl Service {
         self.times.extend(answered);
     }
 
-    fn record_opening(&mut self, opened: Option<Duration>) {
-        self.record(opened);
-        self.openings += 1;
-        self.opened += usize::from(opened.is_some());
-    }
-
     pub(super) fn answered_percent(&self) -> usize {
-        (self.times.len() * 100)
-            .checked_div(self.calls)
-            .unwrap_or(0)
+        let answered = 100 * self.times.len();
+        answered.checked_div(self.calls).unwrap_or(0)
     }
 
     /// Returns the part of the new connections that got a session, in percent, if there were any.
@@ -67,86 +63,94 @@ pub(super) struct HonestClient {
     route: Route,
     raw: Raw,
     session: String,
-    service: Service,
+    pub(super) service: Service,
+    /// The most sessions that the server had.
+    pub(super) peak_sessions: usize,
 }
 
 impl HonestClient {
-    pub(super) async fn connect(route: Route) -> Result<Self, Problem> {
-        let mut raw = Raw::connect_by(route.clone()).await?;
+    pub(super) async fn connect(route: Route) -> Result<Self> {
+        let mut raw = Raw::connect(&route).await?;
         Ok(Self {
             route,
             session: raw.open().await?,
             raw,
             service: Service::default(),
+            peak_sessions: 0,
         })
     }
 
-    /// Returns the service since the last time that it was taken.
-    pub(super) fn take_service(&mut self) -> Service {
-        std::mem::take(&mut self.service)
-    }
-
-    /// Returns the number of sessions that the server has.
-    pub(super) async fn sessions(&mut self) -> Result<usize, Problem> {
-        let counted = within_timeout(count_sessions(&mut self.raw)).await;
-        if counted.is_err() {
-            self.reconnect().await;
-        }
-        counted
+    /// Returns the entries of the server's tables.
+    pub(super) async fn counts(&mut self) -> Result<Counts> {
+        in_time(count(&mut self.raw)).await
     }
 
     /// Ends the session and the connection.
     pub(super) async fn leave(mut self) {
-        let headers = of_session(&self.session);
-        self.raw.ask("DELETE", "/mcp", &headers).await;
         // A session that was ended in the attack cannot be ended again.
-        let _ = within_timeout(self.raw.answer()).await;
+        let _ = in_time(self.raw.delete(&self.session)).await;
     }
 
-    /// Calls in both eras, one call at a time, and tells now and then how many sessions there are.
-    pub(super) async fn call_until(&mut self, until: Instant, mut sessions: impl FnMut(usize)) {
-        let mut round = 0;
-        while Instant::now() < until {
-            round += 1;
-            let session = self.session.clone();
-            let echo = call("echo", &json!({"message": "hello", "number": round}));
-            let answers = [
-                measure(async {
-                    self.raw.modern("tools/call", echo.clone()).await;
-                    check_answer(&mut self.raw).await
-                })
-                .await,
-                measure(async {
-                    let echo = request(round, "tools/call", &echo);
-                    self.raw.legacy(&session, &echo).await;
-                    check_answer(&mut self.raw).await
-                })
-                .await,
-            ];
-            let is_well = answers.iter().all(Option::is_some);
-            answers.into_iter().for_each(|it| self.service.record(it));
+    /// Calls in both eras, one call at a time, and counts the sessions now and then.
+    pub(super) async fn call_until(&mut self, until: Instant) {
+        for round in 0.. {
+            let modern = measure(self.call(round, false)).await;
+            let legacy = measure(self.call(round, true)).await;
+            let mut is_well = modern.is_some() && legacy.is_some();
+            self.service.record(modern);
+            self.service.record(legacy);
+            let is_over = Instant::now() >= until;
+            if round % ROUNDS == 0 {
+                let opened = measure(async {
+                    let mut raw = Raw::connect(&self.route).await?;
+                    let session = raw.open().await?;
+                    raw.delete(&session).await
+                });
+                let opened = opened.await;
+                self.service.record(opened);
+                self.service.openings += 1;
+                self.service.opened += usize::from(opened.is_some());
+            }
+            if is_well && (round % ROUNDS == 0 || is_over) {
+                let counts = self.counts().await;
+                is_well = counts.is_ok();
+                let sessions = counts
+                    .ok()
+                    .and_then(|counts| counts.get("sessions").copied());
+                self.peak_sessions = self.peak_sessions.max(sessions.unwrap_or(0));
+            }
             if !is_well {
                 self.reconnect().await;
             }
-            if round % ROUNDS as u64 == 1 {
-                let opened = measure(async {
-                    let mut raw = Raw::connect_by(self.route.clone()).await?;
-                    let session = raw.open().await?;
-                    raw.ask("DELETE", "/mcp", &of_session(&session)).await;
-                    raw.answer().await.map(drop)
-                });
-                self.service.record_opening(opened.await);
-                self.sessions().await.map_or_else(drop, &mut sessions);
+            if is_over {
+                return;
             }
             sleep(PAUSE).await;
         }
-        self.sessions().await.map_or_else(drop, &mut sessions);
+    }
+
+    /// Calls a tool, whose answer has to repeat the number.
+    async fn call(&mut self, number: u64, in_session: bool) -> Result {
+        let arguments = json!({"message": "hello", "number": number});
+        if in_session {
+            let echo = legacy_call(number, "echo", arguments);
+            self.raw.legacy(&self.session, &echo).await;
+        } else {
+            self.raw.call("echo", arguments).await;
+        }
+        let (head, body) = self.raw.answer().await?;
+        let body = String::from_utf8_lossy(&body);
+        if head.status == 200 && body.contains(&format!(r#""number":{number}"#)) {
+            Ok(())
+        } else {
+            Err(format!("a wrong answer ({}): {body}", head.status).into())
+        }
     }
 
     /// Takes another connection, and another session if that one is gone.
     async fn reconnect(&mut self) {
-        if let Ok(mut raw) = within_timeout(Raw::connect_by(self.route.clone())).await {
-            if let Ok(session) = within_timeout(raw.open()).await {
+        if let Ok(mut raw) = in_time(Raw::connect(&self.route)).await {
+            if let Ok(session) = in_time(raw.open()).await {
                 self.session = session;
             }
             self.raw = raw;
@@ -154,39 +158,27 @@ impl HonestClient {
     }
 }
 
-/// Returns the number of sessions that a server has, counted over a connection of its own.
-pub(super) async fn sessions(route: Route) -> Result<usize, Problem> {
-    let mut raw = within_timeout(Raw::connect_by(route)).await?;
-    within_timeout(count_sessions(&mut raw)).await
+/// Returns the entries of a server's tables, counted over a connection of its own.
+pub(super) async fn counts(route: &Route) -> Result<Counts> {
+    let mut raw = in_time(Raw::connect(route)).await?;
+    in_time(count(&mut raw)).await
 }
 
-async fn count_sessions(raw: &mut Raw) -> Result<usize, Problem> {
-    raw.modern("tools/call", call("held", &json!({}))).await;
+async fn count(raw: &mut Raw) -> Result<Counts> {
+    raw.call("held", json!({})).await;
     let (_, body) = raw.answer().await?;
-    let answer: Value = serde_json::from_slice(&body).map_err(to_problem)?;
+    let answer: Value = serde_json::from_slice(&body)?;
     let text = answer["result"]["content"][0]["text"].as_str();
-    let held: Value = serde_json::from_str(text.unwrap_or_default()).map_err(to_problem)?;
-    let sessions = held["sessions"].as_u64().ok_or("no number of sessions")?;
-    usize::try_from(sessions).map_err(to_problem)
+    Ok(serde_json::from_str(text.ok_or("no counts")?)?)
 }
 
-async fn within_timeout<T>(call: impl Future<Output = Result<T, Problem>>) -> Result<T, Problem> {
-    let answered = timeout(CALL_TIMEOUT, call).await;
-    answered.map_err(|_| "no answer in time".to_owned())?
+async fn in_time<T>(call: impl Future<Output = Result<T>>) -> Result<T> {
+    within(CALL_TIMEOUT, "no answer in time", call).await
 }
 
 /// Returns the time that a call takes, if it is answered.
-pub(super) async fn measure(call: impl Future<Output = Result<(), Problem>>) -> Option<Duration> {
+pub(super) async fn measure(call: impl Future<Output = Result>) -> Option<Duration> {
     let began = Instant::now();
-    let answered = within_timeout(call).await;
+    let answered = in_time(call).await;
     answered.is_ok().then(|| began.elapsed())
-}
-
-async fn check_answer(raw: &mut Raw) -> Result<(), Problem> {
-    let (head, body) = raw.answer().await?;
-    if head.status == 200 && body.windows(5).any(|part| part == b"hello") {
-        Ok(())
-    } else {
-        Err(format!("a wrong answer ({})", head.status))
-    }
 }

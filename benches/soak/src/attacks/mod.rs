@@ -1,17 +1,14 @@
-//! Attacks: what each does to a server's memory, descriptors and sessions, and to the service that an
-//! honest client gets meanwhile.
+//! The attacks, and their playing one after the other or several at a time.
 //!
-//! Each attack has a server process of its own. Over HTTP attackers come from `127.0.0.1`, or from many
-//! addresses, and the honest client from `127.0.0.2`; where tokens are checked all come from one address
-//! with different tokens. An attack over HTTP is a row of the table in `list`. A server on a pipe has one
-//! client, so the honest client is the attacker itself afterwards; these attacks are in `pipes`. Those of
-//! a server on its client are in `client`.
+//! Over HTTP attackers come from `127.0.0.1`, or from many addresses, and the honest client from
+//! `127.0.0.2`; where tokens are checked all come from one address with different tokens. An attack over
+//! HTTP is a row of the table in [`list`]. A server on a pipe has one client, so the honest client is the
+//! attacker itself afterwards; these attacks are in [`pipes`]. Those of a server on its client are in
+//! [`client`].
 
-mod attack;
+mod attacker;
 mod calls;
 mod client;
-mod floods;
-mod form;
 mod honest;
 mod http2;
 mod list;
@@ -20,126 +17,118 @@ mod outcome;
 mod pipe;
 mod pipes;
 mod sse;
+mod tables;
 mod target;
 mod tls;
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::process::Command;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 
-use crate::problem::{Problem, to_problem};
-use crate::process::itself;
+use crate::process::{VARIABLES, itself};
 use crate::role::runtime;
-use form::{Form, LONG, SHORT};
+use crate::{Problem, Result};
 use outcome::Outcome;
 
 const USAGE: &str =
-    "usage: turnbuckle-soak attacks [--seconds N] [--only WORD] [--server PROGRAM] [--brief]";
+    "usage: turnbuckle-soak [--seconds N] [--only WORD] [--server PROGRAM] [--brief]";
 
-/// The option that selects the short form, which must come last.
-const BRIEF: &str = "--brief";
+/// The time that one attack lasts in the long form.
+const LONG: Duration = Duration::from_secs(10);
+
+/// The time that one attack lasts in the short form.
+const SHORT: Duration = Duration::from_millis(400);
 
 /// Attacks that are played at a time in the short form, most of whose time is waiting.
 const SHORT_LANES: usize = 6;
 
-/// Plays the attacks whose name contains a word, for so many seconds each, by hand.
-pub(crate) fn play(words: &[String]) -> Result<(), Problem> {
+/// The time that the server has to give back the resources of an attack: longer than the longest of its
+/// timeouts.
+const SETTLE: Duration = Duration::from_secs(20);
+
+/// The time between two samples of the usage.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The form in which attacks are played: the long one by hand, the short one with the tests.
+#[derive(Debug)]
+struct Form {
+    time: Duration,
+    is_short: bool,
+    /// The program that is attacked: this one, or another build of it.
+    server: PathBuf,
+}
+
+impl Form {
+    /// Returns the time that the server has to give back the resources of an attack.
+    fn settle_time(&self) -> Duration {
+        if self.is_short { 10 * SHORT } else { SETTLE }
+    }
+}
+
+/// Plays the attacks that the options select.
+pub(crate) fn run(options: &[String]) -> Result {
     let mut form = Form {
         time: LONG,
         is_short: false,
         server: itself()?,
     };
     let mut only = "";
-    for pair in words.chunks(2) {
-        match pair {
-            [name] if name == BRIEF => (form.time, form.is_short) = (SHORT, true),
-            [name, value] if name == "--only" => only = value,
-            [name, value] if name == "--server" => form.server = value.into(),
-            [name, value] if name == "--seconds" => {
-                let seconds = value.parse().map_err(|_| format!("no number: {value}"))?;
-                form.time = Duration::from_secs(seconds);
-            }
-            _ => return Err(USAGE.to_owned()),
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        let mut value = || options.next().ok_or(USAGE);
+        match option.as_str() {
+            "--brief" => (form.time, form.is_short) = (SHORT, true),
+            "--only" => only = value()?,
+            "--server" => form.server = value()?.into(),
+            "--seconds" => form.time = Duration::from_secs(value()?.parse()?),
+            _ => return Err(USAGE.into()),
         }
     }
-    runtime()?.block_on(run(form, only))
+    LocalSet::new().block_on(&runtime()?, play(Rc::new(form), only))
 }
 
-/// Plays every attack for a moment and with few attackers, in a process of its own: the counts and delays of
-/// this one are its own.
-pub(crate) async fn run_briefly() -> Result<(), Problem> {
-    let mut command = Command::new(itself()?);
-    let command = command.args(["attacks", BRIEF]).kill_on_drop(true);
-    let status = command.status().await.map_err(to_problem)?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err("attacks failed".to_owned())
+/// The playing of one attack.
+type Playing = Pin<Box<dyn Future<Output = Result<Outcome>>>>;
+
+async fn play(form: Rc<Form>, only: &str) -> Result {
+    println!("the servers run with {VARIABLES:?}");
+    outcome::print_header();
+    let http = list::ATTACKS
+        .iter()
+        .map(|attack| (attack.name, network::play(attack, form.clone())));
+    let mut waiting: Vec<(&str, Playing)> = Vec::new();
+    for (name, playing) in http {
+        waiting.push((name, Box::pin(playing)));
     }
-}
-
-async fn run(form: Form, only: &str) -> Result<(), Problem> {
-    let form = Arc::new(form);
-    let variables = target::VARIABLES.iter();
-    let variables: Vec<_> = variables
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    println!("the servers run with {}", variables.join(" "));
-    println!("{}", outcome::header());
-    let mut plays = plays(&form, only).into_iter();
+    for attack in pipes::ATTACKS {
+        waiting.push((attack.name, Box::pin(pipe::play(attack, form.clone()))));
+    }
+    for attack in client::ATTACKS {
+        waiting.push((attack.name, Box::pin(client::play(attack, form.clone()))));
+    }
+    let mut waiting = waiting.into_iter().filter(|(name, _)| name.contains(only));
     let lanes = if form.is_short { SHORT_LANES } else { 1 };
     let mut running = JoinSet::new();
     let mut problems = Vec::new();
     loop {
-        let next = plays.by_ref().take(lanes - running.len());
-        next.for_each(|play| drop(running.spawn(play)));
-        let Some(ended) = running.join_next().await else {
-            break;
-        };
-        match ended {
-            Ok(Ok(outcome)) => {
+        for (name, playing) in waiting.by_ref().take(lanes - running.len()) {
+            running.spawn_local(async move {
+                let played = playing.await;
+                played.map_err(|problem| Problem::from(format!("{name}: {problem}")))
+            });
+        }
+        match running.join_next().await {
+            Some(Ok(Ok(outcome))) => {
                 println!("{outcome}");
                 problems.extend(outcome.broken_bounds(&form));
             }
-            Ok(Err(problem)) => problems.push(problem),
-            Err(panicked) => problems.push(panicked.to_string()),
+            Some(Ok(Err(problem))) => problems.push(problem.to_string()),
+            Some(Err(panicked)) => problems.push(panicked.to_string()),
+            None if problems.is_empty() => return Ok(()),
+            None => return Err(problems.join("\n").into()),
         }
     }
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems.join("\n"))
-    }
-}
-
-/// The playing of one attack.
-type Play = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, Problem>> + Send>>;
-
-/// Returns the attacks whose name contains a word, to be played in this form.
-fn plays(form: &Arc<Form>, only: &str) -> Vec<Play> {
-    let mut plays: Vec<Play> = Vec::new();
-    for attack in list::ATTACKS.iter().filter(|it| it.name.contains(only)) {
-        let form = form.clone();
-        plays.push(Box::pin(async move {
-            let played = network::play(attack, &form).await;
-            played.map_err(|problem| format!("{}: {problem}", attack.name))
-        }));
-    }
-    for attack in pipes::ATTACKS.iter().filter(|it| it.name.contains(only)) {
-        let form = form.clone();
-        plays.push(Box::pin(async move {
-            let played = pipe::play(attack, &form).await;
-            played.map_err(|problem| format!("{}: {problem}", attack.name))
-        }));
-    }
-    for attack in client::ATTACKS.iter().filter(|it| it.name.contains(only)) {
-        let form = form.clone();
-        plays.push(Box::pin(async move {
-            let played = client::play(attack, &form).await;
-            played.map_err(|problem| format!("{}: {problem}", attack.name))
-        }));
-    }
-    plays
 }

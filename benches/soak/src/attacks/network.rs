@@ -1,18 +1,20 @@
 //! The playing of an attack over HTTP.
 
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, sleep};
 
-use super::attack::{Attack, Attacker};
-use super::form::{Form, SAMPLE_INTERVAL, SHORT};
-use super::honest::{self, HonestClient, Service};
+use super::attacker::{Attack, Attacker};
+use super::honest::{self, Counts, HonestClient};
 use super::outcome::Outcome;
-use super::target::{KEPT_KIB, Scene, Target, Usage};
-use crate::problem::Problem;
+use super::target::{KEPT_KIB, Scene, Usage};
+use super::{Form, SAMPLE_INTERVAL, SHORT};
+use crate::Result;
+use crate::process::Process;
 use crate::role::runtime;
 use crate::route::Route;
 use crate::server::HONEST_TOKEN;
@@ -28,15 +30,15 @@ struct Attackers {
 }
 
 impl Attackers {
-    fn start(attack: &'static Attack, count: usize, route: Route) -> Result<Self, Problem> {
+    fn start(attack: &'static Attack, count: usize, route: Route) -> Result<Self> {
         let (over, is_over) = oneshot::channel();
         let (end, ended) = oneshot::channel();
         let runtime = runtime()?;
         let thread = thread::spawn(move || {
-            runtime.block_on(async {
+            LocalSet::new().block_on(&runtime, async {
                 let mut attackers = JoinSet::new();
                 for number in 0..count {
-                    attackers.spawn((attack.act)(Attacker::new(attack, &route, number)));
+                    attackers.spawn_local((attack.act)(Attacker::new(attack, &route, number)));
                 }
                 let _ = is_over.await;
                 attackers.shutdown().await;
@@ -52,116 +54,129 @@ impl Attackers {
     }
 
     /// Lets all attackers vanish.
-    async fn end(self) -> Result<(), Problem> {
+    async fn end(self) -> Result {
         drop(self.over);
         // The thread says nothing more when it ends.
         let _ = self.ended.await;
-        let ended = self.thread.join();
-        ended.map_err(|_| "the attackers panicked".to_owned())
+        Ok(self.thread.join().map_err(|_| "the attackers panicked")?)
     }
 }
 
 /// Returns the way of the honest client.
 fn honest_route(scene: Scene, mut route: Route) -> Route {
     if scene == Scene::Tokens {
-        route.source = Some(Ipv4Addr::LOCALHOST);
         route.token = Some(HONEST_TOKEN.into());
     } else {
-        route.source = Some(Ipv4Addr::new(127, 0, 0, 2));
+        route.source = Ipv4Addr::new(127, 0, 0, 2);
     }
     route
 }
 
-pub(super) async fn play(attack: &'static Attack, form: &Form) -> Result<Outcome, Problem> {
-    let attackers = if form.is_short {
-        attack.attackers.div_ceil(10)
-    } else {
-        attack.attackers
+/// An attack that is played.
+struct Play<'a> {
+    attack: &'static Attack,
+    form: &'a Form,
+    target: Process,
+    attackers_route: Route,
+    honest_route: Route,
+    outcome: Outcome,
+}
+
+pub(super) async fn play(attack: &'static Attack, form: Rc<Form>) -> Result<Outcome> {
+    let (target, route) = attack.scene.start(&form.server).await?;
+    let mut play = Play {
+        attack,
+        form: &form,
+        target,
+        honest_route: honest_route(attack.scene, route.clone()),
+        attackers_route: route,
+        outcome: Outcome {
+            name: attack.name,
+            attackers: if form.is_short {
+                attack.attackers.div_ceil(10)
+            } else {
+                attack.attackers
+            },
+            ..Outcome::default()
+        },
     };
-    let target = Target::start(&form.server, attack.scene).await?;
-    let route = honest_route(attack.scene, target.route.clone());
-    let mut honest = HonestClient::connect(route.clone()).await?;
-    let warm_up = Instant::now() + SHORT / 2;
-    honest.call_until(warm_up, |_| {}).await;
-    honest.take_service();
-    let start = target.usage(honest.sessions().await?)?;
-    let (peak, service) = wave(attack, attackers, form, &target, honest).await?;
-    let end = settle(form, &target, &route, start).await?;
+    let mut honest = HonestClient::connect(play.honest_route.clone()).await?;
+    honest.call_until(Instant::now() + SHORT / 2).await;
+    honest.service = Default::default();
+    let counts = honest.counts().await?;
+    let start = Usage::of(play.target.id)?;
+    let peak = play.wave(&mut honest).await?;
+    (play.outcome.start, play.outcome.peak) = (start, peak.max(start));
+    play.outcome.sessions = honest.peak_sessions;
+    play.outcome.service = Some(std::mem::take(&mut honest.service));
+    honest.leave().await;
+    let mut before = play.settle(start, &counts).await?;
+    play.outcome.end = Some(before);
     // glibc gives memory back from the top of its heap alone, and one small block that it caches there, or
-    // that tokio or hyper keep, holds all that is below. What is free there is used again, so that a further
-    // wave soon needs no more; what leaks does.
-    let mut again = Vec::new();
-    let mut before = end;
-    while !form.is_short && again.len() < MAX_FURTHER_WAVES && !before.is_near(start) {
-        let honest = HonestClient::connect(route.clone()).await?;
-        wave(attack, attackers, form, &target, honest).await?;
-        let after = settle(form, &target, &route, before).await?;
-        again.push(after);
+    // that tokio or hyper keep, holds all that is below. Free memory there is used again, so that a further
+    // wave soon needs no more. Leaked memory is not.
+    while !form.is_short && play.outcome.again.len() < MAX_FURTHER_WAVES && !before.is_near(start) {
+        let mut honest = HonestClient::connect(play.honest_route.clone()).await?;
+        play.wave(&mut honest).await?;
+        honest.leave().await;
+        let after = play.settle(before, &counts).await?;
+        play.outcome.again.push(after);
         if after.resident_kib <= before.resident_kib + KEPT_KIB {
             break;
         }
         before = after;
     }
-    target.end().await?;
-    Ok(Outcome {
-        name: attack.name,
-        attackers,
-        start,
-        peak: peak.max(start),
-        end: Some(end),
-        again,
-        service: Some(service),
-    })
+    play.target.end().await?;
+    Ok(play.outcome)
 }
 
-/// Lets the attackers act for a while and vanish, while the honest client calls. Returns the highest usage,
-/// and the service of that client.
-async fn wave(
-    attack: &'static Attack,
-    attackers: usize,
-    form: &Form,
-    target: &Target,
-    mut honest: HonestClient,
-) -> Result<(Usage, Service), Problem> {
-    let running = Attackers::start(attack, attackers, target.route.clone())?;
-    let until = Instant::now() + form.time;
-    let mut peak = Usage::default();
-    let sampling = async {
-        while Instant::now() < until {
-            peak = peak.max(target.usage(0)?);
-            sleep(SAMPLE_INTERVAL).await;
-        }
-        Ok::<_, Problem>(())
-    };
-    let mut sessions = 0;
-    let calling = honest.call_until(until, |count| sessions = sessions.max(count));
-    let (sampled, ()) = tokio::join!(sampling, calling);
-    sampled?;
-    peak.sessions = sessions;
-    running.end().await?;
-    let service = honest.take_service();
-    honest.leave().await;
-    Ok((peak, service))
-}
-
-/// Waits until the server holds what it held before, but not for ever, and returns what it holds.
-async fn settle(
-    form: &Form,
-    target: &Target,
-    route: &Route,
-    start: Usage,
-) -> Result<Usage, Problem> {
-    let deadline = Instant::now() + form.settle_time();
-    loop {
-        let mut usage = target.usage(0)?;
-        // This request also lets hyper write its cached date anew, which keeps what is below it.
-        let sessions = honest::sessions(route.clone()).await;
-        usage.sessions = *sessions.as_ref().unwrap_or(&usize::MAX);
-        let is_back = usage.files <= start.files
-            && (form.is_short || (usage.sessions <= start.sessions && usage.is_near(start)));
-        if is_back || Instant::now() > deadline {
-            return sessions.map(|_| usage);
-        }
-        sleep(2 * SAMPLE_INTERVAL).await;
+impl Play<'_> {
+    /// Lets the attackers act for a while and vanish, while the honest client calls. Returns the highest
+    /// usage.
+    async fn wave(&self, honest: &mut HonestClient) -> Result<Usage> {
+        let route = self.attackers_route.clone();
+        let running = Attackers::start(self.attack, self.outcome.attackers, route)?;
+        let until = Instant::now() + self.form.time;
+        let mut peak = Usage::default();
+        let sampling = async {
+            while Instant::now() < until {
+                peak = peak.max(Usage::of(self.target.id)?);
+                sleep(SAMPLE_INTERVAL).await;
+            }
+            Ok::<_, crate::Problem>(())
+        };
+        let (sampled, ()) = tokio::join!(sampling, honest.call_until(until));
+        sampled?;
+        running.end().await?;
+        Ok(peak)
     }
+
+    /// Waits until the server has given back the resources of an attack, but not for ever. Returns those that
+    /// it uses.
+    async fn settle(&mut self, start: Usage, counts: &Counts) -> Result<Usage> {
+        let deadline = Instant::now() + self.form.settle_time();
+        loop {
+            let usage = Usage::of(self.target.id)?;
+            // This request also lets hyper write its cached date anew, which keeps what is below it.
+            let now = honest::counts(&self.honest_route).await;
+            let grown = now.as_ref().map_or(Vec::new(), |now| grown(counts, now));
+            let is_back = usage.files <= start.files
+                && (self.form.is_short
+                    || (now.is_ok() && grown.is_empty() && usage.is_near(start)));
+            if is_back || Instant::now() > deadline {
+                self.outcome.grown = grown;
+                return now.map(|_| usage);
+            }
+            sleep(2 * SAMPLE_INTERVAL).await;
+        }
+    }
+}
+
+/// Returns the tables that have more entries than before.
+fn grown(before: &Counts, now: &Counts) -> Vec<String> {
+    let grown = now.iter().filter_map(|(name, count)| {
+        let before = before.get(name).copied().unwrap_or_default();
+        (*count > before).then(|| format!("{name}: {before} before, {count} after"))
+    });
+    grown.collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::form::Form;
+use super::Form;
 use super::honest::Service;
 use super::target::{KEPT_KIB, Usage};
 
@@ -18,30 +18,34 @@ const SHORT_MIN_ANSWERED_PERCENT: usize = 1;
 /// Resident memory above the idle size that a server may have, whatever its clients do.
 const MAX_GROWTH_KIB: usize = 256 << 10;
 
-/// Resident memory above the idle size that the allocator may keep after an attack for the next one: what
-/// the server may hold at all, by the default of `Limits::max_total_bytes`, and a quarter for the gaps
-/// between blocks.
+/// Resident memory above the idle size that the allocator may keep after an attack for the next one: the
+/// default of `Limits::max_total_bytes`, and a quarter for the gaps between blocks.
 const MAX_KEPT_KIB: usize = 160 << 10;
 
 /// The measurements of one attack.
+#[derive(Default)]
 pub(super) struct Outcome {
     pub(super) name: &'static str,
     pub(super) attackers: usize,
     pub(super) start: Usage,
     pub(super) peak: Usage,
+    /// Legacy sessions that the server had at most.
+    pub(super) sessions: usize,
     /// Resources that are used afterwards. None if the server has ended, as one on a pipe does whose
     /// client reads nothing.
     pub(super) end: Option<Usage>,
     /// Resources that are used after each further wave of the attack, if memory was kept after the first.
     pub(super) again: Vec<Usage>,
+    /// Tables that have more entries afterwards.
+    pub(super) grown: Vec<String>,
     /// The service of the honest client, if there could be one.
     pub(super) service: Option<Service>,
 }
 
-/// Returns the names of the columns.
-pub(super) fn header() -> String {
-    format!(
-        "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}{:>10}{:>8}{:>9}",
+/// Prints the names of the columns.
+pub(super) fn print_header() {
+    println!(
+        "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>10}{:>8}{:>9}",
         "attack",
         "attackers",
         "idle MiB",
@@ -51,41 +55,33 @@ pub(super) fn header() -> String {
         "files",
         "after",
         "sessions",
-        "after",
         "answered",
         "opened",
         "p99 ms"
-    )
+    );
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = |usage: &Usage| format!("{:.1}", usage.resident_kib as f64 / 1024.0);
-        let end = |count: fn(&Usage) -> String| self.end.as_ref().map_or("-".to_owned(), count);
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let service = self.service.as_ref();
+        let percent = |percent: usize| format!("{percent} %");
         write!(
             f,
-            "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>7}",
+            "{:<46}{:>9}{:>9}{:>9}{:>9}{:>9}{:>7}{:>7}{:>9}{:>10}{:>8}{:>9}",
             self.name,
             self.attackers,
             mib(&self.start),
             mib(&self.peak),
-            self.end.as_ref().map_or("-".to_owned(), mib),
-            self.again.last().map_or("-".to_owned(), mib),
+            or_dash(self.end.as_ref().map(mib)),
+            or_dash(self.again.last().map(mib)),
             self.peak.files,
-            end(|usage| usage.files.to_string()),
-            self.peak.sessions,
-            end(|usage| usage.sessions.to_string()),
-        )?;
-        let Some(service) = &self.service else {
-            return write!(f, "{:>10}{:>8}{:>9}", "-", "-", "-");
-        };
-        let opened = service.opened_percent();
-        write!(
-            f,
-            "{:>8} %{:>8}{:>9.1}",
-            service.answered_percent(),
-            opened.map_or("-".to_owned(), |percent| format!("{percent} %")),
-            service.p99().as_secs_f64() * 1000.0
+            or_dash(self.end.map(|usage| usage.files.to_string())),
+            self.sessions,
+            or_dash(service.map(|it| percent(it.answered_percent()))),
+            or_dash(service.and_then(|it| it.opened_percent()).map(percent)),
+            or_dash(service.map(|it| format!("{:.1}", it.p99().as_secs_f64() * 1000.0))),
         )
     }
 }
@@ -94,9 +90,9 @@ impl Outcome {
     /// Returns the bounds that do not hold.
     pub(super) fn broken_bounds(&self, form: &Form) -> Vec<String> {
         let mut broken = Vec::new();
-        let mut hold = |holds: bool, what: String| {
+        let mut hold = |holds: bool, problem: String| {
             if !holds {
-                broken.push(format!("{}: {what}", self.name));
+                broken.push(format!("{}: {problem}", self.name));
             }
         };
         let (start, peak) = (self.start, self.peak);
@@ -107,41 +103,42 @@ impl Outcome {
             } else {
                 MIN_ANSWERED_PERCENT
             };
-            let text = format!("an honest client got {answered} % of its answers");
-            hold(answered >= min, text);
-            let text = format!("an honest client waited {p99:?}");
-            hold(form.is_short || p99 < MAX_P99, text);
+            let problem = format!("an honest client got {answered} % of its answers");
+            hold(answered >= min, problem);
+            let problem = format!("an honest client waited {p99:?}");
+            hold(form.is_short || p99 < MAX_P99, problem);
         }
         let growth = peak.resident_kib.saturating_sub(start.resident_kib);
-        let text = format!("{growth} KiB above the idle size");
-        hold(growth <= MAX_GROWTH_KIB, text);
+        let problem = format!("{growth} KiB above the idle size");
+        hold(growth <= MAX_GROWTH_KIB, problem);
         let Some(end) = self.end else {
             return broken;
         };
-        let text = format!("{} descriptors before, {} after", start.files, end.files);
-        hold(end.files <= start.files, text);
+        let problem = format!("{} descriptors before, {} after", start.files, end.files);
+        hold(end.files <= start.files, problem);
         if form.is_short {
             return broken;
         }
-        let text = format!("{} sessions before, {} after", start.sessions, end.sessions);
-        hold(end.sessions <= start.sessions, text);
-        let (before, after) = (start.resident_kib, end.resident_kib);
-        if self.again.is_empty() {
-            let text = format!("{before} KiB before, {after} after");
-            hold(end.is_near(start), text);
+        hold(self.grown.is_empty(), self.grown.join(", "));
+        let before = start.resident_kib;
+        let mut kept = end.resident_kib;
+        let Some(last) = self.again.last() else {
+            hold(
+                end.is_near(start),
+                format!("{before} KiB before, {kept} after"),
+            );
             return broken;
-        }
-        let mut kept = after;
-        let mut added = 0;
-        for wave in &self.again {
-            added = wave.resident_kib.saturating_sub(kept);
+        };
+        for wave in &self.again[..self.again.len() - 1] {
             kept = kept.max(wave.resident_kib);
         }
-        let text = format!("{before} KiB before, {kept} kept");
-        hold(kept <= before + MAX_KEPT_KIB, text);
-        // What leaks grows with each wave.
-        let text = format!("{kept} KiB kept, of which the last wave added {added}");
-        hold(added <= KEPT_KIB, text);
+        // Leaked memory grows with each wave.
+        let added = last.resident_kib.saturating_sub(kept);
+        kept += added;
+        let problem = format!("{before} KiB before, {kept} kept");
+        hold(kept <= before + MAX_KEPT_KIB, problem);
+        let problem = format!("{kept} KiB kept, of which the last wave added {added}");
+        hold(added <= KEPT_KIB, problem);
         broken
     }
 }

@@ -1,13 +1,15 @@
-//! Attacks on a server on pipes.
+//! The attacks on a server on a pipe.
 
 use std::future::pending;
 
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
-use super::pipe::{Pipe, PipeAttack};
-use crate::problem::{Problem, to_problem};
-use crate::raw::{GREETED, GREETING, call, request};
+use super::pipe::{PipeAttack, flood};
+use crate::Result;
+use crate::process::Process;
+use crate::random::Random;
+use crate::raw::{INITIALIZE, INITIALIZED, call, legacy_call, request};
 
 /// The bytes of a large message: nearly as many as a line may have.
 const LARGE: usize = (16 << 20) - (64 << 10);
@@ -17,7 +19,7 @@ macro_rules! attacks {
         /// The attacks, in the order in which they are played.
         pub(super) const ATTACKS: &[PipeAttack] = &[$(PipeAttack {
             name: $name,
-            act: |pipe| Box::pin($act(pipe)),
+            act: |server| Box::pin($act(server)),
             ends: $ends,
         }),*];
     };
@@ -44,41 +46,40 @@ fn line(message: impl std::fmt::Display) -> Vec<u8> {
 }
 
 /// Asks for large answers and reads none.
-async fn unread_answers(pipe: &mut Pipe) -> Result<(), Problem> {
+async fn unread_answers(server: &mut Process) -> Result {
     for id in 0.. {
-        let big = request(id, "tools/call", &call("big", &json!({"bytes": 4 << 20})));
-        pipe.input.write_all(&line(big)).await.map_err(to_problem)?;
+        let big = legacy_call(id, "big", json!({"bytes": 4 << 20}));
+        server.input.write_all(&line(big)).await?;
     }
     Ok(())
 }
 
 /// Asks for messages on the way to an answer and reads none.
-async fn unread_messages(pipe: &mut Pipe) -> Result<(), Problem> {
+async fn unread_messages(server: &mut Process) -> Result {
     for id in 0..100 {
-        let params = json!({"name": "flood", "arguments": {"messages": 20_000},
-            "_meta": {"progressToken": id}});
-        let flood = line(request(id, "tools/call", &params));
-        pipe.input.write_all(&flood).await.map_err(to_problem)?;
+        let mut flood = crate::raw::flood(20_000);
+        flood["_meta"] = json!({"progressToken": id});
+        let flood = line(request(id, "tools/call", flood));
+        server.input.write_all(&flood).await?;
     }
     pending().await
 }
 
-async fn calls(pipe: &mut Pipe) -> Result<(), Problem> {
-    let echo = call("echo", &json!({"message": "m".repeat(100), "number": 1}));
-    pipe.flood(|id| line(request(id, "tools/call", &echo)))
-        .await
+async fn calls(server: &mut Process) -> Result {
+    let echo = json!({"message": "m".repeat(100), "number": 1});
+    flood(server, |id| line(legacy_call(id, "echo", echo.clone()))).await
 }
 
-async fn slow_calls(pipe: &mut Pipe) -> Result<(), Problem> {
-    let slow = call("slow", &json!({"ms": 5000}));
-    pipe.flood(|id| line(request(id, "tools/call", &slow)))
-        .await
+async fn slow_calls(server: &mut Process) -> Result {
+    flood(server, |id| {
+        line(legacy_call(id, "slow", json!({"ms": 5000})))
+    })
+    .await
 }
 
-async fn cancelled_calls(pipe: &mut Pipe) -> Result<(), Problem> {
-    let slow = call("slow", &json!({"ms": 5000}));
-    pipe.flood(|id| {
-        let call = request(id, "tools/call", &slow);
+async fn cancelled_calls(server: &mut Process) -> Result {
+    flood(server, |id| {
+        let call = legacy_call(id, "slow", json!({"ms": 5000}));
         let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": id}});
         line(format_args!("{call}\n{cancelled}"))
@@ -86,62 +87,58 @@ async fn cancelled_calls(pipe: &mut Pipe) -> Result<(), Problem> {
     .await
 }
 
-async fn notifications(pipe: &mut Pipe) -> Result<(), Problem> {
-    pipe.flood(|id| {
+async fn notifications(server: &mut Process) -> Result {
+    flood(server, |id| {
         line(json!({"jsonrpc": "2.0", "method": "notifications/progress",
             "params": {"progressToken": id, "progress": 1}}))
     })
     .await
 }
 
-async fn handshakes(pipe: &mut Pipe) -> Result<(), Problem> {
-    pipe.flood(|_| line(format_args!("{GREETING}\n{GREETED}")))
-        .await
-}
-
-async fn subscriptions(pipe: &mut Pipe) -> Result<(), Problem> {
-    pipe.flood(|id| {
-        let uri = format!("soak://note/{id}");
-        line(request(id, "resources/subscribe", &json!({"uri": uri})))
+async fn handshakes(server: &mut Process) -> Result {
+    flood(server, |_| {
+        line(format_args!("{INITIALIZE}\n{INITIALIZED}"))
     })
     .await
 }
 
-async fn questions(pipe: &mut Pipe) -> Result<(), Problem> {
-    let form = call("form", &json!({}));
-    pipe.flood(|id| line(request(id, "tools/call", &form)))
-        .await
+async fn subscriptions(server: &mut Process) -> Result {
+    flood(server, |id| {
+        let uri = json!({"uri": format!("soak://note/{id}")});
+        line(request(id, "resources/subscribe", uri))
+    })
+    .await
 }
 
-async fn half_line(pipe: &mut Pipe) -> Result<(), Problem> {
-    pipe.flood(|_| vec![b'x'; 64 << 10]).await
+async fn questions(server: &mut Process) -> Result {
+    flood(server, |id| line(legacy_call(id, "form", json!({})))).await
 }
 
-/// Calls with messages that are as large as they may be, and that are held for a while.
-async fn large_calls(pipe: &mut Pipe) -> Result<(), Problem> {
-    let mut slow = call("slow", &json!({"ms": 5000}));
+async fn half_line(server: &mut Process) -> Result {
+    flood(server, |_| vec![b'x'; 64 << 10]).await
+}
+
+/// Calls with messages of the largest size, each of which is kept for a while.
+async fn large_calls(server: &mut Process) -> Result {
+    let mut slow = call("slow", json!({"ms": 5000}));
     slow["_meta"]["padding"] = "x".repeat(LARGE).into();
-    pipe.flood(|id| line(request(id, "tools/call", &slow)))
-        .await
+    flood(server, |id| line(request(id, "tools/call", slow.clone()))).await
 }
 
-async fn deep_lines(pipe: &mut Pipe) -> Result<(), Problem> {
+async fn deep_lines(server: &mut Process) -> Result {
     let lines = [
-        vec![b'['; 1 << 20],
-        br#"{"a":"#.repeat(100_000),
-        b"0,".repeat(1 << 20),
+        line("[".repeat(1 << 20)),
+        line(r#"{"a":"#.repeat(100_000)),
+        line(format_args!("[{}", "0,".repeat(1 << 20))),
     ];
-    let mut lines = lines.map(|mut it| {
-        it.push(b'\n');
-        it
-    });
-    lines[2][0] = b'[';
     let mut lines = lines.iter().cycle();
-    pipe.flood(|_| lines.next().cloned().unwrap_or_default())
-        .await
+    flood(server, |_| lines.next().cloned().unwrap_or_default()).await
 }
 
-async fn garbage(pipe: &mut Pipe) -> Result<(), Problem> {
-    let mut random = crate::random::Random::new(1, 1);
-    pipe.flood(|_| random.bytes(2000)).await
+async fn garbage(server: &mut Process) -> Result {
+    let mut random = Random::new(1);
+    flood(server, |_| {
+        (0..2000).map(|_| random.below(256) as u8).collect()
+    })
+    .await
 }

@@ -1,97 +1,80 @@
 //! Attacks over HTTP+SSE, the transport of the first revision.
 
 use std::future::pending;
-use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::sleep;
 
-use super::attack::Attacker;
-use super::calls::{BLANK, LARGE};
-use crate::problem::Problem;
-use crate::raw::{GREETED, GREETING, Raw, call, request};
+use super::attacker::{Attacker, pause};
+use super::calls::post_half;
+use crate::Result;
+use crate::raw::{EVENTS, INITIALIZE, INITIALIZED, Raw, legacy_call};
 
-const EVENTS: &str = "accept: text/event-stream\r\n";
-
-/// The time after which an attacker that was refused comes again.
-const AGAIN: Duration = Duration::from_millis(20);
-
-/// Opens a connection: its stream, and the path for its messages.
-async fn open(it: &Attacker) -> Result<(Raw, String), Problem> {
+/// Opens a connection and returns its stream and the path for its messages.
+async fn open(it: &Attacker) -> Result<(Raw, String)> {
     let mut stream = it.connect().await?;
     stream.ask("GET", "/sse", EVENTS).await;
-    match stream.head().await?.status {
-        200 => {}
-        status => return Err(format!("HTTP+SSE is answered by {status}")),
+    if !stream.succeeds().await {
+        return Err("HTTP+SSE is refused".into());
     }
-    let event = stream.chunk().await?;
-    let event = String::from_utf8_lossy(&event).into_owned();
-    let messages = event.lines().find_map(|line| line.strip_prefix("data: "));
-    Ok((stream, messages.ok_or("no endpoint")?.to_owned()))
+    let event = String::from_utf8_lossy(&stream.chunk().await?).into_owned();
+    let path = event.lines().find_map(|line| line.strip_prefix("data: "));
+    Ok((stream, path.ok_or("no endpoint")?.to_owned()))
 }
 
-/// Opens connections and keeps them.
-pub(super) async fn connections(it: Attacker) -> Result<(), Problem> {
-    let mut streams = Vec::new();
-    loop {
-        streams.extend(open(&it).await.ok());
-        sleep(AGAIN).await;
-    }
-}
-
-/// Opens a connection and vanishes, again and again.
-pub(super) async fn connects_again(it: Attacker) -> Result<(), Problem> {
-    loop {
-        let opened = open(&it).await;
-        sleep(AGAIN).await;
-        drop(opened);
-    }
-}
-
-/// Opens a connection, asks for large answers there, and reads none.
-pub(super) async fn unread(it: Attacker) -> Result<(), Problem> {
-    let (_stream, path) = open(&it).await?;
+/// Posts messages until one is not answered.
+async fn post_all(it: &Attacker, path: &str, messages: impl Iterator<Item = String>) -> Result {
     let mut raw = it.connect().await?;
-    raw.post(&path, "", GREETING).await;
-    raw.answer().await?;
-    raw.post(&path, "", GREETED).await;
-    raw.answer().await?;
-    for id in 1..200 {
-        let big = request(id, "tools/call", &call("big", &json!({"bytes": 1 << 20})));
-        raw.post(&path, "", &big.to_string()).await;
+    for message in messages {
+        raw.post(path, "", &message).await;
         if raw.answer().await.is_err() {
             break;
         }
     }
+    Ok(())
+}
+
+fn handshake() -> impl Iterator<Item = String> {
+    [INITIALIZE, INITIALIZED].map(str::to_owned).into_iter()
+}
+
+/// Opens connections and keeps them.
+pub(super) async fn connections(it: Attacker) -> Result {
+    let mut streams = Vec::new();
+    loop {
+        streams.extend(open(&it).await.ok());
+        pause(20).await;
+    }
+}
+
+/// Opens a connection and vanishes, again and again.
+pub(super) async fn connects_again(it: Attacker) -> Result {
+    loop {
+        let _opened = open(&it).await;
+        pause(20).await;
+    }
+}
+
+/// Opens a connection, asks for large answers there, and reads none.
+pub(super) async fn unread(it: Attacker) -> Result {
+    let (_stream, path) = open(&it).await?;
+    let big = |id| legacy_call(id, "big", json!({"bytes": 1 << 20})).to_string();
+    post_all(&it, &path, handshake().chain((1..200).map(big))).await?;
     pending().await
 }
 
 /// Sends all of large messages but their end.
-pub(super) async fn half_messages(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn half_messages(it: Attacker) -> Result {
     let (_stream, path) = open(&it).await?;
-    loop {
-        let mut raw = it.connect().await?;
-        let head = raw.post_head(&path, "", LARGE + 1);
-        raw.write(head).await;
-        raw.write(BLANK).await;
-        let _ = raw.head().await;
-        sleep(AGAIN).await;
-    }
+    it.repeat(20, async |raw| post_half(raw, &path).await).await
 }
 
 /// Calls something slow and leaves with its stream, again and again.
-pub(super) async fn vanishes(it: Attacker) -> Result<(), Problem> {
+pub(super) async fn vanishes(it: Attacker) -> Result {
+    let slow = |id| legacy_call(id, "slow", json!({"ms": 5000})).to_string();
     loop {
         if let Ok((_stream, path)) = open(&it).await {
-            let mut raw = it.connect().await?;
-            raw.post(&path, "", GREETING).await;
-            let _ = raw.answer().await;
-            for id in 1..10 {
-                let slow = request(id, "tools/call", &call("slow", &json!({"ms": 5000})));
-                raw.post(&path, "", &slow.to_string()).await;
-                let _ = raw.answer().await;
-            }
+            post_all(&it, &path, handshake().chain((1..10).map(slow))).await?;
         }
-        sleep(AGAIN).await;
+        pause(20).await;
     }
 }

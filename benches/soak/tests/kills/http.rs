@@ -1,54 +1,53 @@
 //! A server over HTTP is ended under load.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::Duration;
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 use turnbuckle::Client;
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::http::HttpConnector;
 use turnbuckle::session::transport::LinkError;
 
-use super::load::Load;
-use super::point::{Point, SOON, points};
-use super::process::{PROGRAM, alone, ends, signal, turn};
+use super::load::{Load, call_next_server};
+use super::process::{alone, ends, first_line, signal, start, turn};
+use super::{Point, SOON, points};
 
-/// Starts a server on that port; it and where it is.
-fn start(port: u16) -> (Child, SocketAddr) {
-    let mut server = Command::new(PROGRAM)
-        .args(["run", "--http", &format!("127.0.0.1:{port}")])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut told = String::new();
-    let mut output = BufReader::new(server.stderr.take().unwrap());
-    output.read_line(&mut told).unwrap();
-    let address = told.split('/').nth(2).unwrap_or_else(|| panic!("{told:?}"));
+/// Starts a server on that port. Returns it and its address.
+fn serve(port: u16) -> (Child, SocketAddr) {
+    let mut server = start(&["run", "--http", &format!("127.0.0.1:{port}")]);
+    let (line, _) = first_line(server.stderr.take().unwrap());
+    let address = line.split('/').nth(2).unwrap_or_else(|| panic!("{line:?}"));
     (server, address.parse().unwrap())
 }
 
+fn connect(address: SocketAddr) -> TcpStream {
+    let connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(SOON)).unwrap();
+    connection
+}
+
 #[test]
-fn clients_are_told_by_name_and_the_next_server_has_the_same_port() {
+fn clients_get_named_errors_and_the_next_server_has_the_same_port() {
     alone(async {
         for point in points() {
-            under_clients(point).await;
+            end_under_clients(point).await;
         }
     });
 }
 
-async fn under_clients(mut point: Point) {
-    let (mut server, address) = start(0);
+async fn end_under_clients(mut point: Point) {
+    let (mut server, address) = serve(0);
     let mut clients = Vec::new();
-    for era in [
-        EraPreference::Modern,
-        EraPreference::Legacy,
-        EraPreference::Modern,
-        EraPreference::Legacy,
-    ] {
+    for number in 0..4 {
+        let era = match number % 2 {
+            0 => EraPreference::Modern,
+            _ => EraPreference::Legacy,
+        };
         let connector = HttpConnector::new(&format!("http://{address}/mcp")).unwrap();
         let client = Client::builder("c", "1").era(era).connect(connector).await;
         clients.push(client.unwrap());
@@ -56,40 +55,33 @@ async fn under_clients(mut point: Point) {
     let load = Load::new(&clients);
     load.until(point.below(400)).await;
     signal(server.id(), point.signal());
-    let errors = load.end().await;
-    for error in errors {
-        let named = match &error {
-            Error::ConnectionLost { reason, .. } => matches!(
-                reason,
-                LinkError::ConnectionLost { .. }
-                    | LinkError::Unreachable { .. }
-                    | LinkError::HttpStatus { .. }
-            ),
-            Error::Unreachable { .. } => true,
-            _ => false,
-        };
-        assert!(named, "{point:?} {error:?}");
+    for error in load.end().await {
+        let is_named = matches!(
+            &error,
+            Error::Unreachable { .. }
+                | Error::ConnectionLost {
+                    reason: LinkError::ConnectionLost { .. }
+                        | LinkError::Unreachable { .. }
+                        | LinkError::HttpStatus { .. },
+                    ..
+                }
+        );
+        assert!(is_named, "{point:?} {error:?}");
     }
     ends(server.id());
     server.wait().unwrap();
-    let (mut next, again) = start(address.port());
+    let (mut next, again) = serve(address.port());
     assert_eq!(again, address);
     for client in clients {
-        let none = json!({"ms": 0});
-        let call = timeout(SOON, client.call_tool("slow", &none).send()).await;
-        // A session of the old server is not one of the new; the next call opens another.
-        if call.expect("nobody hangs").is_err() {
-            let call = timeout(SOON, client.call_tool("slow", &none).send()).await;
-            call.expect("nobody hangs").expect("another server");
-        }
-        timeout(SOON, client.close()).await.expect("nobody hangs");
+        call_next_server(&client).await;
+        timeout(SOON, client.close()).await.expect("the end hangs");
     }
     signal(next.id(), Signal::KILL);
     next.wait().unwrap();
 }
 
 /// Returns a call as a modern client posts it.
-fn post(tool: &str, arguments: &serde_json::Value) -> String {
+fn post(tool: &str, arguments: &Value) -> String {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": arguments, "_meta": {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -103,8 +95,8 @@ fn post(tool: &str, arguments: &serde_json::Value) -> String {
     )
 }
 
-/// Takes a whole answer off the front; whether there was one.
-fn whole(text: &mut &str) -> bool {
+/// Takes a whole answer off the front. Returns whether there was one.
+fn take_answer(text: &mut &str) -> bool {
     let Some((head, rest)) = text.split_once("\r\n\r\n") else {
         return false;
     };
@@ -114,71 +106,46 @@ fn whole(text: &mut &str) -> bool {
     let Some((body, rest)) = rest.split_at_checked(length) else {
         return false;
     };
-    serde_json::from_str::<serde_json::Value>(body).expect("a whole message");
+    serde_json::from_str::<Value>(body).expect("a whole message");
     *text = rest;
     true
 }
 
 #[test]
-fn what_a_server_wrote_before_it_ended_is_whole_answers() {
+fn a_server_that_ends_has_written_whole_answers_only() {
     let _turn = turn();
     for mut point in points() {
-        let (mut server, address) = start(0);
-        let mut connection = TcpStream::connect(address).unwrap();
-        connection.set_read_timeout(Some(SOON)).unwrap();
+        let (mut server, address) = serve(0);
+        let mut connection = connect(address);
         let mut asking = connection.try_clone().unwrap();
         let writer = std::thread::spawn(move || {
-            let arguments = json!({"message": "m".repeat(1500), "number": 1});
-            let call = post("echo", &arguments);
-            for _ in 0..300 {
-                if asking.write_all(call.as_bytes()).is_err() {
-                    return;
-                }
-            }
+            let call = post("echo", &json!({"message": "m".repeat(1500), "number": 1}));
+            let _ = asking.write_all(call.repeat(300).as_bytes());
         });
-        let mut read = Vec::new();
-        let until = point.below(300_000);
-        let mut piece = [0; 4096];
-        while (read.len() as u64) < until {
-            let count = connection.read(&mut piece).unwrap();
-            assert_ne!(count, 0, "{point:?}: the server ended too soon");
-            read.extend_from_slice(&piece[..count]);
-        }
+        let mut read = vec![0; point.below(300_000) as usize];
+        connection.read_exact(&mut read).unwrap();
         signal(server.id(), point.signal());
-        loop {
-            match connection.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => read.extend_from_slice(&piece[..count]),
-                // What was asked and not read any more breaks the connection: that is an end, too.
-                Err(error) => {
-                    assert_eq!(
-                        error.kind(),
-                        std::io::ErrorKind::ConnectionReset,
-                        "{point:?}"
-                    );
-                    break;
-                }
-            }
+        if let Err(error) = connection.read_to_end(&mut read) {
+            // Requests that are not read any more break the connection: that is an end, too.
+            assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{point:?}");
         }
         server.wait().unwrap();
         writer.join().unwrap();
         let text = String::from_utf8(read).unwrap();
         let mut rest = text.as_str();
-        while whole(&mut rest) {}
-        let killed = point.signal() == Signal::KILL;
-        assert!(rest.is_empty() || killed, "{point:?} {rest:?}");
+        while take_answer(&mut rest) {}
+        assert!(rest.is_empty() || point.is_kill(), "{point:?} {rest:?}");
     }
 }
 
 #[test]
-fn what_runs_is_answered_by_a_server_that_is_asked_to_end() {
+fn a_server_that_is_asked_to_end_answers_running_calls() {
     let _turn = turn();
     for mut point in points() {
-        let (mut server, address) = start(0);
+        let (mut server, address) = serve(0);
         let mut calls = Vec::new();
         for _ in 0..8 {
-            let mut connection = TcpStream::connect(address).unwrap();
-            connection.set_read_timeout(Some(SOON)).unwrap();
+            let mut connection = connect(address);
             let ms = 300 + point.below(300);
             let call = post("slow", &json!({"ms": ms}));
             connection.write_all(call.as_bytes()).unwrap();
@@ -193,9 +160,6 @@ fn what_runs_is_answered_by_a_server_that_is_asked_to_end() {
             assert!(text.contains(&format!("{ms} ms")), "{point:?} {text:?}");
         }
         assert!(server.wait().unwrap().success());
-        assert!(
-            TcpStream::connect(address).is_err(),
-            "it takes nobody any more"
-        );
+        assert!(TcpStream::connect(address).is_err(), "it still listens");
     }
 }
