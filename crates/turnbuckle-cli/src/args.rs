@@ -178,7 +178,7 @@ impl ProtocolArgs {
 }
 
 /// Options of the output.
-#[derive(Args, Clone, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// The format of results
@@ -260,8 +260,8 @@ fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
 /// Parses a revision, such as `2025-06-18`.
 fn parse_revision(text: &str) -> Result<Revision, String> {
     Revision::parse(text).ok_or_else(|| {
-        let known = Revision::ALL.map(Revision::as_str).join(", ");
-        format!("the revisions are {known}")
+        let revisions = Revision::ALL.map(Revision::as_str).join(", ");
+        format!("the revisions are {revisions}")
     })
 }
 

@@ -10,139 +10,65 @@ use turnbuckle::{ClientBuilder, SchemaLimits};
 use super::{parse_duration, parse_size};
 
 /// A value of `--limit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitValue {
-    limit: Limit,
+    setting: Setting,
     /// A number, or a time in milliseconds.
     value: usize,
 }
 
-/// A limit that an error of the library can name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Limit {
-    ListPages,
-    ListItems,
-    ListBytes,
-    RequestBytes,
-    OutgoingRequests,
-    InputRequests,
-    InputRounds,
-    HandlerTimeout,
-    ConnectAttempts,
-    Redirects,
-    EndpointTimeout,
-    Reconnects,
-    FruitlessReconnects,
-    SchemaDepth,
-    Subschemas,
-    ExpandedSubschemas,
-    Patterns,
-    PatternBytes,
-    SchemaWork,
+/// The setting of the library that a limit sets.
+#[derive(Clone, Copy, Debug)]
+enum Setting {
+    Client(fn(ClientLimits, usize) -> ClientLimits),
+    Builder(fn(ClientBuilder, usize) -> ClientBuilder),
+    Http(fn(HttpClientOptions, usize) -> HttpClientOptions),
+    Schema(fn(SchemaLimits, usize) -> SchemaLimits),
 }
 
-/// Each limit with its name on the command line and the setting that errors name.
-const LIMITS: [(Limit, &str, &str); 19] = [
-    (
-        Limit::ListPages,
-        "max-list-pages",
-        "ClientLimits::max_list_pages",
-    ),
-    (
-        Limit::ListItems,
-        "max-list-items",
-        "ClientLimits::max_list_items",
-    ),
-    (
-        Limit::ListBytes,
-        "max-list-bytes",
-        "ClientLimits::max_list_bytes",
-    ),
-    (
-        Limit::RequestBytes,
-        "max-request-bytes",
-        "ClientLimits::max_request_bytes",
-    ),
-    (
-        Limit::OutgoingRequests,
-        "max-outgoing-requests",
-        "ClientLimits::max_outgoing_requests",
-    ),
-    (
-        Limit::InputRequests,
-        "max-input-requests",
-        "ClientLimits::max_input_requests",
-    ),
-    (
-        Limit::InputRounds,
-        "max-input-rounds",
-        "ClientBuilder::max_input_rounds",
-    ),
-    (
-        Limit::HandlerTimeout,
-        "handler-timeout",
-        "ClientLimits::handler_timeout",
-    ),
-    (
-        Limit::ConnectAttempts,
-        "max-connect-attempts",
-        "ClientBuilder::reconnect_policy",
-    ),
-    (
-        Limit::Redirects,
-        "max-redirects",
-        "HttpClientOptions::max_redirects",
-    ),
-    (
-        Limit::EndpointTimeout,
-        "endpoint-timeout",
-        "HttpClientOptions::endpoint_timeout",
-    ),
-    (
-        Limit::Reconnects,
-        "max-reconnects",
-        "HttpClientOptions::max_reconnects",
-    ),
-    (
-        Limit::FruitlessReconnects,
-        "max-fruitless-reconnects",
-        "HttpClientOptions::max_fruitless_reconnects",
-    ),
-    (
-        Limit::SchemaDepth,
-        "max-schema-depth",
-        "SchemaLimits::max_depth",
-    ),
-    (
-        Limit::Subschemas,
-        "max-subschemas",
-        "SchemaLimits::max_subschemas",
-    ),
-    (
-        Limit::ExpandedSubschemas,
-        "max-expanded-subschemas",
-        "SchemaLimits::max_expanded_subschemas",
-    ),
-    (
-        Limit::Patterns,
-        "max-patterns",
-        "SchemaLimits::max_patterns",
-    ),
-    (
-        Limit::PatternBytes,
-        "max-pattern-bytes",
-        "SchemaLimits::max_pattern_bytes",
-    ),
-    (
-        Limit::SchemaWork,
-        "max-schema-work",
-        "SchemaLimits::max_work",
-    ),
+use Setting::{Builder, Client, Http, Schema};
+
+/// A limit: its name on the command line, the setting that errors name, and how it is set.
+type Limit = (&'static str, &'static str, Setting);
+
+#[rustfmt::skip] // A line each: it is a table.
+const LIMITS: [Limit; 19] = [
+    ("max-list-pages", "ClientLimits::max_list_pages", Client(ClientLimits::max_list_pages)),
+    ("max-list-items", "ClientLimits::max_list_items", Client(ClientLimits::max_list_items)),
+    ("max-list-bytes", "ClientLimits::max_list_bytes", Client(ClientLimits::max_list_bytes)),
+    ("max-request-bytes", "ClientLimits::max_request_bytes", Client(ClientLimits::max_request_bytes)),
+    ("max-outgoing-requests", "ClientLimits::max_outgoing_requests", Client(ClientLimits::max_outgoing_requests)),
+    ("max-input-requests", "ClientLimits::max_input_requests", Client(ClientLimits::max_input_requests)),
+    ("max-input-rounds", "ClientBuilder::max_input_rounds", Builder(ClientBuilder::max_input_rounds)),
+    ("handler-timeout", "ClientLimits::handler_timeout", Client(|limits, ms| limits.handler_timeout(time(ms)))),
+    ("max-connect-attempts", "ClientBuilder::reconnect_policy", Builder(|builder, attempts| {
+        builder.reconnect_policy(ReconnectPolicy::new().max_attempts(attempts))
+    })),
+    ("max-redirects", "HttpClientOptions::max_redirects", Http(HttpClientOptions::max_redirects)),
+    ("endpoint-timeout", "HttpClientOptions::endpoint_timeout", Http(|options, ms| options.endpoint_timeout(time(ms)))),
+    ("max-reconnects", "HttpClientOptions::max_reconnects", Http(|options, times| options.max_reconnects(count(times)))),
+    ("max-fruitless-reconnects", "HttpClientOptions::max_fruitless_reconnects", Http(|options, times| {
+        options.max_fruitless_reconnects(count(times))
+    })),
+    ("max-schema-depth", "SchemaLimits::max_depth", Schema(SchemaLimits::max_depth)),
+    ("max-subschemas", "SchemaLimits::max_subschemas", Schema(SchemaLimits::max_subschemas)),
+    ("max-expanded-subschemas", "SchemaLimits::max_expanded_subschemas", Schema(SchemaLimits::max_expanded_subschemas)),
+    ("max-patterns", "SchemaLimits::max_patterns", Schema(SchemaLimits::max_patterns)),
+    ("max-pattern-bytes", "SchemaLimits::max_pattern_bytes", Schema(SchemaLimits::max_pattern_bytes)),
+    ("max-schema-work", "SchemaLimits::max_work", Schema(|limits, work| limits.max_work(work as u64))),
 ];
+
+fn time(ms: usize) -> Duration {
+    Duration::from_millis(ms as u64)
+}
+
+fn count(times: usize) -> u32 {
+    u32::try_from(times).unwrap_or(u32::MAX)
+}
 
 /// Replaces the settings that errors of the library name by options of the command.
 pub(crate) fn replace_settings(text: String) -> String {
-    LIMITS.iter().fold(text, |text, (_, name, setting)| {
+    LIMITS.iter().fold(text, |text, (name, setting, _)| {
         if text.contains(setting) {
             text.replace(setting, &format!("--limit {name}=…"))
         } else {
@@ -154,76 +80,47 @@ pub(crate) fn replace_settings(text: String) -> String {
 /// Parses `NAME=VALUE`.
 pub(crate) fn parse_limit(text: &str) -> Result<LimitValue, String> {
     let names = || {
-        let names = LIMITS.map(|(_, name, _)| name).join(", ");
+        let names = LIMITS.map(|(name, ..)| name).join(", ");
         format!("expected NAME=VALUE; the names are {names}")
     };
     let (name, value) = text.split_once('=').ok_or_else(names)?;
-    let known = LIMITS.iter().find(|(_, known, _)| *known == name);
-    let (limit, ..) = known.ok_or_else(names)?;
-    let value = match limit {
-        Limit::HandlerTimeout | Limit::EndpointTimeout => {
-            let time = parse_duration(value)?;
-            usize::try_from(time.as_millis()).map_err(|_| "the time is too long")?
-        }
-        _ => parse_size(value)?,
+    let limit = LIMITS.iter().find(|(other, ..)| *other == name);
+    let (.., setting) = limit.ok_or_else(names)?;
+    let value = if name.ends_with("-timeout") {
+        let time = parse_duration(value)?;
+        usize::try_from(time.as_millis()).map_err(|_| "the time is too long")?
+    } else {
+        parse_size(value)?
     };
     Ok(LimitValue {
-        limit: *limit,
+        setting: *setting,
         value,
     })
 }
 
 /// Returns the builder of the client with these limits.
-pub(crate) fn limit_client(builder: ClientBuilder, limits: &[LimitValue]) -> ClientBuilder {
+pub(crate) fn limit_client(mut builder: ClientBuilder, limits: &[LimitValue]) -> ClientBuilder {
     let mut client = ClientLimits::new();
     let mut schemas = SchemaLimits::new();
-    let mut builder = builder;
-    for LimitValue { limit, value } in limits.iter().copied() {
-        let time = Duration::from_millis(value as u64);
-        match limit {
-            Limit::ListPages => client = client.max_list_pages(value),
-            Limit::ListItems => client = client.max_list_items(value),
-            Limit::ListBytes => client = client.max_list_bytes(value),
-            Limit::RequestBytes => client = client.max_request_bytes(value),
-            Limit::OutgoingRequests => client = client.max_outgoing_requests(value),
-            Limit::InputRequests => client = client.max_input_requests(value),
-            Limit::InputRounds => builder = builder.max_input_rounds(value),
-            Limit::HandlerTimeout => client = client.handler_timeout(time),
-            Limit::ConnectAttempts => {
-                let policy = ReconnectPolicy::new().max_attempts(value);
-                builder = builder.reconnect_policy(policy);
-            }
-            Limit::SchemaDepth => schemas = schemas.max_depth(value),
-            Limit::Subschemas => schemas = schemas.max_subschemas(value),
-            Limit::ExpandedSubschemas => schemas = schemas.max_expanded_subschemas(value),
-            Limit::Patterns => schemas = schemas.max_patterns(value),
-            Limit::PatternBytes => schemas = schemas.max_pattern_bytes(value),
-            Limit::SchemaWork => schemas = schemas.max_work(value as u64),
-            Limit::Redirects
-            | Limit::EndpointTimeout
-            | Limit::Reconnects
-            | Limit::FruitlessReconnects => {}
+    for LimitValue { setting, value } in limits.iter().copied() {
+        match setting {
+            Client(set) => client = set(client, value),
+            Builder(set) => builder = set(builder, value),
+            Schema(set) => schemas = set(schemas, value),
+            Http(_) => {}
         }
     }
     builder.limits(client).schema_limits(schemas)
 }
 
 /// Returns the options of the HTTP transport with these limits.
-pub(crate) fn limit_http(
-    mut options: HttpClientOptions,
-    limits: &[LimitValue],
-) -> HttpClientOptions {
-    for LimitValue { limit, value } in limits.iter().copied() {
-        let times = u32::try_from(value).unwrap_or(u32::MAX);
-        options = match limit {
-            Limit::Redirects => options.max_redirects(value),
-            Limit::EndpointTimeout => options.endpoint_timeout(Duration::from_millis(value as u64)),
-            Limit::Reconnects => options.max_reconnects(times),
-            Limit::FruitlessReconnects => options.max_fruitless_reconnects(times),
+pub(crate) fn limit_http(options: HttpClientOptions, limits: &[LimitValue]) -> HttpClientOptions {
+    limits
+        .iter()
+        .fold(options, |options, limit| match limit.setting {
+            Http(set) => set(options, limit.value),
             _ => options,
-        };
-    }
-    options
+        })
 }
 
 #[cfg(test)]

@@ -95,18 +95,18 @@ pub(crate) fn parse_arguments(
     }
 }
 
-/// Parses arguments whose values are all text, such as those of prompts. `known` has their names
+/// Parses arguments whose values are all text, such as those of prompts. `declared` has their names
 /// and whether they are required.
 pub(crate) fn parse_text_arguments(
     words: &[String],
-    known: &[(&str, bool)],
+    declared: &[(&str, bool)],
 ) -> Result<Vec<(String, String)>, CliError> {
     let text = || json!({"type": "string"});
-    let properties: Map<_, _> = known
+    let properties: Map<_, _> = declared
         .iter()
         .map(|(name, _)| ((*name).to_owned(), text()))
         .collect();
-    let required: Vec<_> = known
+    let required: Vec<_> = declared
         .iter()
         .filter(|(_, needed)| *needed)
         .map(|(name, _)| *name)

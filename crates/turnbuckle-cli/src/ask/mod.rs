@@ -95,12 +95,12 @@ fn offers(protocol: &ProtocolArgs, capability: CapabilityChoice) -> bool {
 /// Returns the capabilities that the options do not declare, each with the value of `--caps` that
 /// declares it beside those that are declared now.
 pub(crate) fn missing_capabilities(protocol: &ProtocolArgs) -> Vec<(&'static str, String)> {
-    let known = [
+    let all = [
         (CapabilityChoice::Sampling, "sampling"),
         (CapabilityChoice::Elicitation, "elicitation"),
         (CapabilityChoice::Roots, "roots"),
     ];
-    let (declared, missing): (Vec<_>, Vec<_>) = known
+    let (declared, missing): (Vec<_>, Vec<_>) = all
         .into_iter()
         .partition(|(capability, _)| offers(protocol, *capability));
     let declared: String = declared

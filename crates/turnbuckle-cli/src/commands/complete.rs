@@ -24,8 +24,8 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         let reference = find_reference(connection, &owner, name).await?;
         let mut call = connection.client.complete(reference, name, value);
         if !others.is_empty() {
-            let known: Map<String> = others.iter().cloned().collect();
-            call.params_mut().context = Some(CompletionContext::new().arguments(known));
+            let others: Map<String> = others.iter().cloned().collect();
+            call.params_mut().context = Some(CompletionContext::new().arguments(others));
         }
         let (result, text) = connection.call_verbatim(call).await?;
         let console = &connection.console;
@@ -55,7 +55,7 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     .await
 }
 
-/// Parses the value of another argument that is already known.
+/// Parses another argument and its value.
 fn parse_pair(word: &str) -> Result<(String, String), CliError> {
     match word.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -83,11 +83,11 @@ async fn find_reference(
     };
     if !names().any(|name| name == argument) {
         let failure = CliError::usage(format!("the prompt {owner:?} has no argument {argument:?}"));
-        let known = format!(
+        let all = format!(
             "its arguments are {}",
             names().collect::<Vec<_>>().join(", ")
         );
-        return Err(failure.hint(did_you_mean(argument, names()).unwrap_or(known)));
+        return Err(failure.hint(did_you_mean(argument, names()).unwrap_or(all)));
     }
     Ok(PromptReference::new(owner).into())
 }

@@ -6,7 +6,7 @@ use turnbuckle::session::transport::LinkKind;
 use turnbuckle::types::{Implementation, ServerCapabilities};
 
 use super::TargetArgs;
-use crate::connection::{ServerConnection, encode_error, with_server};
+use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
 use crate::output::{Style, sanitize, sanitize_line};
 
@@ -46,8 +46,9 @@ fn print_json(connection: &ServerConnection) -> Result<(), CliError> {
         server_info: server.implementation.as_ref(),
         instructions: server.instructions.as_deref(),
     };
-    let json = serde_json::to_string(&info).map_err(encode_error)?;
-    connection.console.print_json(&json)
+    connection
+        .console
+        .print_json(&serde_json::to_string(&info)?)
 }
 
 async fn print_text(connection: &ServerConnection) -> Result<(), CliError> {

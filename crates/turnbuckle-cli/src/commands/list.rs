@@ -9,7 +9,7 @@ use turnbuckle::types::{Json, Map, Prompt, Resource, ResourceTemplate, Tool};
 use super::TargetArgs;
 use crate::args::Format;
 use crate::arguments::signature;
-use crate::connection::{ServerConnection, encode_error, with_server};
+use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
 use crate::output::{Console, Style, format_bytes, pretty, sanitize_line};
 use turnbuckle_types::base::nearest::did_you_mean;
@@ -25,50 +25,52 @@ pub(crate) struct Options {
     pub(crate) target_args: TargetArgs,
 }
 
-/// A list that servers offer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ListKind {
-    Tools,
-    Resources,
-    Templates,
-    Prompts,
-}
-
-const KINDS: [(&str, ListKind); 4] = [
-    ("tools", ListKind::Tools),
-    ("resources", ListKind::Resources),
-    ("templates", ListKind::Templates),
-    ("prompts", ListKind::Prompts),
-];
-
-/// Parses the name of a list.
-fn parse_kind(word: &str) -> Result<ListKind, CliError> {
-    let named = KINDS.iter().find(|(name, _)| *name == word);
-    named.map(|(_, kind)| *kind).ok_or_else(|| {
-        let failure = CliError::usage(format!("{word:?} cannot be listed"));
-        let names = || KINDS.map(|(name, _)| name);
-        let known = format!("the lists are {}", names().join(", "));
-        failure.hint(did_you_mean(word, names()).unwrap_or(known))
-    })
-}
+/// The names of the lists that servers offer.
+const LISTS: [&str; 4] = ["tools", "resources", "templates", "prompts"];
 
 pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     let (target, mut words) = options.target_args.target()?;
-    let only = words.next().map(|word| parse_kind(&word)).transpose()?;
+    let only = words.next();
     words.expect_end()?;
+    if let Some(word) = only.as_deref().filter(|word| !LISTS.contains(word)) {
+        let names = format!("the lists are {}", LISTS.join(", "));
+        return Err(CliError::usage(format!("{word:?} cannot be listed"))
+            .hint(did_you_mean(word, LISTS).unwrap_or(names)));
+    }
     with_server(&options.target_args.common, target, async |connection| {
         let mut lists = ListPrinter {
             connection,
-            schema: options.schema,
-            is_single_kind: only.is_some(),
+            only: only.as_deref(),
             json_lists: Map::new(),
             list_count: 0,
         };
-        for (_, kind) in KINDS {
-            if only.unwrap_or(kind) == kind {
-                lists.print_list(kind).await?;
-            }
-        }
+        let (client, console) = (&connection.client, &connection.console);
+        let declared = &connection.server.capabilities;
+        let show = |tool: &Tool| render_tool(console, tool, options.schema);
+        lists
+            .print(
+                "tools",
+                "Tools",
+                declared.tools.is_some(),
+                client.list_tools(),
+                show,
+            )
+            .await?;
+        let (has_resources, list) = (declared.resources.is_some(), client.list_resources());
+        let show = |resource: &Resource| render_resource(console, resource);
+        lists
+            .print("resources", "Resources", has_resources, list, show)
+            .await?;
+        let list = client.list_resource_templates();
+        let show = |template: &ResourceTemplate| render_template(console, template);
+        lists
+            .print("templates", "Resource templates", has_resources, list, show)
+            .await?;
+        let (has_prompts, list) = (declared.prompts.is_some(), client.list_prompts());
+        let show = |prompt: &Prompt| render_prompt(console, prompt);
+        lists
+            .print("prompts", "Prompts", has_prompts, list, show)
+            .await?;
         lists.finish()
     })
     .await
@@ -77,83 +79,50 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
 /// Fetches lists and prints them in the chosen format.
 struct ListPrinter<'a> {
     connection: &'a ServerConnection,
-    schema: bool,
-    /// True if one list was asked for by name.
-    is_single_kind: bool,
+    /// The only list, if the user names one.
+    only: Option<&'a str>,
     /// The lists for JSON output, by the member names of the specification.
     json_lists: Map<Json>,
     list_count: usize,
 }
 
 impl ListPrinter<'_> {
-    /// Prints one list, or nothing if the server does not declare it and it was not asked for by
-    /// name.
-    async fn print_list(&mut self, kind: ListKind) -> Result<(), CliError> {
-        let capabilities = &self.connection.server.capabilities;
-        let declared = match kind {
-            ListKind::Tools => capabilities.tools.is_some(),
-            ListKind::Resources | ListKind::Templates => capabilities.resources.is_some(),
-            ListKind::Prompts => capabilities.prompts.is_some(),
-        };
-        // A list asked for by name is requested even if the server does not declare it.
-        if !declared && !self.is_single_kind {
-            return Ok(());
-        }
-        let client = &self.connection.client;
-        let console = self.connection.console.clone();
-        let schema = self.schema;
-        match kind {
-            ListKind::Tools => {
-                let show = |tool: &Tool| render_tool(&console, tool, schema);
-                self.print_items("tools", "Tools", client.list_tools(), show)
-                    .await
-            }
-            ListKind::Resources => {
-                let show = |resource: &Resource| render_resource(&console, resource);
-                self.print_items("resources", "Resources", client.list_resources(), show)
-                    .await
-            }
-            ListKind::Templates => {
-                let list = client.list_resource_templates();
-                let show = |template: &ResourceTemplate| render_template(&console, template);
-                self.print_items("resourceTemplates", "Resource templates", list, show)
-                    .await
-            }
-            ListKind::Prompts => {
-                let show = |prompt: &Prompt| render_prompt(&console, prompt);
-                self.print_items("prompts", "Prompts", client.list_prompts(), show)
-                    .await
-            }
-        }
-    }
-
-    async fn print_items<M: ListMethod>(
+    /// Prints a list that the user names, or that the server declares if the user names none.
+    async fn print<M: ListMethod>(
         &mut self,
-        member: &str,
+        name: &str,
         title: &str,
+        is_declared: bool,
         mut list: List<M>,
         show: impl Fn(&M::Item) -> String,
     ) -> Result<(), CliError>
     where
         M::Item: Serialize,
     {
+        if !self.only.map_or(is_declared, |only| only == name) {
+            return Ok(());
+        }
         let console = &self.connection.console;
         match console.args.output {
             Format::Ndjson => {
                 while let Some(item) = list.next().await {
-                    let json = serde_json::to_string(&item?).map_err(encode_error)?;
+                    let json = serde_json::to_string(&item?)?;
                     console.print_json(&json)?;
                 }
             }
             Format::Json => {
                 let items = list.fetch_all().await?;
-                let items = Json::encode(&items).map_err(encode_error)?;
+                let items = Json::encode(&items)?;
+                let member = match name {
+                    "templates" => "resourceTemplates",
+                    name => name,
+                };
                 self.json_lists.insert(member, items);
             }
             Format::Text => {
                 let items = list.fetch_all().await?;
                 let blank = if self.list_count > 0 { "\n" } else { "" };
-                if !self.is_single_kind {
+                if self.only.is_none() {
                     let head = console.style(Style::Heading, title);
                     console.print(&format!("{blank}{head} ({})\n", items.len()))?;
                 } else if items.is_empty() {
@@ -172,7 +141,7 @@ impl ListPrinter<'_> {
         let console = &self.connection.console;
         match console.args.output {
             Format::Json => {
-                let json = serde_json::to_string(&self.json_lists).map_err(encode_error)?;
+                let json = serde_json::to_string(&self.json_lists)?;
                 console.print_json(&json)
             }
             _ if self.list_count == 0 => {

@@ -15,13 +15,13 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let words = words.into_rest();
     with_server(&args.common, target, async |connection| {
         let prompt = find_prompt(connection, &name).await?;
-        let known: Vec<_> = prompt
+        let declared: Vec<_> = prompt
             .arguments
             .iter()
             .flatten()
             .map(|argument| (&*argument.name, argument.required == Some(true)))
             .collect();
-        let arguments = parse_text_arguments(&words, &known)?;
+        let arguments = parse_text_arguments(&words, &declared)?;
         connection.apply_log_level().await?;
         let call = connection.client.get_prompt(&*name, arguments);
         let (result, text) = connection.call_verbatim(call).await?;

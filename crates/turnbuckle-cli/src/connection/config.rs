@@ -96,8 +96,8 @@ impl ServerNotFound {
                 "give a URL, the name of a server in a configuration file, or `-- COMMAND ARGS`",
             ),
             None => {
-                let known: Vec<_> = names().take(20).collect();
-                failure.hint(format!("known servers: {}", known.join(", ")))
+                let names: Vec<_> = names().take(20).collect();
+                failure.hint(format!("known servers: {}", names.join(", ")))
             }
         }
     }

@@ -7,7 +7,6 @@ mod handshake_error;
 mod server_cache;
 mod target;
 
-use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -127,19 +126,15 @@ impl Command<'_> {
             &self.secrets,
             &mut self.trace,
         );
-        let connection = tokio::select! {
-            connection = connecting => connection?,
-            () = self.signals.recv() => return Err(interruption()),
-        };
-        let done = {
-            // Dropping the future cancels the request in flight.
-            let mut work = pin!(work(&connection));
+        let connection = unless_interrupted(&mut self.signals, connecting).await?;
+        // Dropping the future cancels the request in flight.
+        let done = unless_interrupted(&mut self.signals, async {
             tokio::select! {
-                done = work.as_mut() => done,
+                done = work(&connection) => done,
                 error = connection.abort.wait() => Err(error),
-                () = self.signals.recv() => Err(interruption()),
             }
-        };
+        })
+        .await;
         let done = done.map_err(|error| connection.explain_capability(error));
         self.console.clear_progress();
         self.console.report_omitted();
@@ -153,10 +148,8 @@ impl Command<'_> {
     /// Asks the user about a target that comes from a file that was found.
     async fn confirm_target(&mut self) -> Result<(), CliError> {
         let store = UserStore::new(self.secrets.clone());
-        tokio::select! {
-            done = confirm_target(self.target, self.common, &store, &self.console) => done,
-            () = self.signals.recv() => Err(interruption()),
-        }
+        let confirming = confirm_target(self.target, self.common, &store, &self.console);
+        unless_interrupted(&mut self.signals, confirming).await
     }
 
     /// Logs the user in, as the server demanded with `error`.
@@ -167,10 +160,8 @@ impl Command<'_> {
         let store = UserStore::new(self.secrets.clone());
         let challenge = error.challenge();
         let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
-        tokio::select! {
-            done = login => done.map_err(|error| explain(error, self.target, self.common, &self.console)),
-            () = self.signals.recv() => Err(interruption()),
-        }
+        let done = unless_interrupted(&mut self.signals, login).await;
+        done.map_err(|error| self.explain(error))
     }
 
     fn explain(&self, error: CliError) -> CliError {
@@ -178,9 +169,17 @@ impl Command<'_> {
     }
 }
 
-/// Returns the error of a command that a signal ended.
-pub(crate) fn interruption() -> CliError {
-    CliError::new("interrupted").status(ExitStatus::Interrupted)
+/// Does `work` unless a signal arrives before its end.
+pub(crate) async fn unless_interrupted<T>(
+    signals: &mut ShutdownSignals,
+    work: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    tokio::select! {
+        done = work => done,
+        () = signals.recv() => {
+            Err(CliError::new("interrupted").status(ExitStatus::Interrupted))
+        }
+    }
 }
 
 /// Adds to an error of the authorization how to log in at the target. With `--verbose`, the steps
@@ -432,7 +431,7 @@ impl ServerConnection {
     /// Returns the fault of an item that was left out of a list.
     pub(crate) fn fault_of(&self, name: &str) -> Option<String> {
         let left_out = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
-        let item = left_out.iter().find(|(known, _)| known == name);
+        let item = left_out.iter().find(|(item, _)| item == name);
         item.map(|(_, fault)| fault.clone())
     }
 
@@ -451,9 +450,4 @@ fn log_label(level: LoggingLevel, logger: Option<&str>) -> String {
         Some(logger) => format!("{} {}:", level.as_str(), sanitize_line(logger, 80)),
         None => format!("{}:", level.as_str()),
     }
-}
-
-/// Returns the error for a result that cannot be encoded as JSON.
-pub(crate) fn encode_error(error: serde_json::Error) -> CliError {
-    CliError::new(format!("the result cannot be written: {error}"))
 }

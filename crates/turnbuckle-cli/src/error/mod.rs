@@ -208,6 +208,12 @@ impl fmt::Display for CliError {
     }
 }
 
+impl From<serde_json::Error> for CliError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(format!("the result cannot be written: {error}"))
+    }
+}
+
 /// Returns whether an error means that the user has to log in.
 pub(crate) fn is_login_required(error: &AuthError) -> bool {
     error.kind() == AuthErrorKind::LoginRequired

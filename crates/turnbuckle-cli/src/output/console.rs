@@ -31,24 +31,16 @@ pub(crate) struct Console {
     is_incomplete: Arc<AtomicBool>,
 }
 
-impl std::fmt::Debug for OutputArgs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OutputArgs")
-            .field("output", &self.output)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Console {
-    pub(crate) fn new(look: &OutputArgs) -> Self {
+    pub(crate) fn new(args: &OutputArgs) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let colours = !look.no_color
+        let colours = !args.no_color
             && !set("NO_COLOR")
             && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let stdout_is_terminal = io::stdout().is_terminal();
         let err_terminal = io::stderr().is_terminal();
         Self {
-            args: Arc::new(look.clone()),
+            args: Arc::new(args.clone()),
             stdout_is_terminal,
             // CI logs may claim to be terminals but cannot redraw a line.
             stderr_is_terminal: err_terminal && !set("CI"),
@@ -57,7 +49,7 @@ impl Console {
             width: terminal_width(),
             progress_bar: Arc::default(),
             log_budget: Arc::new(Mutex::new(LogBudget {
-                bytes: look.max_log_bytes,
+                bytes: args.max_log_bytes,
                 omitted: 0,
             })),
             is_incomplete: Arc::default(),
@@ -105,13 +97,13 @@ impl Console {
     }
 
     /// Styles part of a result.
-    pub(crate) fn style(&self, ink: Style, text: &str) -> String {
-        ink.apply(self.stdout_colors, text)
+    pub(crate) fn style(&self, style: Style, text: &str) -> String {
+        style.apply(self.stdout_colors, text)
     }
 
     /// Styles text for standard error.
-    pub(crate) fn style_stderr(&self, ink: Style, text: &str) -> String {
-        ink.apply(self.stderr_colors, text)
+    pub(crate) fn style_stderr(&self, style: Style, text: &str) -> String {
+        style.apply(self.stderr_colors, text)
     }
 
     /// Prints a message to standard error unless `--quiet` is set.
@@ -216,10 +208,10 @@ impl Console {
 
     fn print_within_budget(&self, label: &str, text: &str) {
         let mut budget = self.log_budget();
-        let Some(kept) = budget.take(text, label.len() + 1) else {
+        let Some(text) = budget.take(text, label.len() + 1) else {
             return;
         };
-        self.print_message(&format!("{label}{}", sanitize(kept)));
+        self.print_message(&format!("{label}{}", sanitize(text)));
         if budget.omitted > 0 {
             self.print_message("… further messages are left out (--max-log-bytes)");
         }

@@ -24,7 +24,7 @@ impl Saver {
     /// Creates a saver for `pieces` pieces of data. More than one piece needs a directory, which is
     /// created.
     pub(super) fn new(console: &Console, pieces: usize) -> Result<Self, CliError> {
-        let to = match &console.args.out {
+        let destination = match &console.args.out {
             None => None,
             Some(path) => {
                 let named = path.to_string_lossy().ends_with(std::path::is_separator);
@@ -37,7 +37,7 @@ impl Saver {
             }
         };
         Ok(Self {
-            destination: to,
+            destination,
             count: 0,
         })
     }
@@ -109,11 +109,11 @@ fn file_name(count: usize, mime: Option<&str>, uri: Option<&str>) -> String {
             .find(|part| !part.is_empty())
             .unwrap_or_default()
     });
-    let kept = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let is_safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let stem: String = stem
         .unwrap_or_default()
         .chars()
-        .filter(kept)
+        .filter(is_safe)
         .take(60)
         .collect();
     let stem = if stem.is_empty() {

@@ -11,7 +11,6 @@ use crate::authorization::{
     LoginProfile, TerminalLogin, log_in, may_log_in, render_checklist, url_without_query,
 };
 use crate::connection::LoginLayer;
-use crate::connection::encode_error;
 use crate::error::CliError;
 use crate::output::{Console, Style};
 
@@ -128,7 +127,7 @@ fn print_outcome(console: &Console, server: &str, outcome: &Outcome) -> Result<(
                 .as_ref()
                 .map(|status| StatusReport::new(server, status)),
         };
-        return console.print_json(&serde_json::to_string(&report).map_err(encode_error)?);
+        return console.print_json(&serde_json::to_string(&report)?);
     }
     let mut text = render_checklist(&outcome.transcript, |style, text| {
         console.style(style, text)

@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use super::TargetArgs;
 use crate::args::OutputArgs;
-use crate::connection::interruption;
+use crate::connection::unless_interrupted;
 use crate::error::CliError;
 use crate::signals::ShutdownSignals;
 
@@ -60,10 +60,7 @@ pub(crate) async fn run(command: AuthCommand) -> Result<(), CliError> {
     }
     let mut signals = ShutdownSignals::new()
         .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
-    tokio::select! {
-        done = run_command(command) => done,
-        () = signals.recv() => Err(interruption()),
-    }
+    unless_interrupted(&mut signals, run_command(command)).await
 }
 
 async fn run_command(command: AuthCommand) -> Result<(), CliError> {

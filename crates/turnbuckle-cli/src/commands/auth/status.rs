@@ -8,7 +8,6 @@ use turnbuckle::auth::client::AuthStatus;
 use super::target::AuthTarget;
 use crate::authorization::url_without_query;
 use crate::commands::TargetArgs;
-use crate::connection::encode_error;
 use crate::error::{CliError, ExitStatus};
 use crate::output::{Console, Style, sanitize_line};
 
@@ -95,7 +94,7 @@ pub(super) async fn print_token(args: TargetArgs) -> Result<(), CliError> {
         access_token: token.expose(),
         expires_at: status.and_then(|status| status.expires_at),
     };
-    console.print_json(&serde_json::to_string(&report).map_err(encode_error)?)
+    console.print_json(&serde_json::to_string(&report)?)
 }
 
 /// Prints the state of a login.
@@ -106,7 +105,7 @@ pub(super) fn print_status(
 ) -> Result<(), CliError> {
     if !console.is_text() {
         let report = StatusReport::new(server, status);
-        return console.print_json(&serde_json::to_string(&report).map_err(encode_error)?);
+        return console.print_json(&serde_json::to_string(&report)?);
     }
     console.print(&render_status(console, server, status))
 }
