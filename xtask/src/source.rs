@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn items_of_tests_are_no_production() {
+    fn items_of_tests_are_not_production_code() {
         let text = "fn a() {}\n#[cfg(test)]\nmod tests { fn b() {} }\n\
                     #[cfg(all(test, unix))]\nuse c;\nimpl D {\n #[cfg(test)] fn e() {}\n }\nfn f() {}";
         let source = Source::parse("a.rs", text).unwrap();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_parse_is_an_error_with_its_place() {
+    fn a_source_that_does_not_parse_is_an_error_with_its_place() {
         let error = Source::parse("a.rs", "fn a() {}\nfn {}").err().unwrap();
         assert!(error.starts_with("a.rs:2: "), "{error}");
     }

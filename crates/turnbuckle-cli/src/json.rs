@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_keeps_the_spelling_and_escapes_what_a_terminal_acts_upon() {
+    fn one_line_keeps_the_spelling_and_escapes_control_characters() {
         let json = "{\n\t\"a\": [1.0e+400, \"x\u{9b}2J\u{202e}\\n\"]\r\n}";
         assert_eq!(
             one_line(json),

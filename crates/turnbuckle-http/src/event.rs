@@ -265,7 +265,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_a_frame_has_it_is_one_line(frame: Vec<u8>) {
+        fn an_event_has_each_message_on_one_line(frame: Vec<u8>) {
             let event = message(&frame);
             let lines: Vec<_> = event.split(|byte| matches!(byte, b'\n' | b'\r')).collect();
             assert_eq!(lines.len(), 4, "{lines:?}");

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_another_host_than_the_header_is_no_host() {
+    fn a_target_whose_authority_differs_from_host_is_refused() {
         for (host, target, expected) in [
             (
                 Some("a.example"),
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_stand_there_once_is_seen_to_be_repeated() {
+    fn repeated_headers_are_recognized_even_with_equal_values() {
         let map = map(&[
             ("host", "a"),
             ("host", "b"),

@@ -36,7 +36,7 @@ settings! {
         http_sse: bool = false,
         /// The largest size of one message in bytes.
         // Beyond: `a message may have … bytes at most (HttpServerOptions::max_message_bytes)`, 413
-        // Tests: bounds::endpoint::what_is_at_a_bound_passes_and_more_is_refused_by_name
+        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
         max_message_bytes: usize = 4 << 20,
         /// The time that a response may take to be plain JSON; a later response is sent on an SSE
         /// stream.
@@ -51,14 +51,14 @@ settings! {
         /// The largest number of open legacy sessions. One more takes the place of a session that
         /// is not in use; if all are, it is refused.
         // Beyond: if all are in use: `too many … are open (HttpServerOptions::…)`, 503
-        // Tests: bounds::endpoint::so_many_sessions_are_open
-        //   http_sessions::handshakes_that_nobody_concludes_lock_nobody_out
+        // Tests: bounds::endpoint::the_open_sessions_are_limited
+        //   http_sessions::unfinished_handshakes_do_not_block_other_clients
         //   turnbuckle_http::streamable::sessions::tests::an_owner_of_many_sessions_takes_no_place_from_others
         max_sessions: usize = 10_000,
         /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
         /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
         // Beyond: `too many … are open (HttpServerOptions::…)`, 503
-        // Tests: http_sse::bounds::so_many_connections_and_no_more
+        // Tests: http_sse::bounds::the_connections_are_limited
         max_sse_connections: usize = 1000,
         /// The largest number of open streams on which clients listen: those of GET requests to the
         /// endpoint, and of `subscriptions/listen`. One more is refused.
@@ -115,7 +115,7 @@ settings! {
         // HttpServerOptions::max_streams, HttpServerOptions::body_timeout)`, 503
         // Tests: http_resume::one_stream_more_than_are_kept_is_served_and_forgotten
         //   turnbuckle_http::streamable::sessions::tests::streams_are_kept_within_their_bounds
-        //   turnbuckle_http::sse::transport::tests::so_many_bodies_are_received_at_a_time
+        //   turnbuckle_http::sse::transport::tests::the_bodies_that_are_received_at_a_time_are_limited
         max_streams: usize = 64,
         /// The largest number of open connections of one stream; one more closes the oldest.
         // Beyond: the oldest ends
@@ -134,14 +134,14 @@ settings! {
         /// The largest number of bytes that the ended streams of one session keep for replay.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streamable::sessions::tests::the_bytes_of_ended_streams_are_bounded_together
-        //   http_resume::what_is_kept_of_a_session_is_bounded
+        //   http_resume::the_replay_log_of_a_session_is_limited
         max_session_replay_bytes: usize = 4 << 20,
         /// The largest number of bytes that the streams of all sessions together keep for replay.
         /// Over this bound a stream removes messages that were read, or all if nobody reads it.
         /// Kept bytes count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streamable::replay_log::tests::all_logs_together_keep_no_more_than_the_total
-        //   turnbuckle_http::streamable::replay_log::tests::the_total_holds_to_the_last_byte_whatever_the_number_of_logs
+        //   turnbuckle_http::streamable::replay_log::tests::the_total_of_all_logs_is_exact
         max_total_replay_bytes: usize = 32 << 20,
         /// The time for which an ended stream is kept for replay.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
@@ -156,12 +156,12 @@ settings! {
         /// KiB more.
         // Beyond: the next waits; in the log: `the next connection has to wait
         // (HttpServerOptions::max_connections)`
-        // Tests: bounds::sockets::so_many_connections_are_open_and_further_ones_wait
+        // Tests: bounds::sockets::open_connections_are_limited_and_further_ones_wait
         max_connections: usize = 4_000,
         /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at
         /// most 24,576. One more is answered by 431.
         // Beyond: `a request may have … headers at most (HttpServerOptions::max_headers)`, 431
-        // Tests: bounds::endpoint::what_is_at_a_bound_passes_and_more_is_refused_by_name
+        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
         //   bounds::sockets::a_request_has_so_many_headers
         max_headers: usize = 64,
         /// The largest size in bytes of the request line and the headers of a request. A larger one
@@ -215,7 +215,7 @@ settings! {
         /// taken longer than a second make room for them.
         // Beyond: further ones wait, and those that have taken longer than a second make room for
         // them
-        // Tests: turnbuckle_http::server::tls::tests::so_many_handshakes_run_at_a_time
+        // Tests: turnbuckle_http::server::tls::tests::the_running_tls_handshakes_are_limited
         //   turnbuckle_http::server::tls::tests::a_handshake_of_more_than_a_second_makes_room_where_others_wait
         #[cfg(feature = "tls")]
         max_tls_handshakes: usize = 256,

@@ -28,7 +28,7 @@ fn shows_secret(text: &str) -> bool {
 }
 
 #[test]
-fn what_a_message_says_is_in_no_debug_text() {
+fn debug_output_does_not_contain_message_contents() {
     let frame = Bytes::from_static(SECRET.as_bytes());
     let raw = RawJson::from_valid_text(SECRET);
     let params: Params<'_> = serde_json::from_str(r#"{"arguments":"s3cret"}"#).unwrap();

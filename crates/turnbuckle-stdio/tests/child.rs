@@ -88,7 +88,7 @@ async fn count_taken_bytes(server: &Command) -> usize {
 }
 
 #[tokio::test]
-async fn so_many_bytes_wait_for_a_server_that_does_not_read() {
+async fn the_bytes_that_wait_for_a_server_are_limited() {
     let deaf = || sh("sleep 60").shutdown(timeouts(50, 50));
     for (server, queue) in [
         (deaf().max_queue_bytes(1 << 20), 1 << 20),
@@ -223,7 +223,7 @@ async fn a_polite_server_ends_with_its_input() {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_the_close_arrives() {
+async fn messages_before_the_close_arrive() {
     let captured = CapturedLines::default();
     let mut client = Client::open(&sh("echo ready; cat >&2").stderr(captured.sink())).await;
     client.line().await;
@@ -293,7 +293,7 @@ async fn a_server_that_never_reads_cannot_hold_up_the_close() {
 }
 
 #[tokio::test]
-async fn what_a_server_started_ends_with_it() {
+async fn the_children_of_a_server_end_with_it() {
     // The leader ends with its input, by itself, and by force.
     for end in [
         "cat",
@@ -402,7 +402,7 @@ async fn a_server_runs_in_the_directory_that_was_set() {
 }
 
 #[tokio::test]
-async fn the_error_of_a_command_that_cannot_be_run_says_what_to_do() {
+async fn the_error_of_a_command_that_cannot_run_has_advice() {
     let script = std::env::temp_dir().join(format!("turnbuckle-child-{}", std::process::id()));
     fs::write(&script, "#!/no/such/interpreter\n").unwrap();
     let plain = Command::new(&script);

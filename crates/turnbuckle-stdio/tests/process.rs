@@ -293,7 +293,7 @@ impl<R: Read> Read for DelayedReader<R> {
 }
 
 #[test]
-fn what_a_thread_writes_is_written_to_its_end() {
+fn a_write_of_a_thread_is_complete_at_the_end() {
     let (input, writer) = std::io::pipe().unwrap();
     let (reader, output) = std::io::pipe().unwrap();
     let mut command = command();
@@ -336,7 +336,7 @@ fn a_signal_ends_it_at_once() {
 }
 
 #[test]
-fn a_signal_ends_it_while_nobody_reads_its_answers() {
+fn a_signal_ends_the_server_while_its_output_is_not_read() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let mut command = command();
     command
@@ -402,7 +402,7 @@ fn an_output_that_takes_nothing_is_an_error() {
 }
 
 #[test]
-fn a_client_that_is_gone_is_no_error() {
+fn a_closed_connection_is_not_an_error() {
     let (mut server, _log) = start_piped("current");
     server.ask(&modern(1, "echo"));
     let (_, closed) = channel();

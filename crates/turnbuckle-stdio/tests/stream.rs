@@ -162,7 +162,7 @@ async fn line_ends_within_a_message_do_not_reach_the_wire() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_input_what_was_read_is_answered() {
+async fn requests_before_the_end_of_the_input_are_answered() {
     let mut client = Client::start(StdioOptions::new());
     client.send(&modern(1, "later")).await;
     // The last line needs no end.

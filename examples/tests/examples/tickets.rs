@@ -134,7 +134,7 @@ async fn tickets_are_found_read_and_changed_in_every_revision() {
 }
 
 #[tokio::test]
-async fn clients_read_of_an_error_what_helps_them_and_nothing_else() {
+async fn clients_read_the_public_part_of_an_error_only() {
     with_timeout(async {
         let (right, wrong) = (Tracker::default(), Tracker::default());
         let (right, wrong) = (right.start("right").await, wrong.start("wrong").await);

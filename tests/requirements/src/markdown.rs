@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_prose_is_dropped() {
+    fn markup_and_code_are_dropped_from_pages() {
         let page = "---\ntitle: Cats\n---\nimport X from \"x\";\n\n# Cats\n\n{/* They\nhiss. */}\n\n\
                     <Note>\n  They <b>purr</b>.\n</Note>\n\n<Card\n  title=\"Hiss\"\n/>\n\n  ````md\n  ```\n\
                     hiss\n  ````\n";

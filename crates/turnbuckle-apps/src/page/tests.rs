@@ -26,7 +26,7 @@ fn a_page_that_asks_for_nothing_says_nothing() {
 }
 
 #[test]
-fn what_a_page_asks_for_is_written_in_the_names_of_the_specification() {
+fn the_permissions_of_a_page_have_the_names_of_the_specification() {
     let full = page()
         .connect_domain("wss://live.example.com")
         .connect_domain("https://api.example.com")

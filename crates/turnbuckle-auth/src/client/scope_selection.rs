@@ -82,7 +82,7 @@ mod tests {
 
     // requirement: c15d4ad326ba caf8b2f31edd
     #[test]
-    fn a_step_up_keeps_what_was_asked_for_before() {
+    fn a_step_up_keeps_the_scopes_of_earlier_requests() {
         let (challenge, previous) = (list("write read"), list("basic read"));
         let sources = ScopeSources {
             challenge: Some(&challenge),

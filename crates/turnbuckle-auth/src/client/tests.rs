@@ -93,7 +93,7 @@ async fn a_client_with_an_https_redirect_registers_as_web() {
 }
 
 #[tokio::test]
-async fn nobody_logs_in_for_the_end_of_a_session() {
+async fn the_end_of_a_session_starts_no_login() {
     let (_auth, mcp) = servers(None).await;
     let (user, endpoint) = (User::default(), McpEndpoint::accepting("token-1"));
     let url = mcp.url("/mcp");

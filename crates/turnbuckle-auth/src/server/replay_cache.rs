@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_fills_its_own_part_alone_whatever_its_keys() {
+    fn an_account_fills_its_own_share_only() {
         let (cache, ann) = (ReplayCache::new(1_000, 100), account("ann"));
         for number in 0..100 {
             let (key, jti) = (format!("key {number}"), number.to_string());

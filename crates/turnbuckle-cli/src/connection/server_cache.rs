@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_servers_are_remembered_and_a_broken_file_is_ignored() {
+    fn the_remembered_servers_are_limited_and_a_broken_file_is_ignored() {
         let directory =
             std::env::temp_dir().join(format!("turnbuckle-cache-{}", std::process::id()));
         let mut cache = ServerCache::read(directory.clone());

@@ -337,7 +337,7 @@ fn tokens_are_never_sent_without_encryption() {
 }
 
 #[test]
-fn the_test_server_says_what_it_is() {
+fn the_test_server_prints_a_warning() {
     let mut child = command(&["auth", "serve-test", "--port", "0", "--scope", "a:read"])
         .stdout(Stdio::piped())
         .spawn()

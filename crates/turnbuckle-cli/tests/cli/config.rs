@@ -137,7 +137,7 @@ fn headers_of_the_command_line_are_not_sent_to_the_url_of_a_found_file() {
 }
 
 #[test]
-fn a_host_is_a_host_whatever_a_found_file_says() {
+fn a_found_file_does_not_redirect_a_host() {
     let scratch = Scratch::new();
     let config = scratch.file(
         ".mcp.json",

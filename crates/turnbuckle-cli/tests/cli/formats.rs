@@ -175,7 +175,7 @@ fn the_trace_has_every_message_and_no_secret() {
 }
 
 #[test]
-fn the_trace_has_so_many_bytes_and_says_what_is_left_out() {
+fn the_trace_file_is_limited_and_ends_with_a_note() {
     let scratch = Scratch::new();
     let trace = scratch.name("trace.ndjson");
     let message = format!("message={}", "x".repeat(20_000));

@@ -334,7 +334,7 @@ fn methods_at(cache: &Scratch, target: &[&str]) -> String {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_server_turned_out_to_be_is_remembered_without_its_arguments_and_mended() {
+fn the_kind_of_a_server_is_remembered_without_its_arguments_and_corrected() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let cache = Scratch::new();

@@ -15,7 +15,7 @@ fn call(variables: &[(&str, &str)]) -> Run {
 }
 
 #[test]
-fn rust_log_chooses_what_is_logged_to_standard_error() {
+fn rust_log_selects_the_lines_on_standard_error() {
     assert_eq!(call(&[]).err, "");
     assert_eq!(call(&[("RUST_LOG", "turnbuckle=warn")]).err, "");
     let run = call(&[("RUST_LOG", "turnbuckle=debug")]);

@@ -87,7 +87,7 @@ fn escapes_are_removed_from_error_messages() {
 }
 
 #[test]
-fn no_format_prints_what_a_terminal_acts_upon() {
+fn no_format_prints_terminal_control_characters() {
     // Raw characters, as a server may send them within JSON strings.
     let raw = "\u{9b}31mred\u{202e}gnp.exe\u{7f}";
     let result = format!(
@@ -164,7 +164,7 @@ fn a_message_over_the_limit_names_the_option() {
 
 #[cfg(unix)]
 #[test]
-fn a_closed_or_full_output_is_no_panic() {
+fn a_closed_or_full_output_does_not_panic() {
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full");
     for words in [
         &["info", "nothing"][..],

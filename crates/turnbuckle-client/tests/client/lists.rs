@@ -229,7 +229,7 @@ async fn a_malformed_item_of_any_list_is_left_out_and_reported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_no_array_is_an_error() {
+async fn a_list_that_is_not_an_array_is_an_error() {
     let (client, _scripted) = legacy(builder(), "2025-06-18", |_, _| {
         Some(Ok(json!({"tools": {"name": "a"}})))
     })

@@ -6,7 +6,7 @@ use crate::scripted_server::{builder, legacy};
 use serde_json::json;
 
 #[tokio::test(start_paused = true)]
-async fn progress_ends_when_its_request_is_no_longer_being_sent() {
+async fn progress_ends_when_its_request_is_dropped() {
     let (client, _scripted) = legacy(builder(), "2025-11-25", |_, message| {
         (message["method"] == "tools/call").then(|| Ok(json!({"content": []})))
     })

@@ -156,7 +156,7 @@ async fn a_tool_that_changed_is_listed_anew_before_its_result_is_refused() {
 struct Nothing {}
 
 #[tokio::test(start_paused = true)]
-async fn structured_content_that_is_no_object_arrives_unchanged() {
+async fn structured_content_that_is_not_an_object_arrives_unchanged() {
     let server = Server::new("s", "1")
         .tool(
             Tool::builder("t")

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_many_handshakes_run_at_a_time() {
+    async fn the_running_tls_handshakes_are_limited() {
         let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
         let mut cx = Context::from_waker(Waker::noop());
         let ((_a, first), (_b, second)) = (duplex(1024), duplex(1024));

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_holds_to_the_last_byte_whatever_the_number_of_logs() {
+    fn the_total_of_all_logs_is_exact() {
         let options = HttpServerOptions::new().max_total_replay_bytes(3 * EVENT_BYTES);
         let budget = ReplayBudget::new(&options);
         let mut logs: Vec<_> = (0..9).map(|_| ReplayLog::new(1, budget.clone())).collect();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_may_be_behind_by_what_is_kept() {
+    fn a_reader_may_lag_by_the_retained_bytes() {
         let options = HttpServerOptions::new().max_replay_events(3);
         let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
         assert!(log.has_room(1, usize::MAX), "nothing is unread");

@@ -119,7 +119,7 @@ async fn a_unix_socket_is_served_to_its_owner_and_removed_at_the_end() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn only_a_socket_that_nobody_listens_on_is_replaced() {
+async fn only_a_socket_without_a_listener_is_replaced() {
     let directory = Directory::new("stale");
     let path = directory.0.join("mcp.sock");
     let refusal = async || {

@@ -64,7 +64,7 @@ async fn the_older_transport_is_served() {
 }
 
 #[tokio::test]
-async fn where_nobody_listens_nothing_was_sent() {
+async fn a_refused_connection_has_sent_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

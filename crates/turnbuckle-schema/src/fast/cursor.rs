@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_ends_the_reading() {
+    fn invalid_json_ends_the_cursor() {
         for text in [
             "", "[", "{\"a\"", "\"a", "\"\\", "nul", "x", "[1", "{\"a\":", "é",
         ] {

@@ -116,7 +116,7 @@ async fn every_request_reaches_the_server_that_has_the_item() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_are_the_same_in_whatever_order_servers_connect() {
+async fn names_do_not_depend_on_the_order_in_which_servers_connect() {
     let names = async |first: &str| {
         let machines = ["a", "b"].map(|name| {
             let machine = Machine::new(named_server("s", &["x", "y__z", "with.dot"]));

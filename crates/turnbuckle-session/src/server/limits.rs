@@ -22,8 +22,8 @@ settings! {
         /// endpoint that is mounted into another server, and requests of principals beyond
         /// [`max_principals`](Self::max_principals).
         // Beyond: `too many requests in flight: the limit is … (…)`
-        // Tests: bounds::session::so_many_requests_are_in_flight
-        //   bounds::rates::so_many_requests_of_a_principal_go_on_over_exchanges
+        // Tests: bounds::session::the_requests_in_flight_are_limited
+        //   bounds::rates::the_requests_of_a_principal_are_limited_over_exchanges
         max_in_flight: usize = 1024,
         /// Requests to one client that may wait for responses. Keep-alive pings are sent all the
         /// same.
@@ -41,13 +41,13 @@ settings! {
         max_queue_bytes: usize = 1 << 20,
         /// Messages that may wait for the reader of one HTTP exchange before their senders wait.
         // Beyond: the writer waits
-        // Tests: bounds::session::so_many_messages_wait_for_the_reader_of_an_exchange
+        // Tests: bounds::session::the_messages_that_wait_for_an_exchange_are_limited
         max_queue_messages: usize = 256,
         /// Notifications of one peer that may be handled at the same time. Further notifications
         /// are dropped.
         // Beyond: in the log: `a notification was dropped: too many are being handled
         // (Limits::max_notification_handlers)`
-        // Tests: bounds::session::so_many_notifications_are_heard_at_a_time
+        // Tests: bounds::session::the_running_notification_handlers_are_limited
         max_notification_handlers: usize = 16,
         /// Time that a handler may take. After it the handler is cancelled and its request answered
         /// with an error. Subscription streams have no timeout.
@@ -78,7 +78,7 @@ settings! {
         ping_timeout: Duration = Duration::from_secs(10),
         /// Time in which requests that were read before the end of the input may still be answered.
         // Beyond: given up
-        // Tests: transports::the_end_of_the_input_still_answers_what_was_read
+        // Tests: transports::the_end_of_the_input_answers_the_requests_before_it
         drain_timeout: Duration = Duration::from_secs(1),
         /// Bytes of the client's handshake that a session keeps.
         // Beyond: decoration and settings are not kept, and of the extensions only those that have
@@ -99,18 +99,18 @@ settings! {
         /// Faster ones are refused. A legacy session without a principal counts on its connection.
         // Beyond: `too many … the limit is … a second (…)`; over HTTP 429 with `Retry-After`
         // Tests: bounds::shares::handshakes_of_one_principal_have_a_rate
-        //   bounds::shares::a_connection_is_the_owner_of_what_has_no_principal
+        //   bounds::shares::a_connection_owns_requests_without_a_principal
         //   turnbuckle_session::server::duplex::tests::handshakes_that_come_too_fast_are_refused_by_name
         handshake_rate: Rate = Rate::per_second(100).burst(1000),
         /// Rate of log messages to one peer. Faster messages are dropped, and the next message
         /// tells how many.
         // Beyond: the next message: `… log messages were left out (Limits::log_rate)`
-        // Tests: bounds::logs::what_comes_too_fast_is_left_out_and_counted
+        // Tests: bounds::logs::too_frequent_log_messages_are_left_out_and_counted
         log_rate: Rate = Rate::per_second(1000),
         /// Rate of progress reports of one request. Of faster reports the latest is sent as soon as
         /// the rate allows it.
         // Beyond: only the newest is sent
-        // Tests: bounds::progress::of_what_comes_too_fast_the_newest_is_sent_when_it_may_be
+        // Tests: bounds::progress::the_newest_of_too_frequent_progress_reports_is_sent_later
         progress_rate: Rate = Rate::per_second(100),
         /// Bytes of requests and answers that are held for one peer: bodies that are being read,
         /// requests that run, answers and messages that wait for a reader, sessions, long heads
@@ -121,12 +121,12 @@ settings! {
         // 429 with `Retry-After`; instead of a response: `the request was served, but there is no
         // room for its response of … bytes: …`
         // Tests: turnbuckle_session::server::endpoint::tests::requests_beyond_the_memory_of_their_owner_are_refused_by_name
-        //   turnbuckle_session::server::endpoint::tests::a_response_for_which_there_is_no_room_is_an_error_that_says_so
+        //   turnbuckle_session::server::endpoint::tests::a_response_beyond_the_limit_becomes_an_error_with_its_name
         //   turnbuckle_session::server::endpoint::tests::a_response_counts_until_it_was_read_and_dropped
         //   turnbuckle_http::body::tests::a_body_that_is_being_read_counts_for_its_owner
         //   turnbuckle_http::body::tests::a_short_body_keeps_no_large_buffer
         //   turnbuckle_http::head::captured::tests::a_large_head_is_copied_and_counted
-        //   turnbuckle_http::streamable::stream::tests::what_a_stream_keeps_counts_for_its_owner
+        //   turnbuckle_http::streamable::stream::tests::the_replay_log_of_a_stream_counts_for_its_owner
         //   turnbuckle_stdio::framing::tests::a_short_line_keeps_no_memory_of_a_long_one
         //   bounds::session::questions_that_wait_count_for_the_memory_of_their_owner
         max_owner_bytes: usize = 64 << 20,
@@ -139,13 +139,13 @@ settings! {
         // for a head, a body or a session 503 with `Retry-After`
         // Tests: turnbuckle_session::shared::memory_budget::tests::an_owner_leaves_to_the_others_as_much_as_it_has
         //   turnbuckle_http::streamable::sessions::tests::ended_streams_and_then_idle_sessions_make_room_before_a_request_is_refused
-        //   turnbuckle_http::streamable::service::tests::a_body_for_which_there_is_no_room_is_refused_by_name
+        //   turnbuckle_http::streamable::service::tests::a_body_beyond_the_memory_limit_is_refused_by_the_setting
         //   turnbuckle_http::server::head_guard::tests::the_buffer_of_a_head_that_is_being_read_counts_for_its_owner
         //   bounds::sockets::heads_that_are_half_sent_count_for_the_memory_of_all_clients
         max_total_bytes: usize = 128 << 20,
         /// Principals with accounts of their own. Further principals share one account.
         // Beyond: further ones share one
-        // Tests: bounds::rates::who_goes_beyond_the_table_of_principals_shares
+        // Tests: bounds::rates::principals_beyond_the_table_share_a_rate
         max_principals: usize = 10_000,
     }
 }

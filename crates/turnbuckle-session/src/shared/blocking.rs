@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_runs_elsewhere_and_its_panic_is_an_error_without_its_words() {
+    async fn blocking_work_runs_on_another_thread_and_its_panic_is_an_error_without_its_text() {
         let here = std::thread::current().id();
         let there = run_blocking(|| std::thread::current().id()).await;
         assert_ne!(there.unwrap(), here);

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_before_anybody_asked_is_seen_by_whoever_asks() {
+    fn a_signal_that_fired_before_is_seen_by_later_waiters() {
         let lazy = LazySignal::default();
         lazy.close();
         assert!(lazy.made.get().is_none(), "nobody has asked for it");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_is_woken() {
+    fn a_signal_wakes_its_waiters() {
         let lazy = LazySignal::default();
         let mut cx = Context::from_waker(Waker::noop());
         let mut closing = pin!(lazy.get().closing());
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_made_while_it_is_given_is_given() {
+    fn a_signal_that_is_created_while_it_fires_has_fired() {
         for _ in 0..500 {
             let lazy = Arc::new(LazySignal::default());
             let giver = lazy.clone();

@@ -55,7 +55,7 @@ fn capabilities_are_objects() {
 }
 
 #[test]
-fn what_is_missing_is_named_to_the_part() {
+fn a_missing_capability_is_named_with_its_member() {
     let missing = |have: &str, need: &str| {
         let missing = client(have).missing(&client(need));
         missing.map(|missing| serde_json::to_string(&missing).unwrap())

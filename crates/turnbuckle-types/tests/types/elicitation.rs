@@ -378,7 +378,7 @@ fn formats_are_checked_loosely() {
 }
 
 #[test]
-fn a_complaint_does_not_repeat_what_the_user_typed() {
+fn a_validation_error_does_not_contain_the_typed_value() {
     let form = ElicitationSchema::new().required("mail", StringSchema::email());
     let invalid = ElicitResult::accept([("mail", "hunter2")])
         .validate(&form)
@@ -387,7 +387,7 @@ fn a_complaint_does_not_repeat_what_the_user_typed() {
 }
 
 #[test]
-fn what_a_user_typed_is_not_in_a_log() {
+fn form_values_are_not_in_debug_output() {
     let typed = |value: &str| format!("{:?}", decode::<FieldValue>(value));
     assert_eq!(typed("\"hunter2\""), "String(…)");
     assert_eq!(typed("4711"), "Number(…)");

@@ -157,7 +157,7 @@ fn the_protocols_keys_are_refused_and_have_setters() {
 }
 
 #[test]
-fn what_arrives_is_kept_unjudged() {
+fn received_meta_is_kept_without_validation() {
     let meta: Meta = survives(r#"{"io.mcp/x":1,"-":null,"/":1.10,"progressToken":1.5}"#);
     assert_eq!(meta.progress_token(), None);
     assert_eq!(meta.get_raw("progressToken").unwrap().as_str(), "1.5");

@@ -360,7 +360,7 @@ fn every_property_of_every_revision_has_a_field() {
 }
 
 #[test]
-fn an_unknown_name_is_no_field() {
+fn an_unknown_field_name_is_not_found() {
     assert!(field::<Tool>("name") && field::<Tool>("title") && field::<TextContent>("type"));
     assert!(!field::<Tool>("nickname") && !field::<Settings>("x"));
     assert!(field::<LoggingMessageNotificationParams>("data") && field::<ErrorObject>("data"));

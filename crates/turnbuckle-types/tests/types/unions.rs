@@ -17,7 +17,7 @@ fn content_is_told_apart_by_its_type_wherever_it_stands() {
 }
 
 #[test]
-fn it_does_not_matter_which_member_comes_first() {
+fn a_union_is_read_with_its_members_in_any_order() {
     let members = [
         r#""type":"text""#,
         r#""text":"a \"b\"\n""#,
@@ -71,7 +71,7 @@ fn known_content_must_be_whole() {
 }
 
 #[test]
-fn constructors_write_what_the_page_shows() {
+fn constructors_write_the_examples_of_the_page() {
     let written = |block: ContentBlock| serde_json::to_string(&block).unwrap();
     assert_eq!(written("hi".into()), r#"{"type":"text","text":"hi"}"#);
     assert_eq!(

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_modern_server_says_is_taken_for_one() {
+    fn only_the_answer_of_a_modern_server_selects_the_modern_era() {
         let named = |list: &str| {
             error(&format!(
                 r#"{{"code":-32022,"message":"","data":{{"supported":{list},"requested":"x"}}}}"#

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_headers_are_asked_for() {
+    fn the_mirrored_headers_are_limited() {
         let asking = |count: usize| {
             let property = |n| json!({"type": "string", "x-mcp-header": format!("H{n}")});
             let properties = (0..count).map(|n| (n.to_string(), property(n)));

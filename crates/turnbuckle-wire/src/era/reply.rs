@@ -198,7 +198,7 @@ mod tests {
     use crate::revision::Revision;
 
     #[test]
-    fn what_is_encoded_already_follows_the_head_as_it_is() {
+    fn an_encoded_result_follows_the_head_unchanged() {
         let info = br#"{"name":"s","version":"1"}"#;
         for revision in Revision::ALL {
             let features = revision.features();

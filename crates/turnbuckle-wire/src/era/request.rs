@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_modern_request_carries_its_envelope_beside_what_its_author_said() {
+    fn a_modern_request_has_its_envelope_beside_its_own_meta() {
         let envelope = envelope();
         let added = RequestAdditions {
             envelope: Some(&envelope),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_wrapped_where_it_has_to_be_one() {
+    fn a_value_that_is_not_an_object_is_wrapped_where_the_revision_needs_an_object() {
         let output = json!([1, 2]);
         assert_eq!(
             result_for(Revision::V2025_06_18, &output)["structuredContent"],

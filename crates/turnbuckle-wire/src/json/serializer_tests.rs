@@ -68,7 +68,7 @@ fn with_additions<T: Serialize + ?Sized>(value: &T) -> serde_json::Value {
 }
 
 #[test]
-fn additions_fill_what_the_object_does_not_say() {
+fn added_members_do_not_replace_members_of_the_object() {
     use serde_json::json;
     assert_eq!(
         with_additions(&json!({})),
@@ -89,7 +89,7 @@ fn additions_fill_what_the_object_does_not_say() {
 }
 
 #[test]
-fn white_space_in_raw_metadata_is_no_member() {
+fn white_space_in_raw_metadata_adds_no_member() {
     for raw in ["{ }", "{\n\t\r }", r#"{ "a" : 1 }"#, "{\"a\":1\n}"] {
         let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
         let written = with_additions(&BTreeMap::from([("_meta", &raw)]));
@@ -99,7 +99,7 @@ fn white_space_in_raw_metadata_is_no_member() {
 }
 
 #[test]
-fn what_is_json_already_takes_additions() {
+fn members_are_added_to_encoded_json() {
     use serde_json::json;
     for (raw, expected) in [
         (

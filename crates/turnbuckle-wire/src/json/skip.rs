@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_is_none() {
+    fn incomplete_json_has_no_value_length() {
         for text in [
             "",
             " ",
@@ -260,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_passed_over_is_a_value(
+        fn a_skipped_text_is_a_json_value(
             mut text in json().prop_map(String::into_bytes),
             at: prop::sample::Index,
             byte in prop::sample::select(b"{}[]\",:\\u0e-. ntx\n".to_vec()),

@@ -105,7 +105,7 @@ mod tests {
     use crate::revision::Revision;
 
     #[test]
-    fn capabilities_are_read_from_what_a_peer_declares() {
+    fn capabilities_are_read_from_the_declaration_of_a_peer() {
         let server = |json: &str| serde_json::from_str::<ServerCapabilities>(json).unwrap();
         let client = |json: &str| serde_json::from_str::<ClientCapabilities>(json).unwrap();
         let subscribe = Capability::ResourceSubscriptions;

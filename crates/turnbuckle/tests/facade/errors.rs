@@ -294,7 +294,7 @@ enum ShopError {
 }
 
 #[tokio::test]
-async fn an_error_enum_says_for_each_variant_what_clients_read() {
+async fn each_variant_of_an_error_enum_sets_its_client_message() {
     listen();
     let fails = |name: &'static str, error: fn() -> ShopError| {
         Tool::builder(name).handler(move || Err::<String, _>(error()))

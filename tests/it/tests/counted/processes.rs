@@ -194,7 +194,7 @@ fn a_server_that_dies_again_and_again_is_given_up() {
 }
 
 #[test]
-fn a_command_that_is_no_server_is_named() {
+fn an_error_names_the_command_that_is_not_a_server() {
     alone(Clock::Real, async {
         for (command, what) in [
             (Command::new("/no/such/program"), "/no/such/program"),

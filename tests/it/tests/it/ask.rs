@@ -134,7 +134,7 @@ async fn together(ask: Ask) -> Result<String, Failure> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_together_goes_out_together() {
+async fn concurrent_questions_are_sent_together() {
     let server = server(tool(together));
     let mut client = connect(both()[0], &server).await;
     let answer = client.request("tools/call", call()).await;
@@ -171,7 +171,7 @@ async fn a_spawned_task_asks_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_spawned_task_asks_again_what_was_not_answered() {
+async fn a_spawned_task_repeats_an_unanswered_question() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -193,7 +193,7 @@ async fn a_spawned_task_asks_again_what_was_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_is_not_asked() {
+async fn a_dropped_question_is_not_asked() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let mut unwanted = Box::pin(ask.form::<Answer>("never"));
         std::future::poll_fn(|cx| Poll::Ready(unwanted.as_mut().poll(cx).is_ready())).await;
@@ -300,7 +300,7 @@ async fn outcomes_are_typed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_means_what_it_means_without_an_ask() {
+async fn a_failure_of_a_handler_that_asks_keeps_its_error_code() {
     let server = telling().build().unwrap();
     for case in both() {
         let mut client = connect_able(case, &server, json!({})).await;
@@ -355,7 +355,7 @@ async fn our_client_answers_in_every_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_user_who_refuses_sampling_declines() {
+async fn a_refused_sampling_request_of_a_legacy_client_is_declined() {
     let server = server(tool(async |ask: Ask| {
         let params = CreateMessageRequestParams::new([SamplingMessage::user("Hello")], 5u32);
         match ask.sample(params).await {
@@ -395,7 +395,7 @@ async fn an_answer_may_come_along_with_the_first_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_form_by_hand_gives_what_came_of_it() {
+async fn a_form_by_hand_returns_the_action_and_the_content() {
     let server = server(tool(async |ask: Ask| -> Result<String, Failure> {
         let schema = ElicitationSchema::new().required("said", StringSchema::new());
         let result = ask

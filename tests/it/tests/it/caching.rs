@@ -77,7 +77,7 @@ async fn every_cacheable_result_has_hints() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_author_says_what_may_be_kept() {
+async fn the_author_of_a_server_sets_the_cache_hints() {
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let own = async |_: ReadRequest, _: HandlerContext| {
         ReadResourceResult::new([] as [ResourceContents; 0])

@@ -428,7 +428,7 @@ async fn a_stop_cancels() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_handshake_on_a_pipe_ends_what_the_session_before_had_open() {
+async fn another_handshake_on_a_pipe_cancels_the_requests_of_the_session_before() {
     for case in Case::legacy().into_iter().filter(|case| case.is_duplex()) {
         let seen = Seen::default();
         let mut client = Client::connect(case, &cancellable(&seen)).await;

@@ -79,7 +79,7 @@ async fn registered_kinds_are_declared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_completes_is_declared() {
+async fn completions_are_declared_where_an_item_has_a_completer() {
     let empty = async |_: CompletionRequest, _: HandlerContext| Vec::<String>::new();
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let template = Resource::builder("r:{x}", "r")
@@ -134,7 +134,7 @@ async fn methods_of_an_undeclared_kind_are_32601() {
 }
 
 #[test]
-fn what_was_not_declared_cannot_be_added() {
+fn an_undeclared_kind_of_item_cannot_be_added() {
     let server = Server::new("s", "1").build().unwrap();
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let handler = |_: (), _: HandlerContext| async { String::new() };
@@ -289,7 +289,7 @@ impl Request for Probe {
 }
 
 #[test]
-fn what_an_extension_adds_is_its_own() {
+fn two_extensions_cannot_add_the_same_method() {
     let probing = |id: &str| {
         Extension::new(id)
             .method::<Probe, _, _>(async |_, _: HandlerContext| Ok(EmptyResult::new()))

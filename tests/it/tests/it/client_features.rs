@@ -217,7 +217,7 @@ async fn pings_are_answered_both_ways() {
 // requirement: 0371cec0106d 06868470d224 182b4aaa7605 3d758103de26 56640aa98c1b 598b3486fbb0
 // requirement: 6ae5730d3f54 87b9b95dc035 981e1de1541c
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_given_up_is_taken_back_by_what_the_binding_has_for_that() {
+async fn a_dropped_call_is_cancelled_in_the_way_of_its_transport() {
     let server = full_server();
     for case in Case::all() {
         let client = Coupled::connect(case, &server, plain()).await;
@@ -322,7 +322,7 @@ async fn changes_are_heard_of() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_server_did_not_declare_is_not_asked_for() {
+async fn the_client_does_not_request_undeclared_capabilities() {
     let bare = turnbuckle_server::Server::new("bare", "1.0.0")
         .build()
         .unwrap();
@@ -398,7 +398,7 @@ async fn a_completion_may_be_partial() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_a_server_lists_is_kept_and_can_be_called() {
+async fn every_listed_item_is_kept_and_can_be_used() {
     let long = "n".repeat(300);
     let names = ["a b", "é/ü", "", "admin.tools:list", long.as_str()];
     for revision in Revision::ALL {

@@ -163,7 +163,7 @@ async fn a_tool_whose_annotations_are_invalid_is_left_out_with_a_warning() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_do_not_wait_for_who_hears_of_an_invalid_tool() {
+async fn calls_do_not_wait_for_the_handler_of_invalid_tools() {
     let peer = Peer::new(Revision::NEWEST, |heard| {
         let input = json!({"type": "object", "x-mcp-header": "A"});
         let list = json!({"tools": [{"name": "bad", "inputSchema": input}],

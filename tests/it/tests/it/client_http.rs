@@ -107,7 +107,7 @@ async fn a_session_travels_with_everything_after_the_handshake_and_is_ended() {
 
 // requirement: 32ff8c18720d 36dcb01d652e 51629ee2428a 6d367ec94155 813b2b4a4578 e9b58503fa7b
 #[tokio::test(start_paused = true)]
-async fn headers_say_what_a_modern_message_is_about() {
+async fn headers_mirror_the_method_and_name_of_a_modern_message() {
     for case in cases_over(Bind::Http)
         .into_iter()
         .filter(|case| case.is_modern())

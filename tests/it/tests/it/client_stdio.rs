@@ -72,7 +72,7 @@ async fn only_messages_are_written_to_a_process() {
 
 // requirement: fa7492d71613
 #[tokio::test]
-async fn what_is_said_on_error_output_is_no_error() {
+async fn lines_on_standard_error_are_not_errors() {
     let client = connect("echo 'ERROR: fatal' >&2; answer; echo 'panicked' >&2").await;
     for _ in 0..3 {
         client.call_tool("t", &()).await.unwrap();

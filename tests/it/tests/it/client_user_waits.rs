@@ -139,7 +139,7 @@ fn counting(uri: &'static str, scope: CacheScope) -> Resource {
 }
 
 #[tokio::test(start_paused = true)]
-async fn private_results_are_not_used_after_a_login_which_may_be_of_somebody_else() {
+async fn private_cached_results_are_not_used_after_another_login() {
     let login = Login::default();
     let client = Client::builder("tester", "1.0.0")
         .era(EraPreference::Modern)

@@ -167,7 +167,7 @@ async fn a_hundred_suggestions_are_sent_and_the_rest_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_known_already_reaches_the_completer() {
+async fn the_completer_receives_the_known_arguments() {
     for case in Case::all() {
         let mut client = Client::connect(case, &server()).await;
         let mut params =

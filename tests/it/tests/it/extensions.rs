@@ -102,7 +102,7 @@ impl Notification for Tick {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notification_is_heard_from_who_declared_its_extension() {
+async fn an_extension_notification_needs_the_declared_extension() {
     let count = Arc::new(AtomicUsize::new(0));
     let counter = count.clone();
     let extension = Extension::new(ID).notification::<Tick, _, _>(move |_, _| {

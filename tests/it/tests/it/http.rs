@@ -326,7 +326,7 @@ async fn a_request_is_answered_by_json_or_a_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_before_an_answer_makes_a_stream() {
+async fn a_notification_before_the_answer_makes_a_stream() {
     let web = Web::new(&busy());
     for seconds in [0, 1] {
         let params = json!({
@@ -359,7 +359,7 @@ async fn the_response_ends_the_stream() {
 
 // requirement: 2f0a7ce9e323
 #[tokio::test(start_paused = true)]
-async fn a_stream_carries_only_what_belongs_to_it() {
+async fn a_stream_carries_messages_of_its_request_only() {
     let web = Web::new(&busy());
     let mut streams = Vec::new();
     for n in 1..=3 {

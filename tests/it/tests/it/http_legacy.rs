@@ -131,7 +131,7 @@ async fn a_refusal_has_the_form_of_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_accept_names_is_enough_if_one_is_ours() {
+async fn one_acceptable_media_type_is_enough() {
     let web = Web::new(&echo());
     let session = web.open(Revision::NEWEST_LEGACY).await;
     for accept in [
@@ -266,7 +266,7 @@ async fn a_batch_of_responses_is_202() {
 
 // requirement: d1d0e3451175
 #[tokio::test(start_paused = true)]
-async fn a_stream_carries_only_what_belongs_to_it() {
+async fn a_stream_carries_messages_of_its_request_only() {
     for revision in sessions() {
         let able = json!({"roots": {}});
         let session = Web::new(&busy()).open_able(revision, able).await;
@@ -351,7 +351,7 @@ async fn a_cancelled_request_ends_its_stream_without_a_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_long_version_only_the_beginning_is_told_back() {
+async fn an_error_quotes_the_beginning_of_a_long_version() {
     let session = Web::new(&echo()).open(Revision::NEWEST_LEGACY).await;
     let ask = session.request(1, "ping", &json!({}));
     let ask = ask.header("mcp-protocol-version", &"x".repeat(5000));

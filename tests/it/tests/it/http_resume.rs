@@ -170,7 +170,7 @@ async fn a_stream_that_has_ended_is_kept_for_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_of_a_session_is_bounded() {
+async fn the_replay_log_of_a_session_is_limited() {
     let streams = HttpServerOptions::new().max_streams(3);
     let bytes = HttpServerOptions::new().max_session_replay_bytes(1500);
     for options in [streams, bytes] {

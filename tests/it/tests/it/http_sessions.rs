@@ -240,7 +240,7 @@ async fn how_long_a_handshake_may_take_is_settable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handshakes_that_nobody_concludes_lock_nobody_out() {
+async fn unfinished_handshakes_do_not_block_other_clients() {
     let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(5));
     let honest = web.open(Revision::NEWEST_LEGACY).await;
     for _ in 0..100 {

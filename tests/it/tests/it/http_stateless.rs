@@ -40,7 +40,7 @@ async fn each_request_is_served_for_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_before_an_answer_makes_a_stream() {
+async fn a_notification_before_the_answer_makes_a_stream() {
     for revision in sessions() {
         let call = json!({
             "name": "count", "arguments": {"to": 90}, "_meta": {"progressToken": 1},
@@ -68,7 +68,7 @@ async fn a_client_that_is_gone_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_can_come_back_so_nothing_is_closed_early() {
+async fn a_stateless_server_closes_no_stream_early() {
     for revision in sessions() {
         let call = json!({"name": "later", "_meta": {"progressToken": 1}});
         let events = ask(&web(), revision, "tools/call", call).events().await;

@@ -478,7 +478,7 @@ async fn an_abandoned_round_holds_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_not_see_a_tool_cannot_come_back_to_it() {
+async fn a_client_that_may_not_see_a_tool_cannot_resume_its_call() {
     let server = Server::new("s", "1")
         .tool(
             Tool::builder("book")

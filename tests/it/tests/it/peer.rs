@@ -216,7 +216,7 @@ async fn a_peers_code_passes_unjudged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_ends_with_its_request_and_with_the_connection() {
+async fn a_request_to_the_client_ends_with_its_call_and_with_the_connection() {
     let ended: Arc<Mutex<Vec<String>>> = Arc::default();
     let ask = {
         let ended = Arc::clone(&ended);

@@ -62,7 +62,7 @@ async fn a_ping_is_answered_while_handlers_are_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_ping_is_no_method() {
+async fn the_modern_era_has_no_ping() {
     for case in Case::modern() {
         let mut client = Client::connect(case, &echo()).await;
         let answer = client.request("ping", json!({})).await;

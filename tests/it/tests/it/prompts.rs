@@ -97,7 +97,7 @@ async fn an_unknown_name_is_32602() {
 
 // requirement: b6826507c974
 #[tokio::test(start_paused = true)]
-async fn the_list_is_what_the_client_may_see() {
+async fn a_list_has_the_items_that_the_client_may_see() {
     let says = async |(): (), _: HandlerContext| "ran".to_owned();
     let server = builder()
         .prompt(Prompt::builder("all").handler(says))

@@ -220,7 +220,7 @@ async fn a_missing_resource_is_never_empty() {
 
 // requirement: f2887cafcbe1
 #[tokio::test(start_paused = true)]
-async fn the_list_is_what_the_client_may_see() {
+async fn a_list_has_the_items_that_the_client_may_see() {
     let says = async |_: ReadRequest, _: HandlerContext| "ran";
     let server = builder()
         .resource(Resource::builder("note:all", "all").handler(says))

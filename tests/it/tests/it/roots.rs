@@ -12,7 +12,7 @@ use crate::support::{Question, code, connect_able, converse, error_text, text};
 
 // requirement: 7059086de5ac
 #[tokio::test(start_paused = true)]
-async fn roots_are_asked_only_of_who_declared_them() {
+async fn roots_are_requested_only_from_clients_that_declare_them() {
     let server = asking::server();
     for case in Case::all() {
         for (able, may) in [
@@ -43,7 +43,7 @@ async fn roots_are_asked_only_of_who_declared_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_that_are_no_file_uris_are_left_out() {
+async fn roots_that_are_not_file_uris_are_left_out() {
     let server = Server::new("roots", "1.0.0")
         .tool(
             Tool::builder("roots").handler(async |(): (), context: HandlerContext| {

@@ -273,7 +273,7 @@ async fn rounds_are_bounded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_after_the_last_round_is_told_as_it_is() {
+async fn an_error_after_the_last_round_is_sent_unchanged() {
     let server = Server::new("s", "1")
         .tool(
             Tool::builder("once").handler(async |(): (), context: HandlerContext| {

@@ -149,7 +149,7 @@ async fn changes_coalesce() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_subscribed_resource_is_told_of() {
+async fn a_change_of_a_subscribed_resource_is_announced() {
     for case in Case::legacy() {
         let server = server();
         let mut client = Client::connect(case, &server).await;
@@ -229,7 +229,7 @@ fn change_everything(server: &Server) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_acknowledgement_says_what_will_be_told() {
+async fn the_acknowledgement_lists_the_accepted_notifications() {
     let only_tools = Server::new("s", "1").dynamic_tools().build().unwrap();
     for case in Case::modern() {
         let mut client = Client::connect(case, &only_tools).await;
@@ -412,7 +412,7 @@ async fn a_cancelled_listen_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_may_follow_is_bounded() {
+async fn the_subscriptions_of_a_client_are_limited() {
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let server = Server::new("s", "1")
         .resource(Resource::builder("r:{x}", "r").handler(read))
@@ -470,7 +470,7 @@ fn of_length(bytes: usize) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_uri_is_not_followed() {
+async fn an_invalid_uri_is_not_subscribed() {
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let server = Server::new("s", "1")
         .resource(Resource::builder("r:{x}", "r").handler(read))

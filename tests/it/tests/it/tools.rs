@@ -302,7 +302,7 @@ async fn structured_output_has_a_text_form() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_that_is_no_object_is_wrapped_where_it_has_to_be_one() {
+async fn a_structured_value_that_is_not_an_object_is_wrapped_for_older_revisions() {
     for case in Case::all() {
         let mut client = Client::connect(case, &summing()).await;
         let answer = call(&mut client, "list", json!({})).await;
@@ -379,7 +379,7 @@ async fn structured_output_off_its_schema_is_an_error() {
 
 // requirement: 153749625378
 #[tokio::test(start_paused = true)]
-async fn the_list_is_what_the_client_may_see() {
+async fn a_list_has_the_items_that_the_client_may_see() {
     let says =
         |name: &'static str| Tool::builder(name).handler(async |(): (), _: HandlerContext| "ran");
     let server = builder()

@@ -152,7 +152,7 @@ async fn a_handler_waits_for_a_slow_reader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_input_still_answers_what_was_read() {
+async fn the_end_of_the_input_answers_the_requests_before_it() {
     for case in Case::duplex(Case::all()) {
         let mut limits = Limits::default();
         limits.drain_timeout = Duration::from_secs(10);

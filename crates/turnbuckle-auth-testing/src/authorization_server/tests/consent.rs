@@ -21,7 +21,7 @@ async fn decide(script: &Script, page: &Answer, changes: &[(&str, &str)]) -> Ans
 }
 
 #[tokio::test]
-async fn the_page_shows_who_asks_for_what_and_has_no_scripts() {
+async fn the_consent_page_shows_client_and_scopes_and_has_no_scripts() {
     let script = Script::start(builder().auto_approve(false).user("bob")).await;
     let page = script.authorize(&[]).await;
     page.assert_page(200, CLIENT);

@@ -9,7 +9,7 @@ use super::{CLIENT, RESOURCE, Script, basic, builder, claims, now};
 use turnbuckle_auth::AuthorizationServerMetadata;
 
 #[tokio::test]
-async fn both_documents_say_what_mcp_needs() {
+async fn both_metadata_documents_have_the_members_that_mcp_requires() {
     for path in ["", "/tenant1", "/a/b"] {
         let script = Script::start(builder().path(path)).await;
         let issuer = script.server.issuer().to_owned();

@@ -143,7 +143,7 @@ async fn documents_can_be_wrong_huge_and_slow() {
 }
 
 #[tokio::test]
-async fn token_answers_can_lack_what_a_client_wants() {
+async fn token_answers_can_lack_optional_members() {
     let script = Script::start(builder()).await;
     script
         .server

@@ -167,7 +167,7 @@ fn a_refusal_is_shown_without_control_characters() {
 }
 
 #[test]
-fn a_parameter_that_stands_twice_is_refused() {
+fn a_repeated_parameter_is_refused() {
     let attempt = attempt(|_| {}).unwrap();
     for twice in ["code=a&code=b", "code=a&state=x", "code=a&iss=x&iss=y"] {
         let read = redirect(&attempt, twice);

@@ -199,7 +199,7 @@ async fn client_credentials_without_a_secret_are_an_error() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_to_do_and_is_not_repeated() {
+async fn a_refusal_has_advice_and_is_not_retried() {
     for (code, kind, advice) in [
         (
             "invalid_client",

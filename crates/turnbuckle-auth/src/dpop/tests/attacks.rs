@@ -244,7 +244,7 @@ fn keys_that_do_not_fit_the_algorithm_are_refused() {
 }
 
 #[test]
-fn texts_that_are_no_proof_are_refused() {
+fn malformed_proofs_are_refused() {
     let honest = honest_proof();
     for text in [
         "",

@@ -58,7 +58,7 @@ fn keys_that_are_weak_malformed_or_for_other_uses_are_left_out() {
 }
 
 #[test]
-fn a_key_that_is_no_point_or_number_verifies_nothing() {
+fn an_invalid_key_verifies_no_signature() {
     let keys = json!({"keys": [
         {"kty": "EC", "crv": "P-256", "x": bytes(32), "y": bytes(32)},
         {"kty": "OKP", "crv": "Ed25519", "x": bytes(32)},
@@ -76,7 +76,7 @@ fn a_key_that_is_no_point_or_number_verifies_nothing() {
 }
 
 #[test]
-fn documents_that_are_no_key_sets_are_errors() {
+fn documents_that_are_not_key_sets_are_errors() {
     for document in [
         "",
         "[]",

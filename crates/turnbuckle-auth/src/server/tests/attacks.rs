@@ -336,7 +336,7 @@ async fn an_altered_token() {
 }
 
 #[tokio::test]
-async fn a_claim_that_stands_twice() {
+async fn a_repeated_claim() {
     let issuer = TestIssuer::start().await;
     let fixture = Fixture::for_issuer(&issuer);
     let claims = issuer

@@ -33,7 +33,7 @@ async fn without_required_scopes_the_challenge_names_none() {
 }
 
 #[tokio::test]
-async fn an_unknown_scheme_is_no_credential() {
+async fn an_unknown_authorization_scheme_is_refused() {
     let issuer = TestIssuer::start().await;
     let answer = Fixture::for_issuer(&issuer)
         .post(&[("authorization", "Basic eDp5")])

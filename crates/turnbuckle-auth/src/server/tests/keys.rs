@@ -225,7 +225,7 @@ async fn keys_that_cannot_be_reached_are_503_and_not_401() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_fails_later_does_not_lock_everybody_out() {
+async fn an_issuer_that_fails_later_does_not_invalidate_known_keys() {
     let issuer = TestIssuer::start().await;
     let fixture = Fixture::for_issuer(&issuer);
     fixture

@@ -16,7 +16,7 @@ fn token(issuer: &TestIssuer, typ: Value, claims: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn an_id_token_is_no_access_token() {
+async fn an_id_token_is_refused_as_an_access_token() {
     let issuer = TestIssuer::start().await;
     // The worst case: the client's id, the audience of ID tokens, is accepted as an audience.
     let fixture = Fixture::new(|it| it.issuer(issuer.issuer()).audience("app"));

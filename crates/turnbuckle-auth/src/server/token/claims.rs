@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_a_user_is_no_user_of_its_name() {
+    fn a_client_credentials_token_never_becomes_a_user() {
         for text in [r#"{"client_id":"ann"}"#, r#"{"azp":"ann","sub":null}"#] {
             let principal = read(text).unwrap().principal;
             assert_eq!(principal.subject, "client:ann");

@@ -45,7 +45,7 @@ async fn a_request_is_posted_with_its_headers_and_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_that_is_no_answer_is_a_protocol_violation() {
+async fn a_response_that_is_not_an_answer_is_a_protocol_violation() {
     for (reply, expected) in [
         (ScriptedResponse::new(202), "not answered"),
         (ScriptedResponse::new(204), "not answered"),

@@ -65,7 +65,7 @@ async fn a_queue_is_bounded_in_number_and_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_bodies_are_received_at_a_time() {
+async fn the_bodies_that_are_received_at_a_time_are_limited() {
     let (queue, _, transport) = open(1024, MAX_BODIES, never(), never());
     let mut permits = Vec::new();
     while let Ok(permit) = timeout(BRIEFLY, queue.permit()).await {

@@ -295,7 +295,7 @@ async fn a_body_has_to_arrive_in_time() {
 }
 
 #[tokio::test]
-async fn a_body_for_which_there_is_no_room_is_refused_by_name() {
+async fn a_body_beyond_the_memory_limit_is_refused_by_the_setting() {
     let limits = Limits::new;
     for (limits, status, setting) in [
         (

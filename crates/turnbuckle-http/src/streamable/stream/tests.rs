@@ -341,7 +341,7 @@ fn unread_events_are_kept_beyond_the_total() {
 }
 
 #[test]
-fn what_a_stream_keeps_counts_for_its_owner() {
+fn the_replay_log_of_a_stream_counts_for_its_owner() {
     let account = memory();
     let limits = StreamLimits::new(&HttpServerOptions::new());
     let stream = SessionStream::new(1, limits, account.clone());

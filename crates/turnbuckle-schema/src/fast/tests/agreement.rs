@@ -140,7 +140,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn it_agrees_with_the_general_validator(
+    fn the_fast_validator_agrees_with_the_general_one(
         schema in schema(),
         values in proptest::collection::vec(value(), 1..8),
     ) {

@@ -95,7 +95,7 @@ fn an_invalid_schema_is_an_error() {
 }
 
 #[test]
-fn schemas_of_types_that_are_no_structs_are_made_at_once() {
+fn schemas_of_types_that_are_not_structs_are_built_at_once() {
     counted!(Other, MADE, { "type": "object" });
     let other = Tool::builder("t").handler(|_: Args<Box<Other>>| "done");
     Server::new("s", "1").tool(other).assemble().unwrap();

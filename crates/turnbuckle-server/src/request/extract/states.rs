@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_arc_is_found_as_what_it_holds_and_as_itself() {
+    fn a_state_in_an_arc_is_found_as_its_value_and_as_the_arc() {
         let mut states = States::default();
         let words: Arc<str> = "words".into();
         assert!(states.insert(words.clone()));

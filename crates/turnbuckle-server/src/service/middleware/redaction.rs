@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_replaced_with_what_follows_their_prefix() {
+    fn tokens_are_redacted_with_the_text_after_their_prefix() {
         let redact = replace_tokens(["sk-", "", "ghp_"], "*");
         assert_eq!(redact("nothing here"), None);
         assert_eq!(

@@ -51,11 +51,11 @@ settings! {
         sampling_rate: Rate = Rate::per_second(10).burst(100),
         /// The rate of the server's elicitation requests; faster ones are refused.
         // Beyond: the same, as an internal error
-        // Tests: bounds::client::users_who_are_asked_too_often_are_not_asked
+        // Tests: bounds::client::questions_beyond_the_rate_are_not_shown_to_the_user
         elicitation_rate: Rate = Rate::per_second(10).burst(100),
         /// Input requests in one result, or in one error.
         // Beyond: `there are more than … questions at once (ClientLimits::max_input_requests)`
-        // Tests: bounds::client::so_many_questions_come_at_once
+        // Tests: bounds::client::the_concurrent_questions_are_limited
         max_input_requests: usize = 32,
         /// Pages of one list; longer lists end in an error.
         // Beyond: `the list of … does not come to an end (ClientLimits::max_list_pages,

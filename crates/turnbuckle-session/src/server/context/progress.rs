@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_may_never_be_sent_waits_for_the_end() {
+    async fn a_progress_report_beyond_the_rate_waits_for_the_end() {
         let (reports, mut wire) = (
             ProgressThrottle::new(Rate::per_second(0).burst(1)),
             Wire::default(),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_comes_too_fast_comes_down_to_the_newest() {
+    async fn too_frequent_progress_reports_shrink_to_the_newest() {
         let reports = ProgressThrottle::new(Rate::per_second(10).burst(2));
         let mut wire = Wire::default();
         for value in [1, 2] {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_finds_no_room_gives_way_to_what_says_more() {
+    async fn a_progress_report_that_finds_the_queue_full_is_replaced_by_a_newer_one() {
         let (reports, mut wire) = (
             ProgressThrottle::new(Rate::per_second(10).burst(3)),
             Wire::full(),

@@ -104,7 +104,7 @@ async fn no_report_goes_after_one_that_says_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_for_room_is_the_newest_and_goes_before_the_answer() {
+async fn the_newest_waiting_progress_report_is_sent_before_the_answer() {
     let (context, narrow) = request();
     let mut cx = task::Context::from_waker(Waker::noop());
     let mut first = pin!(context.progress(1, None));

@@ -167,7 +167,7 @@ async fn handshakes_that_come_too_fast_are_refused_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_end_of_the_input_nobody_waits_for_what_was_cancelled() {
+async fn the_end_of_the_input_does_not_wait_for_cancelled_requests() {
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
     let frames = [
         initialize(Revision::NEWEST_LEGACY.as_str()),
@@ -186,7 +186,7 @@ async fn at_the_end_of_the_input_nobody_waits_for_what_was_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancellation_is_heard_whatever_its_envelope_lacks() {
+async fn a_cancellation_needs_no_complete_envelope() {
     for meta in [
         r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#,
         r#""io.modelcontextprotocol/protocolVersion":"unknown""#,
@@ -209,7 +209,7 @@ async fn a_cancellation_is_heard_whatever_its_envelope_lacks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_read_may_be_answered_for_ever() {
+async fn a_drain_timeout_of_the_largest_value_never_ends() {
     let frames = [
         initialize(Revision::NEWEST_LEGACY.as_str()),
         call(1, "x/slow"),

@@ -370,7 +370,7 @@ async fn a_response_counts_until_it_was_read_and_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_response_for_which_there_is_no_room_is_an_error_that_says_so() {
+async fn a_response_beyond_the_limit_becomes_an_error_with_its_name() {
     let (endpoint, seen) = puppet(Limits::default().max_owner_bytes(PENDING_BYTES + 10));
     let mut stream = serve_pending(&endpoint);
     run_ready_tasks().await;

@@ -10,7 +10,7 @@ fn principal(name: usize) -> Principal {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
+async fn each_owner_has_its_own_account_until_the_table_is_full() {
     let limits = Limits::new()
         .max_principals(2)
         .call_rate(Rate::per_second(1))
@@ -37,7 +37,7 @@ async fn everybody_has_an_account_of_their_own_until_there_is_no_room() {
 }
 
 #[test]
-fn who_holds_an_account_keeps_it() {
+fn an_account_in_use_is_not_removed() {
     let accounts = accounts(Limits::new().max_principals(1));
     let kept = accounts.account_of(Some(&principal(1)), None);
     assert!(accounts.account_of(Some(&principal(2)), None).is_shared());
@@ -48,7 +48,7 @@ fn who_holds_an_account_keeps_it() {
 }
 
 #[test]
-fn without_a_principal_the_connection_counts_and_without_one_everybody() {
+fn an_account_belongs_to_the_principal_or_else_the_connection() {
     let limits = Limits::new();
     let accounts = accounts(limits.clone());
     let connection = OwnerAccount::new(&limits);
@@ -60,7 +60,7 @@ fn without_a_principal_the_connection_counts_and_without_one_everybody() {
 }
 
 #[test]
-fn what_ends_something_is_never_refused() {
+fn pings_handshakes_and_unsubscriptions_are_never_limited() {
     let never = Rate::per_second(0);
     let account = OwnerAccount::new(&Limits::new().call_rate(never).completion_rate(never));
     for method in [Method::Ping, Method::Initialize, Method::Unsubscribe] {
@@ -78,7 +78,7 @@ fn what_ends_something_is_never_refused() {
 }
 
 #[test]
-fn so_many_run_at_a_time_for_one_and_any_number_for_all() {
+fn running_requests_are_limited_for_each_owner_and_not_in_all() {
     let limits = Limits::new().max_in_flight(2);
     let account = OwnerAccount::new(&limits);
     let one = account.start_request();

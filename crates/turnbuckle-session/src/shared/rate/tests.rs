@@ -28,7 +28,7 @@ fn the_clock_is_read_only_when_the_tokens_are_used_up() {
 }
 
 #[test]
-fn what_is_saved_up_is_no_more_than_the_burst() {
+fn a_token_bucket_saves_at_most_its_burst() {
     let begin = Instant::now();
     let bucket = TokenBucket::full(Rate::per_second(10).burst(3), begin);
     assert_eq!(passing(&bucket, begin, 3), 3);
@@ -61,7 +61,7 @@ fn over_a_long_time_the_rate_holds() {
 }
 
 #[test]
-fn threads_share_what_there_is() {
+fn threads_share_a_token_bucket() {
     let begin = Instant::now();
     let bucket = TokenBucket::full(Rate::per_second(1000), begin);
     let passed: usize = std::thread::scope(|scope| {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mirrored_argument_that_stands_twice_is_refused() {
+    fn a_repeated_mirrored_argument_is_refused() {
         for arguments in [
             r#"{"a":"x","a":"y"}"#,
             r#"{"b":{"c":1,"\u0063":1}}"#,

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_client_mirrors_is_what_the_server_expects() {
+    fn the_server_accepts_the_headers_that_the_client_mirrors() {
         let declared = param_headers(&SCHEMA.parse().unwrap()).unwrap();
         let check = |json: &str| {
             let arguments: RawJson<'_> = serde_json::from_str(json).unwrap();

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_and_does_not_decode_is_refused() {
+    fn an_encoded_header_value_that_does_not_decode_is_refused() {
         let table: [(&[u8], _); 8] = [
             (b"=?base64?SGVsbG8?=", InvalidHeaderValue::Base64),
             (b"=?base64?SGVs!!!bG8=?=", InvalidHeaderValue::Base64),

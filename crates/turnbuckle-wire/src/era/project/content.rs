@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_removed_where_nobody_knows_them_and_unknown_things_pass() {
+    fn hints_are_removed_for_older_revisions_and_unknown_members_pass() {
         let text = json!({"type": "text", "text": "t", "_meta": {"a": 1}, "x": 2,
             "annotations": {"lastModified": "2025-01-01", "audience": ["user"]}});
         let older = json!({"type": "text", "text": "t", "x": 2,

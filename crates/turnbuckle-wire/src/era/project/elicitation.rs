@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_whole_is_a_missing_capability() {
+    fn a_form_that_a_revision_cannot_express_is_a_missing_capability() {
         let missing = |params: &Value, revision: Revision| {
             let error = decode::<ElicitRequestParams>(params)
                 .check_expressible(revision.features())

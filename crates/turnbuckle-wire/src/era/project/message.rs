@@ -57,7 +57,7 @@ mod tests {
     use crate::revision::Revision;
 
     #[test]
-    fn progress_keeps_its_numbers_and_completion_what_is_asked() {
+    fn progress_keeps_its_numbers_and_completion_its_argument() {
         let progress = json!({"progressToken": 1, "progress": 2, "total": 3, "message": "m"});
         let numbers = json!({"progressToken": 1, "progress": 2, "total": 3});
         assert_eq!(

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_kept_says_for_how_long_where_that_can_be_said() {
+    fn cacheable_results_have_a_ttl_in_revisions_that_know_it() {
         let without_ttl = Reply::complete(ListToolsResult::new(vec![]));
         let with_ttl = Reply::complete(ReadResourceResult::new(vec![]).ttl_ms(9u64));
         let empty = Reply::complete(EmptyResult::new());

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_objects_only_stays_and_says_so() {
+    fn an_output_schema_that_allows_objects_only_gets_the_type_object() {
         let same = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}},
             "$defs": {"a": {}}});
         assert_eq!(project(&same), Some(same));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_no_object_is_wrapped() {
+    fn an_output_schema_that_allows_no_object_is_wrapped() {
         for schema in [
             json!({"type": "array"}),
             json!({"type": ["string", "null"]}),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_allows_both_is_left_out() {
+    fn an_output_schema_that_allows_objects_and_other_types_is_left_out() {
         for schema in [
             json!({}),
             json!({"type": ["object", "null"]}),

@@ -46,7 +46,7 @@ mod tests {
     use crate::revision::Revision;
 
     #[test]
-    fn a_resource_keeps_what_its_reader_knows() {
+    fn a_resource_keeps_the_fields_of_its_revision() {
         let full = json!({"uri": "file:///a", "name": "a", "title": "A", "size": 7,
             "icons": [{"src": "https://example.com/i"}], "_meta": {"a": 1},
             "annotations": {"priority": 0.50, "lastModified": "2025-01-01"}});

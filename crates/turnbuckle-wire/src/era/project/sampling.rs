@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_one_is_that_one_and_a_list_of_more_is_told() {
+    fn a_list_of_one_is_its_item_and_a_longer_list_is_an_error() {
         let text = json!({"type": "text", "text": "t"});
         let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
         let tool_use = json!({"type": "tool_use", "id": "1", "name": "n", "input": {"a": 1}});

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_marked_is_restored() {
+    fn only_marked_values_are_restored() {
         let any = json!({"content": [], "structuredContent": [1], "_meta": {"a": 1}});
         let mut result: CallToolResult =
             decode(&project_json::<CallToolResult>(&any, Revision::V2025_11_25));

@@ -28,7 +28,7 @@ fn refusal(text: &str) -> DecodeError {
 }
 
 #[test]
-fn no_parameter_that_is_read_may_stand_twice() {
+fn no_parameter_may_be_repeated() {
     let params = |members: &str| {
         let method = r#""method":"tools/call""#;
         format!(r#"{{"jsonrpc":"2.0","id":1,{method},"params":{{{members}}}}}"#)
@@ -84,7 +84,7 @@ fn the_present_fields_tell_the_kind() {
 }
 
 #[test]
-fn what_is_not_json_is_malformed() {
+fn invalid_json_is_a_parse_error() {
     for text in [
         "",
         "{",
@@ -97,7 +97,7 @@ fn what_is_not_json_is_malformed() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
+fn an_invalid_message_is_refused_with_its_id_if_it_has_one() {
     for (text, id) in [
         (r"{}", None),
         (r"1", None),
@@ -153,7 +153,7 @@ fn what_is_no_message_is_refused_with_the_id_where_there_is_one() {
 }
 
 #[test]
-fn parameters_that_are_no_object_are_told_apart() {
+fn parameters_that_are_not_an_object_are_invalid() {
     for params in ["[]", "5", "\"x\""] {
         let text = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{params}}}"#);
         let refusal = decode::<Object>(&text).map(|_| ()).expect_err(&text);
@@ -171,7 +171,7 @@ fn parameters_that_are_no_object_are_told_apart() {
 }
 
 #[test]
-fn a_method_that_is_no_string_is_no_message_whatever_its_parameters() {
+fn a_message_whose_method_is_not_a_string_is_invalid() {
     for (text, id) in [
         (
             r#"{"jsonrpc":"2.0","id":7,"method":5,"params":[]}"#,
@@ -266,7 +266,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_096))]
 
     #[test]
-    fn what_is_read_quickly_is_what_is_read_carefully(text in member_text()) {
+    fn the_fast_reader_agrees_with_the_complete_one(text in member_text()) {
         if let Some(message) = fast::decode_fast::<Params<'_>>(&text) {
             let careful = decode_strict::<Params<'_>>(&text);
             prop_assert_eq!(format!("{message:?}"), format!("{:?}", careful.expect("a message")));
@@ -288,7 +288,7 @@ fn the_usual_spellings_are_read_quickly() {
 }
 
 #[test]
-fn what_is_unusual_is_left_to_the_careful_reader() {
+fn the_fast_reader_leaves_unusual_messages_to_the_complete_one() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"method":"m"}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"m"} x"#,

@@ -44,7 +44,7 @@ fn the_fields_of_a_flattened_parameter_are_arguments() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_all_its_faults() {
+fn invalid_arguments_are_refused_with_all_their_faults() {
     each(|at| async move {
         let wrong = json!({"name": "a", "people": 12, "room": "hal", "wishes": [1]});
         let text = call_error_text(&at, "book", wrong).await;
@@ -59,7 +59,7 @@ fn what_does_not_fit_is_refused_with_all_its_faults() {
 }
 
 #[test]
-fn what_is_meant_is_understood() {
+fn arguments_of_a_near_type_are_converted() {
     each(|at| async move {
         let meant = json!({"name": "Ada", "people": "2", "wishes": "[\"tea\"]"});
         let text = call_text(&at, "book", meant).await;

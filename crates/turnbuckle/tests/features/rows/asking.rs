@@ -41,7 +41,7 @@ fn several_questions_are_asked_at_once() {
 }
 
 #[test]
-fn what_must_not_happen_twice_happens_once() {
+fn a_once_block_runs_once_over_all_rounds() {
     each(|at| async move {
         let answer = |word| if_asked(at.reader.forms, word);
         let asked = ["REALLY", "PRINTED"].map(answer).join(" ");
@@ -123,7 +123,7 @@ fn a_client_tells_its_roots() {
 }
 
 #[test]
-fn a_client_that_cannot_be_asked_is_told_what_is_missing() {
+fn an_error_names_the_capability_that_the_client_lacks() {
     each(|at| async move {
         let mute = at.mute().await;
         match at.reader.unable {

@@ -48,7 +48,7 @@ fn a_handler_reports_progress() {
 }
 
 #[test]
-fn a_handler_logs_what_the_client_wants_to_hear() {
+fn a_handler_sends_logs_of_the_level_that_the_client_set() {
     each(|at| async move {
         at.cell.notifications.take();
         call_text(&at, "log", json!({})).await;
@@ -134,7 +134,7 @@ fn a_header_repeats_an_argument() {
 }
 
 #[test]
-fn a_handler_takes_what_a_user_defined() {
+fn a_handler_takes_extractors_of_users() {
     each(|at| async move {
         let text = call_text(&at, "caller", json!({"greeting": "Hello"})).await;
         assert_eq!(text, "Hello, test");
@@ -163,7 +163,7 @@ fn an_extractor_of_ones_own_waits_and_says_whose_fault_it_is() {
 }
 
 #[test]
-fn a_handler_takes_what_a_layer_put_into_the_http_request() {
+fn a_handler_extracts_the_extensions_that_a_layer_inserted() {
     each(|at| async move {
         assert_eq!(call_text(&at, "tenant", json!({})).await, "none");
         if at.cell.transport == Transport::Http {

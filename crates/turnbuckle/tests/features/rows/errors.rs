@@ -36,7 +36,7 @@ fn an_item_may_show_its_errors_in_a_group_that_masks_them() {
 }
 
 #[test]
-fn an_error_type_says_what_clients_read() {
+fn an_error_type_sets_its_client_message() {
     each(|at| async move {
         let sells = |amount: u32| json!({ "amount": amount });
         for hidden in [0, 1] {

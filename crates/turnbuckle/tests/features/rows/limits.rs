@@ -14,7 +14,7 @@ fn a_handler_has_a_deadline() {
 }
 
 #[test]
-fn so_many_calls_run_at_once() {
+fn the_running_calls_are_limited() {
     each(|at| async move {
         let call = || call_text(&at, "alone", json!({}));
         let (a, b, c, d) = tokio::join!(call(), call(), call(), call());

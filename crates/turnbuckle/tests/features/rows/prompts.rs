@@ -41,7 +41,7 @@ fn a_prompts_argument_is_completed() {
 }
 
 #[test]
-fn a_completer_knows_what_is_filled_in() {
+fn a_completer_receives_the_other_arguments() {
     each(|at| async move {
         let framework = PromptReference::new("framework");
         let mut call = at.complete(framework, "name", "");

@@ -80,7 +80,7 @@ fn a_function_around_a_server_filters_its_lists() {
 }
 
 #[test]
-fn what_is_hidden_does_not_exist() {
+fn a_hidden_item_cannot_be_used() {
     each(|at| async move {
         assert!(find_tool(&at, "hidden").await.is_none());
         assert_eq!(error_code(at.call_tool("hidden", &()).await), -32602);

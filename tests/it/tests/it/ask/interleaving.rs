@@ -260,7 +260,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_interleaving_gives_the_same_answers_and_does_once_what_is_once(
+    fn every_interleaving_gives_the_same_answers_and_runs_once_blocks_once(
         program in any_program(),
         seed in any::<u64>(),
     ) {

@@ -103,7 +103,7 @@ async fn code_that_only_adds_at_the_end_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_stand_once_in_a_run() {
+async fn names_are_unique_in_a_run() {
     let twice: [&[&[&str]]; 3] = [
         &[&["once=n", "once=n"]],
         &[&["k=a", "k=a"]],
@@ -301,7 +301,7 @@ async fn answers_that_were_taken_stand() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_kept_is_bounded() {
+async fn the_state_of_a_legacy_client_is_limited() {
     let server = server(tool(async |ask: Ask| -> Result<String, AskError> {
         let big: String = ask.once("big", async { Ok("x".repeat(70_000)) }).await?;
         let said: Answer = ask.form("who?").await?;

@@ -108,7 +108,7 @@ fn visible(reply: &Reply, id: &str) -> (u16, Vec<(String, String)>, String) {
 }
 
 #[tokio::test]
-async fn attack_session_hijack_by_id_gets_what_an_unknown_id_gets() {
+async fn attack_session_hijack_by_id_gets_the_answer_for_an_unknown_id() {
     let world = world(Wire::Legacy).await;
     let ann = world.token("ann", &[]);
     let known = session(&world, &ann).await;

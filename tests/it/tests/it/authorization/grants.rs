@@ -43,7 +43,7 @@ async fn a_program_logs_in_with_its_own_credentials_and_again_when_the_token_end
 }
 
 #[tokio::test]
-async fn wrong_credentials_of_a_program_are_no_reason_to_ask_a_user() {
+async fn wrong_client_credentials_start_no_login_of_a_user() {
     let world = World::with(Wire::Modern, |it| it.client("robot", "right", [""; 0])).await;
     let user = User::new();
     let robot = ClientCredentials::secret("robot", "wrong-secret");

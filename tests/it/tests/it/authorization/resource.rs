@@ -240,7 +240,7 @@ async fn a_browsers_preflight_needs_no_token_and_its_page_can_read_the_challenge
 }
 
 #[tokio::test]
-async fn keys_that_rotate_interrupt_nobody() {
+async fn rotated_keys_do_not_interrupt_clients() {
     let world = World::start(Wire::Modern).await;
     let store = logged_in(&world).await;
     world.authorization_server.rotate_keys().unwrap();

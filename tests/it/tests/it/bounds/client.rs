@@ -81,7 +81,7 @@ async fn sampling_that_is_asked_for_too_fast_is_refused_with_the_pages_code() {
 
 // requirement: 8d15be1d8655
 #[tokio::test(start_paused = true)]
-async fn users_who_are_asked_too_often_are_not_asked() {
+async fn questions_beyond_the_rate_are_not_shown_to_the_user() {
     let asks = Case::all()
         .into_iter()
         .filter(|case| case.revision.features().elicitation);
@@ -108,7 +108,7 @@ async fn users_who_are_asked_too_often_are_not_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_questions_come_at_once() {
+async fn the_concurrent_questions_are_limited() {
     for case in Case::modern() {
         for (most, passes) in [(2, true), (1, false)] {
             let limits = ClientLimits::new().max_input_requests(most);

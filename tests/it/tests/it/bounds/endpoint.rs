@@ -62,7 +62,7 @@ fn rows() -> Vec<Row> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_at_a_bound_passes_and_more_is_refused_by_name() {
+async fn a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name() {
     for row in rows() {
         let web = Web::with(&echo(), row.options);
         assert_eq!((row.at)(&web).send().await.status, 200, "{}", row.setting);
@@ -73,7 +73,7 @@ async fn what_is_at_a_bound_passes_and_more_is_refused_by_name() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_headers_over_http_and_sse_too() {
+async fn the_headers_are_limited_over_http_and_http_sse() {
     let web = Web::sse(&echo(), HttpServerOptions::new().max_headers(3));
     let open = || {
         web.ask(http::Method::GET)
@@ -87,7 +87,7 @@ async fn so_many_headers_over_http_and_sse_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_sessions_are_open() {
+async fn the_open_sessions_are_limited() {
     let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(2));
     let mut streams = Vec::new();
     for _ in 0..2 {
@@ -105,7 +105,7 @@ async fn so_many_sessions_are_open() {
 
 /// Checks that the loss of events is reported with the setting that bounds them.
 #[tokio::test(start_paused = true)]
-async fn what_all_streams_keep_for_replay_is_bounded() {
+async fn the_replay_logs_of_all_streams_are_limited() {
     for (total, kept) in [(256 << 20, true), (0, false)] {
         let options = HttpServerOptions::new().max_total_replay_bytes(total);
         let web = Web::with(&busy(), options);

@@ -36,7 +36,7 @@ fn log_texts(messages: &[Value]) -> Vec<Value> {
 
 // requirement: d3a04de7942f f89e4f5980ce
 #[tokio::test(start_paused = true)]
-async fn what_comes_too_fast_is_left_out_and_counted() {
+async fn too_frequent_log_messages_are_left_out_and_counted() {
     let unsaid = "3 log messages were left out (Limits::log_rate)";
     for case in Case::all() {
         let limits = Limits::new().log_rate(Rate::per_second(1).burst(2));

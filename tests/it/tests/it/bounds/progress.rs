@@ -47,7 +47,7 @@ fn progress_steps(messages: &[Value]) -> Vec<u64> {
 
 // requirement: c4d3c9eeb766
 #[tokio::test(start_paused = true)]
-async fn of_what_comes_too_fast_the_newest_is_sent_when_it_may_be() {
+async fn the_newest_of_too_frequent_progress_reports_is_sent_later() {
     for case in Case::all() {
         let options = options(Rate::per_second(2).burst(2));
         let mut client = Client::connect_with(case, &hasty(), options).await;
@@ -78,7 +78,7 @@ async fn the_last_report_goes_before_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_task_waits_for_a_report_that_nobody_will_hear() {
+async fn no_task_waits_for_a_progress_report_after_the_end_of_its_request() {
     let tasks = || {
         tokio::runtime::Handle::current()
             .metrics()

@@ -65,7 +65,7 @@ async fn completions_have_a_rate_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_shows_life_or_ends_something_is_never_refused() {
+async fn pings_cancellations_and_unsubscriptions_pass_an_exhausted_rate() {
     for case in Case::legacy() {
         let options = ClientOptions::new().limits(Limits::new().call_rate(three()));
         let mut client = Client::connect_with(case, &full_server(), options).await;
@@ -192,7 +192,7 @@ async fn each_session_has_a_rate_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_sessions_nobody_gets_a_new_rate_with_every_message() {
+async fn a_stateless_server_does_not_renew_the_rate_with_each_message() {
     let options = HttpServerOptions::new()
         .stateless(true)
         .limits(Limits::new().call_rate(three()));
@@ -208,7 +208,7 @@ async fn without_sessions_nobody_gets_a_new_rate_with_every_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_goes_beyond_the_table_of_principals_shares() {
+async fn principals_beyond_the_table_share_a_rate() {
     let limits = Limits::new().call_rate(three()).max_principals(1);
     let web = Web::with(&echo(), HttpServerOptions::new().limits(limits));
     let call = |name: &str| {
@@ -224,7 +224,7 @@ async fn who_goes_beyond_the_table_of_principals_shares() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_requests_of_a_principal_go_on_over_exchanges() {
+async fn the_requests_of_a_principal_are_limited_over_exchanges() {
     let limits = Limits::new().max_in_flight(2);
     let web = Web::with(&echo(), HttpServerOptions::new().limits(limits));
     let nap = |name: &str| {

@@ -20,7 +20,7 @@ fn nap() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_requests_are_in_flight() {
+async fn the_requests_in_flight_are_limited() {
     // Over HTTP the modern era has no peer but a principal.
     let counted = |case: &Case| case.is_legacy() || case.is_duplex();
     for case in Case::all().into_iter().filter(counted) {
@@ -57,7 +57,7 @@ async fn a_batch_holds_so_many_messages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_notifications_are_heard_at_a_time() {
+async fn the_running_notification_handlers_are_limited() {
     let count = Arc::new(AtomicUsize::new(0));
     let counting = count.clone();
     let server = Server::new("roots", "1.0.0")
@@ -120,7 +120,7 @@ async fn a_handshake_that_is_too_long_is_kept_without_its_decoration() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_messages_wait_for_the_reader_of_an_exchange() {
+async fn the_messages_that_wait_for_an_exchange_are_limited() {
     for most in [1, 5, 10] {
         let steps = Arc::new(AtomicUsize::new(0));
         let counter = steps.clone();

@@ -255,7 +255,7 @@ async fn connections_of_one_address_leave_room_for_others() {
 }
 
 #[tokio::test]
-async fn a_connection_is_the_owner_of_what_has_no_principal() {
+async fn a_connection_owns_requests_without_a_principal() {
     let limits = Limits::new().handshake_rate(Rate::per_second(0).burst(2));
     let (server, shutdown) = start(HttpServerOptions::new().limits(limits)).await;
     let open = |mut stream: TcpStream| async move {

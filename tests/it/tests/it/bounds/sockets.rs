@@ -119,7 +119,7 @@ async fn heads_that_are_half_sent_count_for_the_memory_of_all_clients() {
 }
 
 #[tokio::test]
-async fn what_is_set_to_the_most_is_no_bound() {
+async fn a_limit_of_the_largest_value_is_no_limit() {
     let long = Duration::MAX;
     let options = HttpServerOptions::new()
         .max_connections(usize::MAX)
@@ -157,7 +157,7 @@ async fn a_request_has_so_many_headers() {
 }
 
 #[tokio::test]
-async fn so_many_connections_are_open_and_further_ones_wait() {
+async fn open_connections_are_limited_and_further_ones_wait() {
     let (address, shutdown) = start(
         HttpServerOptions::new()
             .max_connections(2)

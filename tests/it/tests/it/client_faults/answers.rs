@@ -152,7 +152,7 @@ async fn a_second_answer_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
+async fn an_error_without_an_id_belongs_to_its_exchange_or_to_no_request() {
     for (way, revision) in PEER_CASES {
         for error in [
             json!({"jsonrpc": "2.0", "error": {"code": -32700, "message": "what?"}}),
@@ -174,7 +174,7 @@ async fn an_error_without_an_id_is_the_exchanges_or_nobodys() {
 
 // requirement: 6c3f08424876
 #[tokio::test(start_paused = true)]
-async fn a_result_that_is_no_object_or_of_no_known_type_is_invalid() {
+async fn a_result_that_is_not_an_object_or_has_an_unknown_type_is_invalid() {
     for (way, revision) in PEER_CASES {
         for result in [
             json!(null),

@@ -36,7 +36,7 @@ async fn an_end_during_a_call_is_told_at_once_and_the_next_call_has_another_conn
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_safe_is_made_again_once() {
+async fn safe_requests_are_sent_again_once() {
     for (way, revision) in PEER_CASES {
         for (deaths, ends_well) in [(1, true), (2, false)] {
             let peer = dying(revision, deaths);

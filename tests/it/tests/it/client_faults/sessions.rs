@@ -37,7 +37,7 @@ fn is_gone(error: &Error) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_gone_is_opened_anew_once_for_what_is_safe() {
+async fn a_lost_session_is_reopened_once_for_safe_requests() {
     let peer = forgetful(1);
     let client = PeerTransport::Web.connect(&peer).await;
     client.read_resource("a:b").await.unwrap();

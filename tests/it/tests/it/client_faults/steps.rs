@@ -187,7 +187,7 @@ async fn the_modern_era_takes_no_stream_up_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_line_that_is_cut_at_any_byte_is_no_answer() {
+async fn a_line_that_is_cut_at_any_byte_is_not_an_answer() {
     for revision in [LEGACY, Revision::NEWEST] {
         let whole = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#.len() - 1;
         for cut in [0, 1, 2, 10, 20, 30, 40, whole] {

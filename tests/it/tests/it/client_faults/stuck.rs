@@ -218,7 +218,7 @@ async fn the_time_that_a_call_may_take_in_all_holds_over_every_round_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn giving_up_tells_what_became_of_the_last_attempt() {
+async fn exhausted_reconnects_report_the_last_error() {
     let greeted = AtomicUsize::new(0);
     let peer = Peer::new(LEGACY, move |heard| match heard.method() {
         "initialize" if greeted.fetch_add(1, Ordering::Relaxed) > 0 => {

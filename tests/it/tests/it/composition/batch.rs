@@ -124,7 +124,7 @@ async fn each_kind_that_changed_is_announced_once_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_made_as_a_whole_is_not_begun() {
+async fn a_batch_that_cannot_be_applied_changes_nothing() {
     for case in Case::all() {
         let server = server();
         let mut client = hearing(case, &server).await;
@@ -160,7 +160,7 @@ async fn what_cannot_be_made_as_a_whole_is_not_begun() {
 }
 
 #[test]
-fn only_what_was_declared_can_be_added() {
+fn items_of_an_undeclared_capability_cannot_be_added() {
     let server = Server::new("s", "1").tool(tool("a", "")).build().unwrap();
     let error = server.update().add_prompt(prompt("p")).apply().unwrap_err();
     assert!(error.to_string().contains("dynamic_prompts"), "{error}");

@@ -84,7 +84,7 @@ async fn they_run_on_other_threads_with_all_that_they_take() {
 }
 
 #[tokio::test]
-async fn so_many_block_at_once_and_cancelled_ones_do_not_begin() {
+async fn blocking_handlers_are_limited_and_cancelled_ones_do_not_begin() {
     let (go, wait) = mpsc::channel::<()>();
     let (wait, begun) = (Mutex::new(wait), Arc::new(AtomicUsize::new(0)));
     let count = Arc::clone(&begun);

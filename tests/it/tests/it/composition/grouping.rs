@@ -23,7 +23,7 @@ fn notes() -> ServerBuilder {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_mounted_is_offered_under_its_prefix_with_its_own_state() {
+async fn a_mounted_group_has_its_prefix_and_its_own_state() {
     let inner = Group::new().mount("deep", notes());
     let server = Server::new("outer", "1.0.0")
         .state("outer".to_owned())
@@ -88,7 +88,7 @@ fn build_error(builder: ServerBuilder) -> String {
 }
 
 #[test]
-fn what_collides_or_cannot_be_named_is_refused_with_its_origins() {
+fn colliding_and_invalid_names_are_refused_with_their_groups() {
     let server = || Server::new("s", "1");
     assert_eq!(
         build_error(
@@ -149,7 +149,7 @@ fn a_state_is_there_once_in_a_group_and_must_be_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_sees_an_item_is_said_by_it_and_by_all_its_groups() {
+async fn an_item_and_all_its_groups_decide_its_visibility() {
     let is = |who: &'static str| {
         move |principal: Option<&Principal>| principal.is_some_and(|it| it.subject.contains(who))
     };

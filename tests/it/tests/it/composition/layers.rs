@@ -72,7 +72,7 @@ impl Service<CallRequest> for Noting {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_outermost_comes_first_and_what_is_added_later_has_the_servers() {
+async fn the_outermost_layer_runs_first_and_later_items_have_the_layers_of_the_server() {
     let list = Arc::default();
     let notes = |name| Notes {
         name,

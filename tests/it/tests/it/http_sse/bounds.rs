@@ -19,7 +19,7 @@ use crate::servers::{echo, echo_builder};
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 
 #[tokio::test(start_paused = true)]
-async fn so_many_connections_and_no_more() {
+async fn the_connections_are_limited() {
     let web = Web::sse(&echo(), HttpServerOptions::new().max_sse_connections(2));
     let open = || async { web.ask(Verb::GET).to("/sse").send().await };
     let (first, _second) = (open().await, open().await);
@@ -35,7 +35,7 @@ async fn so_many_connections_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_bytes_of_a_message() {
+async fn the_bytes_of_a_message_are_limited() {
     let connection = SseConnection::open_with(
         &echo(),
         HttpServerOptions::new().max_message_bytes(1000),
@@ -161,7 +161,7 @@ impl AsRef<[u8]> for Shared {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_holds_nothing_of_its_body_but_the_message() {
+async fn a_waiting_message_does_not_hold_the_body_of_its_request() {
     let mut connection = SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new())).await;
     // Nobody polls the stream: they wait.
     for text in [PING.to_owned(), format!("{PING:60000}")] {

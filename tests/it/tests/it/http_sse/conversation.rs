@@ -27,7 +27,7 @@ async fn every_revision_with_a_handshake_is_spoken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_is_one_whose_requests_carry_an_envelope() {
+async fn http_sse_answers_requests_with_an_envelope() {
     let mut connection = SseConnection::connect(Web::sse(&echo(), HttpServerOptions::new())).await;
     let meta = Value::from(modern_meta(Revision::NEWEST, &json!({})));
     let params = json!({"name": "echo", "arguments": {"text": "hello"}, "_meta": meta});
@@ -58,7 +58,7 @@ async fn progress_comes_before_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_belongs_to_no_request_is_told_too() {
+async fn notifications_without_a_request_arrive_over_http_sse() {
     let mut connection = SseConnection::open(&full_server()).await;
     connection.call(1, "talk", json!({})).await;
     let mut methods = Vec::new();

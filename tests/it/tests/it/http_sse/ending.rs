@@ -40,7 +40,7 @@ fn holding() -> (Server, Arc<Notify>, Arc<()>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_leaves_the_stream_gives_everything_up() {
+async fn a_closed_http_sse_stream_cancels_its_requests() {
     let (server, changed, alive) = holding();
     let web = Web::sse(&server, HttpServerOptions::new().max_sse_connections(1));
     for _ in 0..100 {
@@ -80,7 +80,7 @@ async fn a_post_that_waits_hears_of_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn shutdown_answers_what_is_under_way() {
+async fn shutdown_answers_running_requests() {
     let shutdown = Signal::new();
     let options = HttpServerOptions::new().shutdown_timeout(Duration::from_secs(8));
     let web = Web::sse_until(&echo(), options, shutdown.clone());

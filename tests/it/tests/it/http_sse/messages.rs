@@ -32,7 +32,7 @@ async fn every_kind_of_message_is_accepted_and_answered_on_the_stream() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_is_400_and_the_rest_goes_on() {
+async fn an_invalid_message_gets_400_and_the_connection_goes_on() {
     let mut connection = SseConnection::open(&echo()).await;
     for (body, code) in [
         (&b""[..], -32700),
@@ -77,7 +77,7 @@ async fn a_batch_is_for_the_revision_that_has_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_that_nobody_has_is_404() {
+async fn an_unknown_session_id_gets_404() {
     let connection = SseConnection::open(&echo()).await;
     let (path, id) = connection.messages.split_once('=').unwrap();
     for target in [
@@ -128,7 +128,7 @@ async fn a_body_is_json() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_opened_a_connection_posts_to_it() {
+async fn only_the_owner_of_a_connection_may_post_to_it() {
     let of = |name: &str| Principal::new("https://issuer.example", name);
     let web = Web::sse(&echo(), HttpServerOptions::new());
     let ann = of("ann").scopes(["read"]);

@@ -58,7 +58,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 }
 
 #[tokio::test]
-async fn it_is_off_unless_it_is_wanted() {
+async fn http_sse_is_off_by_default() {
     let server = bind(HttpServerOptions::new())
         .await
         .sse_paths("events", "posts");
@@ -76,7 +76,7 @@ async fn it_is_off_unless_it_is_wanted() {
 }
 
 #[tokio::test]
-async fn it_is_served_beside_the_endpoint_of_today() {
+async fn http_sse_is_served_beside_streamable_http() {
     for paths in [None, Some(("events", "/deep/posts"))] {
         let mut server = bind(HttpServerOptions::new().http_sse(true)).await;
         if let Some((stream, messages)) = paths {
@@ -119,7 +119,7 @@ async fn it_is_served_beside_the_endpoint_of_today() {
 }
 
 #[tokio::test]
-async fn who_hangs_up_gives_everything_up() {
+async fn a_closed_http_sse_connection_cancels_its_requests() {
     let (begun, given_up) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tell = (begun.clone(), given_up.clone());
     let hold = move |(): (), context: HandlerContext| {

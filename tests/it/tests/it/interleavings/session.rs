@@ -299,7 +299,7 @@ fn a_call_its_cancellation_and_its_end_meet_in_every_order() {
 }
 
 #[test]
-fn an_end_meets_what_runs_in_every_order() {
+fn a_session_ends_correctly_in_every_order_of_events() {
     silence();
     for end in [Event::Close, Event::Stop] {
         for kind in [Kind::Polite, Kind::Stubborn, Kind::PanicsLater] {

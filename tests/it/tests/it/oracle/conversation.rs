@@ -114,7 +114,7 @@ async fn every_question_validates() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_message_of_the_revision_is_found() {
+async fn the_oracle_finds_messages_that_the_revision_lacks() {
     // A handler can send a frame of its own making; the harness must not let it pass.
     let bad = async |(): (), context: HandlerContext| {
         let frame = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {}});

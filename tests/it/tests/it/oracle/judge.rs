@@ -35,7 +35,7 @@ fn assert_fault(judged: Result<(), String>, expected: &str) {
 }
 
 #[test]
-fn results_are_judged_by_what_was_asked() {
+fn results_are_judged_by_the_method_of_their_request() {
     let tools = json!({"tools": [{"name": "t", "inputSchema": {"type": "object"}}]});
     assert_eq!(result("2024-11-05", "tools/list", tools.clone()), Ok(()));
     assert_fault(result("2024-11-05", "tools/call", tools.clone()), "content");

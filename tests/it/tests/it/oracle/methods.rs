@@ -15,7 +15,7 @@ const TASKS: [&str; 5] = [
 ];
 
 #[test]
-fn each_party_receives_what_the_schema_lets_the_other_send() {
+fn each_side_receives_the_methods_that_the_schema_lets_the_other_send() {
     let oracle = Oracle::load();
     for revision in Revision::ALL {
         let schema = oracle.schema(revision.as_str());
@@ -49,7 +49,7 @@ fn each_party_receives_what_the_schema_lets_the_other_send() {
 }
 
 #[test]
-fn what_stands_only_inside_results_reaches_nobody() {
+fn methods_of_input_requests_are_not_requests_of_the_modern_era() {
     let oracle = Oracle::load();
     let modern = Revision::NEWEST;
     let schema = oracle.schema(modern.as_str());

@@ -220,7 +220,7 @@ async fn own_ids_never_repeat_in_a_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_goes_to_whoever_asked_in_any_order() {
+async fn answers_in_any_order_reach_their_requests() {
     for case in Case::legacy() {
         let options = ClientOptions::new().capabilities(json!({"roots": {}}));
         let mut client = Client::connect_with(case, &asking(), options).await;

@@ -11,7 +11,7 @@ use super::{Forecast, builder};
 use crate::support::{call, code, message};
 
 #[tokio::test(start_paused = true)]
-async fn arguments_that_are_no_object_are_invalid_params() {
+async fn arguments_that_are_not_an_object_are_invalid_params() {
     let ran = Arc::new(AtomicUsize::new(0));
     let (typed, raw) = (ran.clone(), ran.clone());
     let server = builder()

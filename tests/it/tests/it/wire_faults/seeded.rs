@@ -37,7 +37,7 @@ fn under_every_seed_every_request_ends_and_nothing_is_left() {
 }
 
 #[test]
-fn late_and_in_pieces_nothing_ends_otherwise() {
+fn delays_and_fragments_do_not_change_the_outcome() {
     for place in ALL.into_iter().flat_map(places) {
         let plain = converse(place, &Script::plain()).unwrap();
         for seed in seeds(1) {

@@ -81,7 +81,7 @@ async fn answers_with_another_form_are_read() {
 }
 
 #[tokio::test]
-async fn errors_are_read_whatever_their_status_and_content_type() {
+async fn token_errors_are_read_with_any_status_and_content_type() {
     let body = r#"{"error":"invalid_grant","error_description":"the code\nhas ended"}"#;
     for status in [200, 400, 401, 403, 500] {
         let reply = Reply::status(status)

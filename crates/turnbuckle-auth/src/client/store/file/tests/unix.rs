@@ -21,7 +21,7 @@ fn insecure(error: AuthError, parts: &[&str]) {
 
 // requirement: 3ed2aec9b98f c054f64bf4c7 ff46d9735c02
 #[tokio::test]
-async fn only_the_user_can_read_what_is_created() {
+async fn only_the_user_can_read_created_files() {
     let dir = TestDir::new();
     let store = FileStore::open(dir.store()).unwrap();
     store.save("key", &Secret::new("value")).await.unwrap();
