@@ -2,18 +2,18 @@
 //!
 //! A server chooses these URLs, so it could try to reach hosts that only this machine can reach.
 //! Each URL, each redirect and each address is checked against the address of the MCP server that
-//! the user chose, which is that of the connection that the server was reached over; bodies and times are bounded. Every request of this crate goes through
-//! [`Outbound`].
+//! the user chose, which is that of the connection that the server was reached over; bodies and times
+//! are bounded. Every request of this crate goes through [`Outbound`].
 //!
-//! With a proxy from the environment, the proxy looks up the names: only addresses in URLs are
-//! checked then, and the proxy must refuse the others itself.
+//! A name is looked up once for a request, and the connection goes to an address that was checked.
+//! With a proxy from the environment that looks up names itself, only addresses in URLs are checked,
+//! and the proxy must refuse the others.
 //!
 //! Security best practices, "Server-Side Request Forgery (SSRF)".
 
 mod address;
 mod document_client;
 mod error;
-mod http_clients;
 mod policy;
 #[cfg(test)]
 mod tests;
@@ -22,19 +22,20 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
-use http::{HeaderMap, HeaderValue, Method};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use serde::Serialize;
-use turnbuckle_types::base::error_chain::ErrorChain;
+use turnbuckle_http_client::{
+    Client, ClientError, ClientOptions, Lookup, ResponseBody, TlsSettings,
+};
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
 pub use document_client::{Document, DocumentClient, DocumentError};
 pub(crate) use error::{OutboundError, display_url, display_url_text};
-use http_clients::HttpClients;
-use policy::{AddressRefused, UrlPolicy};
-pub(crate) use policy::{Lookup, is_https_or_loopback};
+pub(crate) use policy::is_https_or_loopback;
+use policy::{NoAddress, UrlPolicy};
 
 /// The most redirects that a GET follows.
 const MAX_REDIRECTS: usize = 3;
@@ -87,9 +88,9 @@ pub(crate) struct OutboundResponse {
 pub(crate) struct Outbound(Arc<Inner>);
 
 struct Inner {
-    policy: Arc<UrlPolicy>,
+    policy: UrlPolicy,
     settings: OutboundSettings,
-    clients: HttpClients,
+    client: Client,
 }
 
 struct OutboundRequest {
@@ -105,13 +106,24 @@ impl Outbound {
     /// # Errors
     /// Fails when there is no certificate in a PEM text of the settings.
     pub(crate) fn new(server: &Url, settings: OutboundSettings) -> Result<Self, OutboundError> {
+        let mut tls = TlsSettings::default();
+        for pem in &settings.extra_roots_pem {
+            tls.add_roots(pem).map_err(|error| OutboundError::Setup {
+                reason: format!("{error}, which is one of the settings"),
+            })?;
+        }
+        let client = Client::new(ClientOptions {
+            use_env_proxy: settings.use_env_proxy,
+            tls,
+            // A POST with a refresh token must not get lost on a connection that was idle: none is
+            // kept.
+            ..ClientOptions::default()
+        });
         let lookup = settings.lookup.clone();
-        let policy = Arc::new(UrlPolicy::new(server, &settings.plain_http_origins, lookup));
-        let clients = HttpClients::new(server, Arc::clone(&policy), &settings)?;
         Ok(Self(Arc::new(Inner {
-            policy,
+            policy: UrlPolicy::new(server, &settings.plain_http_origins, lookup),
             settings,
-            clients,
+            client,
         })))
     }
 
@@ -276,27 +288,48 @@ impl Outbound {
         &self,
         url: &Url,
         request: &OutboundRequest,
-    ) -> Result<reqwest::Response, OutboundError> {
+    ) -> Result<Response<ResponseBody>, OutboundError> {
+        let Inner { policy, client, .. } = &*self.0;
+        let shown = || display_url(url);
         let refused = |reason: String| OutboundError::Refused {
-            url: display_url(url),
+            url: shown(),
             reason,
         };
-        let host = self.0.policy.check_url(url).map_err(refused)?;
-        let checked = self.0.policy.check_literal(&host).await;
-        checked.map_err(|error| refused(error.to_string()))?;
-        let response = self
-            .0
-            .clients
-            .get(&host)?
-            .request(request.method.clone(), url.clone())
-            .headers(request.headers.clone())
-            .body(request.body.clone())
-            .send();
-        response.await.map_err(|error| from_reqwest(error, url))
+        let host = policy.check_url(url).map_err(refused)?;
+        let uri: Uri = url
+            .as_str()
+            .parse()
+            .map_err(
+                |error: http::uri::InvalidUri| OutboundError::InvalidRequest {
+                    url: shown(),
+                    reason: error.to_string(),
+                },
+            )?;
+        let addresses = match client.resolves_host(&uri) {
+            true => Some(policy.resolve(&host).await.map_err(|error| match error {
+                NoAddress::Refused(reason) => refused(reason),
+                NoAddress::Unknown(_) => OutboundError::Unreachable {
+                    url: shown(),
+                    reason: error.to_string(),
+                },
+            })?),
+            false => {
+                policy.check_literal(&host).await.map_err(refused)?;
+                None
+            }
+        };
+        let mut sent = Request::new(request.body.clone());
+        *sent.method_mut() = request.method.clone();
+        *sent.uri_mut() = uri;
+        *sent.headers_mut() = request.headers.clone();
+        let agent = HeaderValue::from_static(concat!("turnbuckle/", env!("CARGO_PKG_VERSION")));
+        sent.headers_mut().insert(USER_AGENT, agent);
+        let response = client.clone().send_to(sent, addresses).await;
+        response.map_err(|error| from_client(&error, url))
     }
 }
 
-fn redirect_target(response: &reqwest::Response, request: &OutboundRequest) -> Option<String> {
+fn redirect_target(response: &Response<ResponseBody>, request: &OutboundRequest) -> Option<String> {
     let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
     if request.method != Method::GET || !is_redirect {
         return None;
@@ -305,58 +338,30 @@ fn redirect_target(response: &reqwest::Response, request: &OutboundRequest) -> O
 }
 
 async fn read(
-    mut response: reqwest::Response,
+    response: Response<ResponseBody>,
     url: Url,
     max_body_bytes: usize,
 ) -> Result<OutboundResponse, OutboundError> {
-    let too_large = || OutboundError::TooLarge {
-        url: display_url(&url),
-        max_body_bytes,
-    };
-    let max_length = u64::try_from(max_body_bytes).unwrap_or(u64::MAX);
-    if response
-        .content_length()
-        .is_some_and(|length| length > max_length)
-    {
-        return Err(too_large());
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|error| from_reqwest(error, &url))?
-    {
-        if body.len() + chunk.len() > max_body_bytes {
-            return Err(too_large());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    let status = response.status().as_u16();
-    let headers = std::mem::take(response.headers_mut());
+    let (head, body) = response.into_parts();
+    let body = body.read(max_body_bytes).await;
+    let body = body.map_err(|error| from_client(&error, &url))?;
     Ok(OutboundResponse {
-        status,
-        headers,
-        body: body.freeze(),
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body,
         url,
     })
 }
 
-fn from_reqwest(error: reqwest::Error, url: &Url) -> OutboundError {
-    let error = error.without_url();
-    let url = display_url(url);
-    let mut sources = ErrorChain(&error).errors();
-    if let Some(refused) = sources.find_map(|it| it.downcast_ref::<AddressRefused>()) {
-        let reason = refused.to_string();
-        return OutboundError::Refused { url, reason };
-    }
-    match error.is_builder() {
-        true => OutboundError::InvalidRequest {
+fn from_client(error: &ClientError, url: &Url) -> OutboundError {
+    let (url, reason) = (display_url(url), error.to_string());
+    match *error {
+        ClientError::BodyTooLarge(max_body_bytes) => OutboundError::TooLarge {
             url,
-            reason: ErrorChain(&error).to_string(),
+            max_body_bytes,
         },
-        false => OutboundError::Unreachable {
-            url,
-            reason: ErrorChain(&error).to_string(),
-        },
+        ClientError::Tls(_) => OutboundError::Setup { reason },
+        ClientError::InvalidUrl => OutboundError::InvalidRequest { url, reason },
+        _ => OutboundError::Unreachable { url, reason },
     }
 }

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use http::header::HOST;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Collected, Full, Limited};
 use hyper::body::Incoming;
 use turnbuckle_types::PeerAddress;
 use turnbuckle_types::base::debug_fields;
@@ -75,7 +75,7 @@ impl Client {
     /// Fails without the head of a response.
     pub async fn send(
         self,
-        request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
     ) -> Result<Response<ResponseBody>, ClientError> {
         self.send_to(request, None).await
     }
@@ -87,9 +87,10 @@ impl Client {
     /// As for [`send`](Self::send).
     pub async fn send_to(
         self,
-        mut request: Request<Full<Bytes>>,
+        request: Request<Bytes>,
         addresses: Option<Vec<IpAddr>>,
     ) -> Result<Response<ResponseBody>, ClientError> {
+        let mut request = request.map(Full::new);
         let target = std::mem::take(request.uri_mut());
         let origin = Origin::new(&target).ok_or(ClientError::InvalidUrl)?;
         let proxy = self.connector.proxies.find(&target);
@@ -183,6 +184,19 @@ impl ResponseBody {
     #[must_use]
     pub fn peer_address(&self) -> Option<PeerAddress> {
         self.address
+    }
+
+    /// Reads the body to its end.
+    ///
+    /// # Errors
+    /// Fails when the body has more than `max_bytes`, and when the connection is lost.
+    pub async fn read(self, max_bytes: usize) -> Result<Bytes, ClientError> {
+        let read = Limited::new(self, max_bytes).collect().await;
+        read.map(Collected::to_bytes)
+            .map_err(|error| match error.downcast::<ClientError>() {
+                Ok(error) => *error,
+                Err(_) => ClientError::BodyTooLarge(max_bytes),
+            })
     }
 
     /// Returns the connection to the pool, if it can be used again.

@@ -23,13 +23,16 @@ pub enum ClientError {
     /// The connection was lost: the server may have acted upon the request.
     #[error("{0}")]
     ConnectionLost(String),
+    /// The body of the response is longer than the caller reads.
+    #[error("the answer is longer than {0} bytes")]
+    BodyTooLarge(usize),
 }
 
 impl ClientError {
     /// Returns whether the server may have acted upon the request.
     #[must_use]
     pub fn is_sent(&self) -> bool {
-        matches!(self, Self::ConnectionLost(_))
+        matches!(self, Self::ConnectionLost(_) | Self::BodyTooLarge(_))
     }
 
     pub(crate) fn unreachable(error: &(dyn Error + 'static)) -> Self {

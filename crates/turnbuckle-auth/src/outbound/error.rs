@@ -1,6 +1,5 @@
 //! The failures of requests to URLs from the wire.
 
-use std::fmt;
 use std::time::Duration;
 
 use turnbuckle_types::base::text::shorten_to;
@@ -10,19 +9,25 @@ use url::Url;
 const MAX_URL_CHARS: usize = 200;
 
 /// The failure of a request. It shows URLs without query, fragment and credentials.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OutboundError {
     /// The URL, or the address of its host, is not allowed. Nothing was sent.
+    #[error("the URL {url} is refused: {reason}")]
     Refused { url: String, reason: String },
     /// No connection, or the connection was lost.
+    #[error("{url} cannot be reached: {reason}")]
     Unreachable { url: String, reason: String },
     /// The body is longer than the limit.
+    #[error("the answer of {url} is longer than {max_body_bytes} bytes")]
     TooLarge { url: String, max_body_bytes: usize },
     /// The whole answer did not arrive in time.
+    #[error("{url} did not answer within {} s", timeout.as_secs_f32())]
     TimedOut { url: String, timeout: Duration },
     /// The request could not be built.
+    #[error("the request to {url} cannot be built: {reason}")]
     InvalidRequest { url: String, reason: String },
     /// The HTTP client could not be built, for instance because of its certificates.
+    #[error("the HTTP client cannot be built: {reason}")]
     Setup { reason: String },
 }
 
@@ -32,33 +37,6 @@ impl OutboundError {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
 }
-
-impl fmt::Display for OutboundError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused { url, reason } => write!(f, "the URL {url} is refused: {reason}"),
-            Self::Unreachable { url, reason } => write!(f, "{url} cannot be reached: {reason}"),
-            Self::TooLarge {
-                url,
-                max_body_bytes,
-            } => {
-                write!(
-                    f,
-                    "the answer of {url} is longer than {max_body_bytes} bytes"
-                )
-            }
-            Self::TimedOut { url, timeout } => {
-                write!(f, "{url} did not answer within {} s", timeout.as_secs_f32())
-            }
-            Self::InvalidRequest { url, reason } => {
-                write!(f, "the request to {url} cannot be built: {reason}")
-            }
-            Self::Setup { reason } => write!(f, "the HTTP client cannot be built: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for OutboundError {}
 
 /// Returns a URL for people: without credentials, and with `?…` for its query.
 pub(crate) fn display_url(url: &Url) -> String {

@@ -1,14 +1,11 @@
 //! The rules for URLs from the wire: which schemes, hosts and addresses a server may name.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs as _};
-use std::pin::Pin;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::OnceCell;
+use turnbuckle_http_client::{Lookup, system_lookup};
 use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Origin, Url};
 
@@ -16,12 +13,6 @@ use super::address::{AddressClass, classify};
 
 /// The most addresses of the MCP server that are remembered.
 const MAX_OWN_ADDRESSES: usize = 32;
-
-/// The future of a [`Lookup`].
-pub(crate) type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
-
-/// A function that looks up the addresses of a host name.
-pub(crate) type Lookup = Arc<dyn Fn(String) -> LookupFuture + Send + Sync>;
 
 /// The rules for the URLs that one MCP server may name.
 pub(super) struct UrlPolicy {
@@ -55,17 +46,16 @@ impl ServerReach {
     }
 }
 
-/// The refusal of all addresses of a host.
-#[derive(Debug)]
-pub(super) struct AddressRefused(String);
-
-impl fmt::Display for AddressRefused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// The reason why a host has no address that may be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAddress {
+    /// None of the addresses may be named.
+    #[error("{0}")]
+    Refused(String),
+    /// The addresses could not be looked up.
+    #[error("dns error: {0}")]
+    Unknown(#[from] io::Error),
 }
-
-impl Error for AddressRefused {}
 
 impl UrlPolicy {
     /// Creates the rules for the MCP server at `server`.
@@ -101,7 +91,7 @@ impl UrlPolicy {
 
     /// Checks the address of a host whose address is known without a lookup. The addresses of other
     /// hosts are checked when the connection is made.
-    pub(super) async fn check_literal(&self, host: &Host<String>) -> Result<(), AddressRefused> {
+    pub(super) async fn check_literal(&self, host: &Host<String>) -> Result<(), String> {
         let address: IpAddr = match host {
             Host::Ipv4(address) => (*address).into(),
             Host::Ipv6(address) => (*address).into(),
@@ -111,13 +101,13 @@ impl UrlPolicy {
         self.filter(host, vec![address]).await.map(|_| ())
     }
 
-    /// Looks up the addresses of a name and returns those that are allowed.
-    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, Box<dyn Error + Send + Sync>> {
-        let host = normalize(Host::Domain(name));
+    /// Looks up the addresses of a host and returns those that are allowed.
+    pub(super) async fn resolve(&self, host: &Host<String>) -> Result<Vec<IpAddr>, NoAddress> {
         // The server's own lookup comes first: it is the closest to the user's own connection.
         self.look_up_server().await;
-        let addresses = self.addresses(&host).await?;
-        Ok(self.filter(&host, addresses).await?)
+        let addresses = self.addresses(host).await?;
+        let allowed = self.filter(host, addresses).await;
+        allowed.map_err(NoAddress::Refused)
     }
 
     async fn addresses(&self, host: &Host<String>) -> io::Result<Vec<IpAddr>> {
@@ -136,7 +126,7 @@ impl UrlPolicy {
         &self,
         host: &Host<String>,
         mut addresses: Vec<IpAddr>,
-    ) -> Result<Vec<IpAddr>, AddressRefused> {
+    ) -> Result<Vec<IpAddr>, String> {
         let is_server = self.server_host.as_ref() == Some(host);
         if is_server && !matches!(host, Host::Domain(_)) {
             return Ok(addresses);
@@ -214,8 +204,8 @@ impl UrlPolicy {
     }
 }
 
-fn refusal(address: IpAddr, limit: AddressClass) -> AddressRefused {
-    AddressRefused(match (classify(address), limit) {
+fn refusal(address: IpAddr, limit: AddressClass) -> String {
+    match (classify(address), limit) {
         (None, _) => format!("the address {address} is link-local, reserved or a metadata service"),
         (Some(AddressClass::Loopback), _) => {
             format!("the address {address} is this machine, and the MCP server is not")
@@ -223,48 +213,7 @@ fn refusal(address: IpAddr, limit: AddressClass) -> AddressRefused {
         (Some(_), _) => {
             format!("the address {address} is in a private network, and the MCP server is not")
         }
-    })
-}
-
-/// A resolver for connections. It returns only addresses that the policy allows, so the address
-/// that is connected to is the one that was checked.
-pub(super) struct CheckedResolver {
-    pub(super) policy: Arc<UrlPolicy>,
-    /// The names of proxies, which the user chose and not the wire.
-    pub(super) proxy_hosts: Arc<[String]>,
-}
-
-impl Resolve for CheckedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let policy = Arc::clone(&self.policy);
-        let name = name.as_str().to_ascii_lowercase();
-        let is_proxy = self.proxy_hosts.contains(&name);
-        Box::pin(async move {
-            let addresses = match is_proxy {
-                true => {
-                    policy
-                        .addresses(&normalize(Host::Domain(name.as_str())))
-                        .await?
-                }
-                false => policy.resolve(&name).await?,
-            };
-            // The connector replaces the port 0.
-            let addresses = addresses
-                .into_iter()
-                .map(|address| SocketAddr::new(address, 0));
-            Ok(Box::new(addresses) as Addrs)
-        })
     }
-}
-
-/// Asks the operating system for the addresses of a name.
-fn system_lookup(name: String) -> LookupFuture {
-    Box::pin(async move {
-        let lookup = move || (name.as_str(), 0).to_socket_addrs();
-        let addresses = tokio::task::spawn_blocking(lookup).await;
-        let addresses = addresses.map_err(io::Error::other)??;
-        Ok(addresses.map(|address| address.ip()).collect())
-    })
 }
 
 /// Returns a host without the dot at the end of a full name, in lower case.

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use super::policy::CheckedResolver;
+use url::Host;
+
+use super::policy::normalize;
 use super::*;
 use crate::test_http::{Reply, ScriptedServer};
 
@@ -336,19 +338,12 @@ async fn a_server_with_public_and_private_addresses_keeps_its_own_but_names_no_o
         ("as.example.com", &["fd12::5"]),
     ];
     let url = Url::parse("https://mcp.example.com/mcp").unwrap();
-    let policy = Arc::new(UrlPolicy::new(&url, &[], Some(fixed_lookup(NAMES))));
-    let proxy_hosts: Arc<[String]> = Arc::new([]);
-    let resolver = CheckedResolver {
-        policy,
-        proxy_hosts,
-    };
-    let resolve = async |name: &str| {
-        let addresses = reqwest::dns::Resolve::resolve(&resolver, name.parse().unwrap()).await;
-        addresses.map(|addresses| addresses.map(|address| address.ip().to_string()).collect())
-    };
-    let own: Vec<String> = resolve("MCP.example.com").await.unwrap();
-    assert_eq!(own, ["93.184.216.34", "fd12::5"]);
-    let other: Result<Vec<String>, _> = resolve("as.example.com").await;
+    let policy = UrlPolicy::new(&url, &[], Some(fixed_lookup(NAMES)));
+    let resolve = async |name: &str| policy.resolve(&normalize(Host::Domain(name))).await;
+    let own = resolve("MCP.example.com").await.unwrap();
+    let expected: [IpAddr; 2] = ["93.184.216.34".parse().unwrap(), "fd12::5".parse().unwrap()];
+    assert_eq!(own, expected);
+    let other = resolve("as.example.com").await;
     assert!(other.unwrap_err().to_string().contains("fd12::5"));
 }
 

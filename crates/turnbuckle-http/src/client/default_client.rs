@@ -1,11 +1,11 @@
 //! The HTTP client of a connector that was given none.
 
-use http_body_util::Full;
 use turnbuckle_http_client::{Client, ClientOptions, TlsSettings};
 
 use super::error::HttpClientError;
 use super::http_client::HttpClient;
 use super::options::HttpClientOptions;
+use super::request_body::ClientRequestBody;
 use super::response::is_challenge;
 use super::response_body::ClientResponseBody;
 use super::target::Target;
@@ -30,8 +30,9 @@ pub(crate) fn default_client(
     HttpClient::from_fn(move |request| {
         let client = client.clone();
         Box::pin(async move {
-            let request = request.map(|body| Full::new(body.into_bytes()));
-            let response = client.send(request).await;
+            let response = client
+                .send(request.map(ClientRequestBody::into_bytes))
+                .await;
             let response = response.map_err(HttpClientError::from_client)?;
             let address = response.body().peer_address();
             let mut response = response.map(ClientResponseBody::of_client);
@@ -52,7 +53,6 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::client::ClientRequestBody;
 
     #[tokio::test(start_paused = true)]
     async fn the_connect_timeout_covers_the_tls_handshake() {

@@ -45,12 +45,8 @@ async fn a_name_that_was_private_first_and_then_public_counts_as_public() {
     let answers = &["10.0.0.1", "93.184.216.34", "10.0.0.1"];
     let url = Url::parse("https://mcp.example.com/mcp").unwrap();
     let policy = UrlPolicy::new(&url, &[], Some(changing_lookup(answers)));
-    let resolver = CheckedResolver {
-        policy: Arc::new(policy),
-        proxy_hosts: Arc::new([]),
-    };
     let resolve = async |name: &str| {
-        let addresses = reqwest::dns::Resolve::resolve(&resolver, name.parse().unwrap()).await;
+        let addresses = policy.resolve(&normalize(Host::Domain(name))).await;
         addresses.map(drop).map_err(|error| error.to_string())
     };
     // As long as its name has private addresses only, the server may name others in its network.
