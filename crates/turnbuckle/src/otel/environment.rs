@@ -1,7 +1,6 @@
 //! The log, traces and metrics that the environment of a process asks for.
 
 use std::env;
-use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +8,13 @@ use std::time::Duration;
 use opentelemetry::propagation::TextMapCompositePropagator;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry::{Key, global};
+use opentelemetry_http::HttpClient;
 use opentelemetry_otlp::{MetricExporter, SpanExporter, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkError;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use reqwest::blocking::Client;
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
@@ -25,10 +23,9 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use turnbuckle_session::handler::record_arguments;
 
+use super::collector::CollectorClient;
 use super::install;
 use crate::{Error, Result};
-
-type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// The time for one request to the collector, unless `OTEL_EXPORTER_OTLP_TIMEOUT` sets another.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -135,19 +132,16 @@ impl Exporters {
             return Ok(exporters);
         }
         let timeout = export_timeout()?;
-        // The blocking client must not be made in a runtime.
-        let client = std::thread::spawn(move || http_client(timeout)).join();
-        let client = client
-            .unwrap_or_else(|_| Err("the thread panicked".into()))
-            .map_err(|error| {
-                Error::new("cannot make an HTTP client for the collector").with_source(error)
-            })?;
+        let client = CollectorClient::new(timeout).map_err(|error| {
+            Error::new("cannot make an HTTP client for the collector").with_source(error)
+        })?;
+        let client: Arc<dyn HttpClient> = Arc::new(client);
         let resource = resource(service_name);
         let failure = |error| Error::new("cannot export to the collector").with_source(error);
         if exports_traces {
             let exporter = SpanExporter::builder()
                 .with_http()
-                .with_http_client(client.clone())
+                .with_shared_http_client(client.clone())
                 .build()
                 .map_err(failure)?;
             let provider = SdkTracerProvider::builder()
@@ -158,7 +152,7 @@ impl Exporters {
         if exports_metrics {
             let exporter = MetricExporter::builder()
                 .with_http()
-                .with_http_client(client)
+                .with_shared_http_client(client)
                 .build()
                 .map_err(failure)?;
             let provider = SdkMeterProvider::builder()
@@ -281,22 +275,4 @@ fn resource(service_name: &str) -> Resource {
         true => builder.build(),
         false => builder.with_service_name(service_name.to_owned()).build(),
     }
-}
-
-fn http_client(timeout: Duration) -> Result<Client, BoxError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = || {
-        rustls::ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-    };
-    // A system without certificates can still reach a collector without TLS.
-    let builder = match builder()?.with_platform_verifier() {
-        Ok(builder) => builder,
-        Err(_) => builder()?.with_root_certificates(rustls::RootCertStore::empty()),
-    };
-    let client = Client::builder()
-        .tls_backend_preconfigured(builder.with_no_client_auth())
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(timeout);
-    Ok(client.build()?)
 }

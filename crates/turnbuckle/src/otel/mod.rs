@@ -9,6 +9,7 @@
 //! names of metrics that begin with `mcp.`, are those of the
 //! [semantic conventions for MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md).
 
+mod collector;
 mod environment;
 
 use std::borrow::Cow;
