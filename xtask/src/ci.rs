@@ -69,6 +69,16 @@ const REST: &[Step] = &[
         ]);
         process::run(check.arg(process::target()))
     }),
+    ("beside reqwest", || {
+        let mut test = cargo([
+            "test",
+            "--quiet",
+            "--manifest-path",
+            "tests/beside-reqwest/Cargo.toml",
+            "--target-dir",
+        ]);
+        process::run(test.arg(process::target()))
+    }),
     ("packages", package),
 ];
 
