@@ -61,13 +61,6 @@ struct Form {
     server: PathBuf,
 }
 
-impl Form {
-    /// Returns the time that the server has to give back the resources of an attack.
-    fn settle_time(&self) -> Duration {
-        if self.is_short { 10 * SHORT } else { SETTLE }
-    }
-}
-
 /// Plays the attacks that the options select.
 pub(crate) fn run(options: &[String]) -> Result {
     let mut form = Form {

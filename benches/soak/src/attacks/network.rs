@@ -12,7 +12,7 @@ use super::attacker::{Attack, Attacker};
 use super::honest::{self, Counts, HonestClient};
 use super::outcome::Outcome;
 use super::target::{KEPT_KIB, Scene, Usage};
-use super::{Form, SAMPLE_INTERVAL, SHORT};
+use super::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
 use crate::Result;
 use crate::process::Process;
 use crate::role::runtime;
@@ -154,15 +154,15 @@ impl Play<'_> {
     /// Waits until the server has given back the resources of an attack, but not for ever. Returns those that
     /// it uses.
     async fn settle(&mut self, start: Usage, counts: &Counts) -> Result<Usage> {
-        let deadline = Instant::now() + self.form.settle_time();
+        let deadline = Instant::now() + SETTLE;
         loop {
             let usage = Usage::of(self.target.id)?;
             // This request also lets hyper write its cached date anew, which keeps what is below it.
             let now = honest::counts(&self.honest_route).await;
             let grown = now.as_ref().map_or(Vec::new(), |now| grown(counts, now));
-            let is_back = usage.files <= start.files
-                && (self.form.is_short
-                    || (now.is_ok() && grown.is_empty() && usage.is_near(start)));
+            let is_back = now.is_ok()
+                && usage.files <= start.files
+                && (self.form.is_short || (grown.is_empty() && usage.is_near(start)));
             if is_back || Instant::now() > deadline {
                 self.outcome.grown = grown;
                 return now.map(|_| usage);

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::honest::{Service, measure};
 use super::outcome::Outcome;
 use super::target::Usage;
-use super::{Form, SAMPLE_INTERVAL};
+use super::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
 use crate::Result;
 use crate::process::{Process, SOON, within};
 use crate::raw::{INITIALIZE, INITIALIZED, legacy_call};
@@ -140,7 +140,8 @@ pub(super) async fn play(attack: &PipeAttack, form: Rc<Form>) -> Result<Outcome>
         ended?;
     }
     outcome.service = Some(measure_service(&mut server).await?);
-    outcome.end = Some(settle(form.settle_time(), id, start).await?);
+    let most = if form.is_short { 10 * SHORT } else { SETTLE };
+    outcome.end = Some(settle(most, id, start).await?);
     server.end().await?;
     Ok(outcome)
 }
