@@ -462,5 +462,4 @@ impl ser::SerializeMap for MapCompound<'_, '_> {
 }
 
 #[cfg(test)]
-#[path = "serializer_tests.rs"]
 mod tests;

@@ -4,9 +4,6 @@
 //! The kernel knows no clock, no task and no byte. `C` is what its owner keeps of a request that it
 //! serves, `P` what it keeps of a request that it waits for.
 
-#[cfg(test)]
-mod explore;
-
 use std::collections::hash_map::Entry;
 
 use foldhash::HashMap;

@@ -1,3 +1,5 @@
+mod explore;
+
 use super::*;
 
 type Plain = Kernel<&'static str, &'static str>;

@@ -6,7 +6,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::*;
+use super::super::*;
 
 /// The id of a request of the peer.
 type Id = i64;
