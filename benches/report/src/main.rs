@@ -5,13 +5,12 @@ mod budget;
 mod compare;
 #[path = "../../../xtask/src/process.rs"]
 mod process;
+mod result;
 mod weigh;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-type Result<T = (), E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 /// The command line.
 #[derive(Parser)]

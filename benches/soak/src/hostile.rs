@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use turnbuckle::Client;
 use turnbuckle::stdio::Command;
 
-use crate::Result;
+use crate::problem::Result;
 use crate::process::itself;
 use crate::role::print_line;
 

@@ -7,6 +7,7 @@
 
 mod attacks;
 mod hostile;
+mod problem;
 mod process;
 mod random;
 mod raw;
@@ -15,11 +16,6 @@ mod route;
 mod server;
 
 use std::process::ExitCode;
-
-/// An error, for people.
-type Problem = Box<dyn std::error::Error + Send + Sync>;
-
-type Result<T = (), E = Problem> = std::result::Result<T, E>;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

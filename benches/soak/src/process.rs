@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::{Problem, Result};
+use crate::problem::{Problem, Result};
 
 /// The time that a process has for anything that is expected of it.
 pub(crate) const SOON: Duration = Duration::from_secs(20);

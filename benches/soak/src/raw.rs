@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
-use crate::Result;
+use crate::problem::Result;
 use crate::process::{SOON, within};
 use crate::route::{ByteStream, Route};
 

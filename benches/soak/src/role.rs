@@ -11,9 +11,10 @@ use turnbuckle::http::{HttpServer, HttpServerOptions, TlsIdentity};
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Authorize, Client, Run};
 
+use crate::hostile;
+use crate::problem::Result;
 use crate::process::itself;
 use crate::server::{TABLES, http_options, server, stdio_options, tokens};
-use crate::{Result, hostile};
 
 /// Calls that a client has under way at a time.
 const CALLS: u64 = 16;

@@ -69,7 +69,7 @@ pub(crate) fn attacker_token(number: Option<usize>) -> String {
 pub(crate) const HONEST_TOKEN: &str = "token-of-the-honest-client";
 
 /// Returns the check of these tokens.
-pub(crate) fn tokens() -> crate::Result<ResourceServer> {
+pub(crate) fn tokens() -> crate::problem::Result<ResourceServer> {
     let mut builder = ResourceServer::builder("http://localhost/mcp");
     builder = builder.static_token("honest", HONEST_TOKEN, [""; 0]);
     for number in std::iter::once(None).chain((0..PRINCIPALS).map(Some)) {

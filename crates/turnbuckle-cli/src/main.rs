@@ -108,7 +108,7 @@ turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
 
     /// Prints a shell completion script
     Completion {
-        /// The shell
+        /// The shell that reads the script
         shell: clap_complete::Shell,
     },
 }

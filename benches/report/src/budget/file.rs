@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::Result;
 use crate::process::root;
+use crate::result::Result;
 
 /// The rows by name.
 pub(super) type Rows = BTreeMap<String, Row>;

@@ -20,8 +20,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::{fs, thread};
 
-use crate::Result;
 use crate::process::{cargo, run as run_command, target};
+use crate::result::Result;
 use compare::{Findings, compare, limit};
 use file::{File, Measure, Row, Rows};
 use process::{Programs, first_line_of, output_file};

@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::client::{Lines, Opened, drive, end, no_pipe};
 use super::load::{Before, Binding, Era, Load, Request};
 use super::rows::{Counter, Held, Work};
-use crate::Result;
 use crate::process::target;
+use crate::result::Result;
 
 /// The programs that have all the processes.
 pub(super) struct Programs {

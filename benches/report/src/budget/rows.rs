@@ -112,7 +112,7 @@ impl Counter {
     /// Opens streams and requests before the ones that are counted. Allocations are not counted
     /// then, because the tool for them takes too long. The streams do not end in the same order in
     /// every run: many requests hide that.
-    fn beside(mut self, sessions: u64, listens: u64, hanging: u64) -> Self {
+    fn with_load_before(mut self, sessions: u64, listens: u64, hanging: u64) -> Self {
         self.counts_heap = false;
         if let Work::Serve(load) = &mut self.work {
             let for_each = match load.binding {
@@ -180,18 +180,18 @@ pub(super) fn all() -> Vec<Counter> {
         serves("ours-http-argument", "http bulk", MODERN, argument).above("floor-decode").few(),
         serves("ours-stdio-argument", "stdio bulk", PIPE_MODERN, argument).above("floor-decode").few(),
         // The same beside little and beside much of what should not matter.
-        serves("ours-http-tools-10", "http 10", MODERN, echo).beside(0, 0, 0),
-        serves("ours-http-tools-10000", "http 10000", MODERN, echo).beside(0, 0, 0),
-        serves("ours-http-sessions-10", "http echo", SESSION, echo).beside(10, 0, 0),
-        serves("ours-http-sessions-10000", "http echo", SESSION, echo).beside(10_000, 0, 0),
-        serves("ours-http-listens-0", "http busy", MODERN, touch).beside(0, 0, 0),
-        serves("ours-http-listens-1000", "http busy", MODERN, touch).beside(0, 1_000, 0),
-        serves("ours-stdio-listens-0", "stdio busy", PIPE_MODERN, touch).beside(0, 0, 0),
-        serves("ours-stdio-listens-1000", "stdio busy", PIPE_MODERN, touch).beside(0, 1_000, 0),
-        serves("ours-http-in-flight-0", "http busy", MODERN, echo).beside(0, 0, 0),
-        serves("ours-http-in-flight-512", "http busy", MODERN, echo).beside(0, 0, 512),
-        serves("ours-stdio-in-flight-0", "stdio busy", PIPE_SESSION, echo).beside(0, 0, 0),
-        serves("ours-stdio-in-flight-512", "stdio busy", PIPE_SESSION, echo).beside(0, 0, 512),
+        serves("ours-http-tools-10", "http 10", MODERN, echo).with_load_before(0, 0, 0),
+        serves("ours-http-tools-10000", "http 10000", MODERN, echo).with_load_before(0, 0, 0),
+        serves("ours-http-sessions-10", "http echo", SESSION, echo).with_load_before(10, 0, 0),
+        serves("ours-http-sessions-10000", "http echo", SESSION, echo).with_load_before(10_000, 0, 0),
+        serves("ours-http-listens-0", "http busy", MODERN, touch).with_load_before(0, 0, 0),
+        serves("ours-http-listens-1000", "http busy", MODERN, touch).with_load_before(0, 1_000, 0),
+        serves("ours-stdio-listens-0", "stdio busy", PIPE_MODERN, touch).with_load_before(0, 0, 0),
+        serves("ours-stdio-listens-1000", "stdio busy", PIPE_MODERN, touch).with_load_before(0, 1_000, 0),
+        serves("ours-http-in-flight-0", "http busy", MODERN, echo).with_load_before(0, 0, 0),
+        serves("ours-http-in-flight-512", "http busy", MODERN, echo).with_load_before(0, 0, 512),
+        serves("ours-stdio-in-flight-0", "stdio busy", PIPE_SESSION, echo).with_load_before(0, 0, 0),
+        serves("ours-stdio-in-flight-512", "stdio busy", PIPE_SESSION, echo).with_load_before(0, 0, 512),
         // Our client, alone in its process.
         works("client-stdio-legacy", "stdio legacy", Work::Call(Binding::Stdio)),
         works("client-stdio-modern", "stdio modern", Work::Call(Binding::Stdio)),

@@ -1,7 +1,7 @@
 //! The servers that are compared: floors, ours, and the servers of other SDKs. All have the same tool.
 
 use super::plan::Dialect::{self, Bare, Modern, Session};
-use crate::Result;
+use crate::result::Result;
 
 /// A server in one way of being started and asked.
 #[derive(Debug, Clone, Copy)]

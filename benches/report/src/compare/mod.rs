@@ -12,7 +12,7 @@ mod rounds;
 
 use std::{fs, thread};
 
-use crate::Result;
+use crate::result::Result;
 use plan::Time;
 use programs::Programs;
 

@@ -34,7 +34,7 @@ fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
 }
 
 /// Returns the contestants of a binding that have figures, each with its floor.
-fn measured(entries: &[Entry], binding: Binding) -> impl Iterator<Item = (&Entry, &Entry)> {
+fn rows_with_floors(entries: &[Entry], binding: Binding) -> impl Iterator<Item = (&Entry, &Entry)> {
     let floor = |of: &Entry| {
         let floor = of.contestant.floor();
         entries.iter().find(|entry| entry.contestant.name == floor)
@@ -58,7 +58,7 @@ fn http(entries: &[Entry]) -> String {
         "p50 µs at 16",
         "p99 µs at 16",
     ];
-    let rows = measured(entries, Binding::Http).map(|(entry, floor)| {
+    let rows = rows_with_floors(entries, Binding::Http).map(|(entry, floor)| {
         vec![
             entry.contestant.title.to_owned(),
             alone(entry),
@@ -99,7 +99,7 @@ fn stdio(entries: &[Entry]) -> String {
         "p50 µs, one at a time",
         "p99 µs",
     ];
-    let rows = measured(entries, Binding::Stdio).map(|(entry, floor)| {
+    let rows = rows_with_floors(entries, Binding::Stdio).map(|(entry, floor)| {
         vec![
             entry.contestant.title.to_owned(),
             middle(entry.rates(1)),

@@ -6,8 +6,8 @@ use super::Options;
 use super::contestants::{Binding, Contestant};
 use super::plan::{Latency, Plan, Report, Slice, Task};
 use super::programs::Programs;
-use crate::Result;
 use crate::process::output;
+use crate::result::Result;
 
 /// Numbers of connections.
 pub(super) const CONNECTIONS: [usize; 3] = [1, 16, 64];

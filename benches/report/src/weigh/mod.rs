@@ -9,9 +9,9 @@ mod peer;
 mod seconds;
 mod sizes;
 
-use crate::Result;
 use crate::budget::check_sizes;
 use crate::process::{run as run_to_end, target};
+use crate::result::Result;
 
 pub(crate) use crates::within_limits;
 use peer::{OURS, THEIRS};

@@ -4,8 +4,8 @@ use std::process::Command;
 use std::{fs, io};
 
 use super::peer::{OURS, Peer, THEIRS};
-use crate::Result;
 use crate::process::{run, target};
+use crate::result::Result;
 
 /// Clock ticks a second in which the kernel counts CPU, which is the same on every Linux.
 const TICKS: f64 = 100.0;

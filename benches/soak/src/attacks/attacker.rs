@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::target::Scene;
-use crate::Result;
+use crate::problem::Result;
 use crate::raw::Raw;
 use crate::route::Route;
 use crate::server::attacker_token;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
 use super::attacker::{Attacker, pause};
-use crate::Result;
+use crate::problem::Result;
 use crate::random::Random;
 use crate::raw::{Raw, call, flood, legacy_call, modern, of_session, request};
 

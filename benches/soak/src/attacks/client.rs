@@ -5,11 +5,11 @@ use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
 
+use super::form::{Form, SAMPLE_INTERVAL, SETTLE};
 use super::outcome::Outcome;
 use super::target::Usage;
-use super::{Form, SAMPLE_INTERVAL, SETTLE};
-use crate::Result;
 use crate::hostile::{CONNECTED, GIVEN_UP};
+use crate::problem::Result;
 use crate::process::Process;
 
 /// One attack on a client.
@@ -37,12 +37,12 @@ pub(super) async fn play(attack: &ClientAttack, form: Rc<Form>) -> Result<Outcom
         return Err("the client does not connect".into());
     }
     let id = process.id;
-    let start = Usage::of(id)?;
+    let start = Usage::read(id)?;
     let mut peak = start;
     process.input.write_all(b"\n").await?;
     let sampling = async {
         loop {
-            peak = peak.max(Usage::of(id).unwrap_or_default());
+            peak = peak.max(Usage::read(id).unwrap_or_default());
             sleep(SAMPLE_INTERVAL / 10).await;
         }
     };
@@ -55,7 +55,7 @@ pub(super) async fn play(attack: &ClientAttack, form: Rc<Form>) -> Result<Outcom
     }
     // The server that it started ends with the connection.
     sleep(2 * SAMPLE_INTERVAL).await;
-    let end = Some(Usage::of(id)?);
+    let end = Some(Usage::read(id)?);
     process.end().await?;
     Ok(Outcome {
         name: attack.name,

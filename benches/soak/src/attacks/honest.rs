@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::Result;
+use crate::problem::Result;
 use crate::process::within;
 use crate::raw::{Raw, legacy_call};
 use crate::route::Route;

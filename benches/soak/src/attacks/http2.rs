@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::attacker::{Attacker, pause};
-use crate::Result;
+use crate::problem::Result;
 use crate::raw::{call, modern};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -4,7 +4,7 @@
 use super::attacker::{Attack, Attacker, Origin, pause};
 use super::target::Scene;
 use super::{calls, http2, sse, tables, tls};
-use crate::Result;
+use crate::problem::Result;
 use crate::random::Random;
 
 macro_rules! attacks {
@@ -70,8 +70,8 @@ attacks! {
     Plain One 200 calls::questions, "questions that nobody answers",
     Plain One 100 calls::vanishes, "callers who vanish",
     Plain One 50 calls::full_speed, "calls at full speed",
-    Plain One 300 mixed, "everything at once",
-    Plain Many 300 mixed, "everything at once, of many addresses",
+    Plain One 300 every_attack, "everything at once",
+    Plain Many 300 every_attack, "everything at once, of many addresses",
     // HTTP+SSE.
     Plain One 400 sse::connections, "http+sse: connections",
     Plain Many 150 sse::connections, "http+sse: connections of many addresses",
@@ -114,7 +114,7 @@ attacks! {
 }
 
 /// Acts as the attackers of one attack after the other on the same server, each for a moment.
-async fn mixed(it: Attacker) -> Result {
+async fn every_attack(it: Attacker) -> Result {
     let mut random = Random::new(it.number as u64);
     let attacks: Vec<_> = ATTACKS
         .iter()

@@ -9,6 +9,7 @@
 mod attacker;
 mod calls;
 mod client;
+mod form;
 mod honest;
 mod http2;
 mod list;
@@ -21,45 +22,23 @@ mod tables;
 mod target;
 mod tls;
 
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::task::{JoinSet, LocalSet};
 
+use crate::problem::{Problem, Result};
 use crate::process::{VARIABLES, itself};
 use crate::role::runtime;
-use crate::{Problem, Result};
+use form::{Form, LONG, SHORT};
 use outcome::Outcome;
 
 const USAGE: &str =
     "usage: turnbuckle-soak [--seconds N] [--only WORD] [--server PROGRAM] [--brief]";
 
-/// The time that one attack lasts in the long form.
-const LONG: Duration = Duration::from_secs(10);
-
-/// The time that one attack lasts in the short form.
-const SHORT: Duration = Duration::from_millis(400);
-
 /// Attacks that are played at a time in the short form, most of whose time is waiting.
 const SHORT_LANES: usize = 6;
-
-/// The time that the server has to give back the resources of an attack: longer than the longest of its
-/// timeouts.
-const SETTLE: Duration = Duration::from_secs(20);
-
-/// The time between two samples of the usage.
-const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
-
-/// The form in which attacks are played: the long one by hand, the short one with the tests.
-#[derive(Debug)]
-struct Form {
-    time: Duration,
-    is_short: bool,
-    /// The program that is attacked: this one, or another build of it.
-    server: PathBuf,
-}
 
 /// Plays the attacks that the options select.
 pub(crate) fn run(options: &[String]) -> Result {

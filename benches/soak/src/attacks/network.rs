@@ -9,11 +9,11 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, sleep};
 
 use super::attacker::{Attack, Attacker};
+use super::form::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
 use super::honest::{self, Counts, HonestClient};
 use super::outcome::Outcome;
 use super::target::{KEPT_KIB, Scene, Usage};
-use super::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
-use crate::Result;
+use crate::problem::Result;
 use crate::process::Process;
 use crate::role::runtime;
 use crate::route::Route;
@@ -104,7 +104,7 @@ pub(super) async fn play(attack: &'static Attack, form: Rc<Form>) -> Result<Outc
     honest.call_until(Instant::now() + SHORT / 2).await;
     honest.service = Default::default();
     let counts = honest.counts().await?;
-    let start = Usage::of(play.target.id)?;
+    let start = Usage::read(play.target.id)?;
     let peak = play.wave(&mut honest).await?;
     (play.outcome.start, play.outcome.peak) = (start, peak.max(start));
     play.outcome.sessions = honest.peak_sessions;
@@ -140,10 +140,10 @@ impl Play<'_> {
         let mut peak = Usage::default();
         let sampling = async {
             while Instant::now() < until {
-                peak = peak.max(Usage::of(self.target.id)?);
+                peak = peak.max(Usage::read(self.target.id)?);
                 sleep(SAMPLE_INTERVAL).await;
             }
-            Ok::<_, crate::Problem>(())
+            Ok::<_, crate::problem::Problem>(())
         };
         let (sampled, ()) = tokio::join!(sampling, honest.call_until(until));
         sampled?;
@@ -156,7 +156,7 @@ impl Play<'_> {
     async fn settle(&mut self, start: Usage, counts: &Counts) -> Result<Usage> {
         let deadline = Instant::now() + SETTLE;
         loop {
-            let usage = Usage::of(self.target.id)?;
+            let usage = Usage::read(self.target.id)?;
             // This request also lets hyper write its cached date anew, which keeps what is below it.
             let now = honest::counts(&self.honest_route).await;
             let grown = now.as_ref().map_or(Vec::new(), |now| grown(counts, now));

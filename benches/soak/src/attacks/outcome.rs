@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::Form;
+use super::form::Form;
 use super::honest::Service;
 use super::target::{KEPT_KIB, Usage};
 

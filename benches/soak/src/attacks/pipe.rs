@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::form::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
 use super::honest::{Service, measure};
 use super::outcome::Outcome;
 use super::target::Usage;
-use super::{Form, SAMPLE_INTERVAL, SETTLE, SHORT};
-use crate::Result;
+use crate::problem::Result;
 use crate::process::{Process, SOON, within};
 use crate::raw::{INITIALIZE, INITIALIZED, legacy_call};
 
@@ -112,13 +112,13 @@ pub(super) async fn play(attack: &PipeAttack, form: Rc<Form>) -> Result<Outcome>
     let mut server = Process::start(&form.server, "pipe")?;
     let id = server.id;
     measure_service(&mut server).await?;
-    let start = Usage::of(id)?;
+    let start = Usage::read(id)?;
     let mut peak = start;
     let until = Instant::now() + form.time;
     let sampling = async {
         while Instant::now() < until {
             // A server that has ended uses nothing.
-            peak = peak.max(Usage::of(id).unwrap_or_default());
+            peak = peak.max(Usage::read(id).unwrap_or_default());
             sleep(SAMPLE_INTERVAL).await;
         }
     };
@@ -149,7 +149,7 @@ pub(super) async fn play(attack: &PipeAttack, form: Rc<Form>) -> Result<Outcome>
 async fn settle(most: Duration, process: u32, start: Usage) -> Result<Usage> {
     let deadline = Instant::now() + most;
     loop {
-        let usage = Usage::of(process)?;
+        let usage = Usage::read(process)?;
         if usage.is_near(start) || Instant::now() > deadline {
             return Ok(usage);
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 
 use super::pipe::{PipeAttack, flood};
-use crate::Result;
+use crate::problem::Result;
 use crate::process::Process;
 use crate::random::Random;
 use crate::raw::{INITIALIZE, INITIALIZED, call, legacy_call, request};

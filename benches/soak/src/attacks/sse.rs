@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::attacker::{Attacker, pause};
 use super::calls::post_half;
-use crate::Result;
+use crate::problem::Result;
 use crate::raw::{EVENTS, INITIALIZE, INITIALIZED, Raw, legacy_call};
 
 /// Opens a connection and returns its stream and the path for its messages.

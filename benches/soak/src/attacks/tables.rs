@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::attacker::{Attacker, pause};
-use crate::Result;
+use crate::problem::Result;
 use crate::random::Random;
 use crate::raw::{EVENTS, Raw, flood, legacy_call, of_session, request};
 use crate::server::WATCHED;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::Result;
+use crate::problem::Result;
 use crate::process::{Process, SOON};
 use crate::route::Route;
 
@@ -20,8 +20,8 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Returns the usage of a process.
-    pub(super) fn of(process: u32) -> Result<Self> {
+    /// Reads the usage of a process.
+    pub(super) fn read(process: u32) -> Result<Self> {
         let process = format!("/proc/{process}");
         let status = fs::read_to_string(format!("{process}/status"))?;
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -8,7 +8,7 @@ use tokio_rustls::rustls::ClientConnection;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use super::attacker::{Attacker, pause};
-use crate::Result;
+use crate::problem::Result;
 
 /// Connects and sends nothing of its handshake.
 pub(super) async fn silent(it: Attacker) -> Result {

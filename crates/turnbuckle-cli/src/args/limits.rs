@@ -9,7 +9,7 @@ use turnbuckle::{ClientBuilder, SchemaLimits};
 
 use super::{parse_duration, parse_size};
 
-/// A value of `--limit`.
+/// The name and the number of a `--limit`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitValue {
     setting: Setting,

@@ -38,7 +38,7 @@ impl Typed {
     /// Returns the weather as structured content
     #[tool(title = "Weather", read_only)]
     fn structured_weather(
-        /// The city
+        /// The place to report on, such as Oslo
         city: String,
     ) -> Weather {
         Weather {

@@ -14,7 +14,7 @@ use crate::connection::unless_interrupted;
 use crate::error::CliError;
 use crate::signals::ShutdownSignals;
 
-/// A command of `auth`.
+/// The verbs after `turnbuckle auth`.
 #[derive(Subcommand)]
 pub(crate) enum AuthCommand {
     /// Logs in at a server, in the browser
