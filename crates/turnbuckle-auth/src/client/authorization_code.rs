@@ -2,8 +2,6 @@
 //!
 //! Specification: basic/authorization, "Authorization Response Validation" (2026-07-28); RFC 9207.
 
-use std::fmt;
-
 use turnbuckle_types::base::text::one_line;
 use url::{Url, form_urlencoded};
 
@@ -41,36 +39,45 @@ pub(crate) struct AuthorizationAttempt {
 }
 
 /// The reason why no authorization request can be made.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AttemptError {
-    /// The server's metadata has no authorization endpoint.
+    #[error("the authorization server names no authorization_endpoint")]
     NoEndpoint,
-    /// The endpoint is no URL that a browser may open.
+    #[error("the authorization_endpoint is no https URL, so no browser is sent there")]
     UnusableEndpoint,
-    /// The server does not support PKCE with S256.
+    #[error(
+        "the authorization server does not advertise PKCE with S256 \
+         (code_challenge_methods_supported), so a code could be stolen"
+    )]
     NoPkce,
-    /// The operating system has no randomness.
+    #[error("the operating system has no randomness")]
     NoRandomness,
 }
 
 /// The reason why the answer to an authorization request is refused.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RedirectError {
     /// The answer cannot be read, or has a parameter twice.
+    #[error("the redirect cannot be read")]
     Malformed,
-    /// The answer belongs to another attempt.
+    #[error("the redirect belongs to another login (state)")]
     WrongState,
-    /// The answer does not name its issuer, though the server said that it would.
+    #[error("the redirect does not name its issuer, as the server promised (iss)")]
     MissingIssuer,
-    /// The answer comes from another issuer.
+    #[error("the redirect comes from another issuer (iss)")]
     WrongIssuer,
     /// The server or the user refused.
+    #[error("the authorization server refused: {error}{}", in_brackets(description.as_ref()))]
     Refused {
         error: String,
         description: Option<String>,
     },
-    /// The answer has neither a code nor an error.
+    #[error("the redirect has neither a code nor an error")]
     NoCode,
+}
+
+fn in_brackets(text: Option<&String>) -> String {
+    text.map_or(String::new(), |text| format!(" ({text})"))
 }
 
 impl AuthorizationAttempt {
@@ -205,43 +212,6 @@ impl RedirectParameters {
 fn can_be_opened(url: &Url) -> bool {
     let has_userinfo = !url.username().is_empty() || url.password().is_some();
     !has_userinfo && is_https_or_loopback(url)
-}
-
-impl fmt::Display for AttemptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoEndpoint => "the authorization server names no authorization_endpoint",
-            Self::UnusableEndpoint => {
-                "the authorization_endpoint is no https URL, so no browser is sent there"
-            }
-            Self::NoPkce => {
-                "the authorization server does not advertise PKCE with S256 \
-                 (code_challenge_methods_supported), so a code could be stolen"
-            }
-            Self::NoRandomness => "the operating system has no randomness",
-        })
-    }
-}
-
-impl fmt::Display for RedirectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed => f.write_str("the redirect cannot be read"),
-            Self::WrongState => f.write_str("the redirect belongs to another login (state)"),
-            Self::MissingIssuer => {
-                f.write_str("the redirect does not name its issuer, as the server promised (iss)")
-            }
-            Self::WrongIssuer => f.write_str("the redirect comes from another issuer (iss)"),
-            Self::Refused { error, description } => {
-                write!(f, "the authorization server refused: {error}")?;
-                match description {
-                    Some(description) => write!(f, " ({description})"),
-                    None => Ok(()),
-                }
-            }
-            Self::NoCode => f.write_str("the redirect has neither a code nor an error"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -370,9 +370,10 @@ impl LoginContext<'_> {
             let message = format!("the credentials belong to {bound}: {advice}");
             return Err(AuthError::new(AuthErrorKind::Registration, message));
         }
-        let registration = match grant.needs_registration() {
-            true => self.registered_client(&discovery.issuer).await?,
-            false => None,
+        let registration = if grant.needs_registration() {
+            self.registered_client(&discovery.issuer).await?
+        } else {
+            None
         };
         let scope = asked.scopes.join(" ");
         let context = GrantContext {

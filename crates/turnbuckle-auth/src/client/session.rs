@@ -351,9 +351,10 @@ fn record_demand(demand: &Demand, recorder: &Recorder) {
         Some(challenge) => format!("401 {challenge}"),
         None => "no challenge".to_owned(),
     };
-    let decision = match is_step_up {
-        true => "authorize with more scopes",
-        false => "authorize",
+    let decision = if is_step_up {
+        "authorize with more scopes"
+    } else {
+        "authorize"
     };
     recorder.record(
         StepKind::Challenge,

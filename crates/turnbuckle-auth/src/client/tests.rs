@@ -215,6 +215,39 @@ async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
     assert_eq!(requests_to(&former.requests(), "/register").len(), 1);
 }
 
+#[tokio::test]
+async fn a_new_issuer_sees_neither_the_scopes_nor_the_key_of_the_former() {
+    let start = || {
+        ScriptedServer::start(|request| match request.path.as_str() {
+            "/register" => Reply::status(201).with_json(json!({"client_id": "client"})),
+            "/token" => Reply::json(json!({"access_token": "token", "token_type": "DPoP"})),
+            _ => Reply::json(server_metadata(&request.origin())),
+        })
+    };
+    let (former, new) = (start().await, start().await);
+    let issuer = Arc::new(Mutex::new(former.origin()));
+    let mcp = resource_metadata(&issuer).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::builder(&url, MemoryStore::new()).login_ui(user.clone());
+    let oauth = oauth.dpop().build().unwrap();
+    let endpoint = McpEndpoint::new(|authorization| match authorization {
+        Some(_) => (200, None),
+        None => (401, Some("DPoP scope=\"of-the-former\"".to_owned())),
+    });
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    *issuer.lock().unwrap() = new.origin();
+    let is_refused = AtomicBool::new(false);
+    let endpoint = McpEndpoint::new(move |_| {
+        let was_refused = is_refused.swap(true, Ordering::Relaxed);
+        (if was_refused { 200 } else { 401 }, None)
+    });
+    assert_eq!(post(&oauth, &endpoint, &url).await.status(), 200);
+    assert_eq!(user.scopes(), ["of-the-former", "known"]);
+    let opened = user.opened_pages();
+    let [former_key, new_key] = [0, 1].map(|page| parameter(&opened[page], "dpop_jkt").unwrap());
+    assert_ne!(former_key, new_key);
+}
+
 // requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
 // requirement: e73da8245886
 #[tokio::test]

@@ -80,7 +80,7 @@ impl TokenEndpoint<'_> {
             .outbound
             .post_form(endpoint, &parameters, headers)
             .await;
-        let status = response.map_err(TokenError::Outbound)?.status;
+        let status = response?.status;
         match status {
             200..=299 => Ok(()),
             _ => Err(TokenError::Unexpected {
@@ -123,8 +123,7 @@ impl TokenEndpoint<'_> {
             let response = self
                 .outbound
                 .post_form(endpoint, &parameters, headers)
-                .await
-                .map_err(TokenError::Outbound)?;
+                .await?;
             let has_nonce = self
                 .dpop
                 .is_some_and(|dpop| dpop.store_nonce(&url, &response.headers));

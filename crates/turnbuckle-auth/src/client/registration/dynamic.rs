@@ -284,8 +284,9 @@ fn auth_method(supported: Option<&[String]>) -> Option<&'static str> {
 
 fn secret_method(supported: Option<&[String]>) -> &'static str {
     let has = |method| supported.is_some_and(|known| known.iter().any(|known| known == method));
-    match has("client_secret_post") && !has("client_secret_basic") {
-        true => "client_secret_post",
-        false => "client_secret_basic",
+    if has("client_secret_post") && !has("client_secret_basic") {
+        "client_secret_post"
+    } else {
+        "client_secret_basic"
     }
 }

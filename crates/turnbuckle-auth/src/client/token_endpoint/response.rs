@@ -1,7 +1,5 @@
 //! The answers of a token endpoint, read leniently: servers differ much in their errors.
 
-use std::fmt;
-
 use http::header;
 use serde_json::{Map, Value};
 use turnbuckle_types::base::text::one_line;
@@ -29,20 +27,38 @@ pub(crate) struct TokenResponse {
 }
 
 /// The reason why there is no token. The texts hold no secrets.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum TokenError {
     /// The server refused with an OAuth error, such as `invalid_grant`.
+    #[error(
+        "the token endpoint refused with {error} (HTTP {status}){}",
+        after_colon(description.as_deref())
+    )]
     Refused {
         status: u16,
         error: String,
         description: Option<String>,
     },
     /// The server answered with a failure that is no OAuth error.
+    #[error("the token endpoint answered with HTTP {status}{}", body_or_none(body))]
     Unexpected { status: u16, body: String },
     /// The server could not be reached.
-    Outbound(OutboundError),
+    #[error(transparent)]
+    Outbound(#[from] OutboundError),
     /// The request cannot be made, or the answer is no usable token.
+    #[error("{0}")]
     Invalid(String),
+}
+
+fn after_colon(text: Option<&str>) -> String {
+    text.map_or(String::new(), |text| format!(": {text}"))
+}
+
+fn body_or_none(body: &str) -> String {
+    match body {
+        "" => " and no text".to_owned(),
+        body => after_colon(Some(body)),
+    }
 }
 
 /// The kind of token that was asked for.
@@ -266,34 +282,3 @@ impl TokenError {
 fn is_transient_status(status: u16) -> bool {
     status == 408 || status == 429 || status >= 500
 }
-
-impl fmt::Display for TokenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refused {
-                status,
-                error,
-                description,
-            } => {
-                write!(f, "the token endpoint refused with {error} (HTTP {status})")?;
-                match description {
-                    Some(description) => write!(f, ": {description}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Unexpected { status, body } if body.is_empty() => {
-                write!(
-                    f,
-                    "the token endpoint answered with HTTP {status} and no text"
-                )
-            }
-            Self::Unexpected { status, body } => {
-                write!(f, "the token endpoint answered with HTTP {status}: {body}")
-            }
-            Self::Outbound(error) => error.fmt(f),
-            Self::Invalid(reason) => f.write_str(reason),
-        }
-    }
-}
-
-impl std::error::Error for TokenError {}
