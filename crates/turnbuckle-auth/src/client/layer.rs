@@ -17,7 +17,8 @@ use turnbuckle_types::AuthorizationFailure;
 use url::Url;
 
 use super::OAuth;
-use super::session::{ActiveToken, AuthSession, Demand};
+use super::active_token::ActiveToken;
+use super::session::{AuthSession, Demand};
 use crate::challenge::Challenge;
 use crate::dpop::DpopSession;
 

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use url::Url;
 
 use self::clients::is_usable;
+use super::active_token::{ActiveToken, TokenOrigin};
 use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
 use super::credentials::Credentials;
 use super::discovery::{self, Discovery};
@@ -21,7 +22,6 @@ use super::grant::GrantContext;
 use super::pending_tokens::PendingToken;
 use super::registration::ClientRegistration;
 use super::scope_selection::{ScopeSources, select_scopes};
-use super::session::{ActiveToken, TokenOrigin};
 use super::settings::{GRANT, Settings};
 use super::token_endpoint::{ClientAuthentication, TokenEndpoint};
 use crate::challenge::Challenge;

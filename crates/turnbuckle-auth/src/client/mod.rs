@@ -5,6 +5,7 @@
 //! [`grant`], at the `token_endpoint`. [`store`] keeps credentials, [`interaction`] shows the login
 //! page, and `transcript` records what happened.
 
+mod active_token;
 mod authorization_code;
 mod builder;
 mod callback;

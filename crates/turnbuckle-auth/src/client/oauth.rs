@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::OAuthBuilder;
-use super::session::{ActiveToken, AuthSession, Demand};
+use super::active_token::ActiveToken;
+use super::session::{AuthSession, Demand};
 use super::store::CredentialStore;
 use crate::challenge::Challenge;
 use crate::error::{AuthError, AuthErrorKind};

@@ -1,7 +1,7 @@
 //! Client registration: a client id for one authorization server.
 //!
-//! The order is that of the specification: a client id that was registered beforehand, a Client ID
-//! Metadata Document, dynamic registration. Called by the login when the store has no client id.
+//! The order is that of the specification: a Client ID Metadata Document, then dynamic registration.
+//! Called by the login when neither the settings nor the store have a client id.
 //!
 //! Specification: basic/authorization/client-registration (2026-07-28).
 
@@ -71,10 +71,6 @@ pub(crate) struct RegistrationRequest<'a> {
     pub(crate) grant_types: &'a [&'a str],
     /// The URL of the client's metadata document.
     pub(crate) metadata_document: Option<&'a str>,
-    pub(crate) software_id: Option<&'a str>,
-    pub(crate) software_version: Option<&'a str>,
-    /// A client id that was configured. It is used for its own issuer only.
-    pub(crate) pre_registered: Option<&'a ClientRegistration>,
 }
 
 /// Obtains a client id for the authorization server of `discovery`, by the first way that works
@@ -91,28 +87,6 @@ pub(crate) async fn register(
 ) -> Result<ClientRegistration, AuthError> {
     let step = StepKind::Registration;
     let issuer = &discovery.issuer;
-    if let Some(client) = request.pre_registered {
-        let used = format!("use the configured client id {}", client.client_id);
-        if client.is_for(issuer) {
-            recorder.record(
-                step,
-                used,
-                "it belongs to this issuer",
-                "no registration is needed",
-            );
-            return Ok(client.clone());
-        }
-        recorder.fail(
-            step,
-            "use the configured client id",
-            format!(
-                "it belongs to {}, and the server now uses {issuer}",
-                client.issuer
-            ),
-            "never show it to another issuer; look for another way",
-            format!("configure a client id of {issuer}"),
-        );
-    }
     if let Some(url) = request.metadata_document {
         if discovery.server.client_id_metadata_document_supported {
             check_metadata_document(url).map_err(|reason| {
@@ -168,11 +142,7 @@ fn registration_unsupported(
         "stop",
         &advice,
     );
-    let mut message = format!("{issuer} registers no clients by itself: {advice}");
-    if let Some(client) = request.pre_registered {
-        let other = display_url_text(&client.issuer);
-        message = format!("the configured client id belongs to {other}; {message}");
-    }
+    let message = format!("{issuer} registers no clients by itself: {advice}");
     AuthError::new(AuthErrorKind::Registration, message)
 }
 

@@ -5,17 +5,16 @@
 //! the server has replaced must be stored, even if the request that needed it is dropped. Locks of the
 //! store make sure of one attempt at a time between processes.
 
-mod active_token;
 mod state;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use active_token::{ActiveToken, TokenOrigin};
 pub(crate) use state::Demand;
 use state::{Action, Answer, Attempt, AttemptKind, Outcome, SessionState};
 use tokio::sync::mpsc;
 use turnbuckle_types::{PeerAddress, UserWait};
 
+use super::active_token::ActiveToken;
 use super::login::{LoginContext, Renewal};
 use super::settings::Settings;
 use crate::clock::Clock;

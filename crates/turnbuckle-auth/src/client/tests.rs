@@ -249,7 +249,7 @@ async fn a_new_issuer_sees_neither_the_scopes_nor_the_key_of_the_former() {
 }
 
 // requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
-// requirement: e73da8245886
+// requirement: bec089237ade e73da8245886 e7ba6f1ca9ac
 #[tokio::test]
 async fn a_configured_client_is_used_at_its_issuer_only() {
     let auth = authorization_server(None).await;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 use super::LoginContext;
+use crate::client::active_token::{ActiveToken, TokenOrigin};
 use crate::client::credentials::Credentials;
-use crate::client::session::{ActiveToken, TokenOrigin};
 use crate::client::store::StoreLock;
 use crate::error::{AuthError, AuthErrorKind};
 use crate::transcript::StepKind;

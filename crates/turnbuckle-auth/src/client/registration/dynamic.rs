@@ -257,15 +257,8 @@ fn registration_body(request: &RegistrationRequest<'_>, auth_method: &str) -> Va
     if request.grant_types.contains(&"authorization_code") {
         body.insert("response_types".to_owned(), json!(["code"]));
     }
-    let optional = [
-        ("scope", request.scope),
-        ("software_id", request.software_id),
-        ("software_version", request.software_version),
-    ];
-    for (name, value) in optional {
-        if let Some(value) = value {
-            body.insert(name.to_owned(), json!(value));
-        }
+    if let Some(scope) = request.scope {
+        body.insert("scope".to_owned(), json!(scope));
     }
     Value::Object(body)
 }

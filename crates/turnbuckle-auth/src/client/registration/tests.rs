@@ -40,7 +40,6 @@ fn request() -> RegistrationRequest<'static> {
         application_type: "native",
         scope: Some("a b"),
         grant_types: &["authorization_code", "refresh_token"],
-        software_version: Some("1.2"),
         ..RegistrationRequest::default()
     }
 }
@@ -59,18 +58,6 @@ async fn register_with(
     let recorder = Recorder::new();
     let registered = register(&outbound(server), discovery, request, &recorder).await;
     registered.map_err(|error| error.with_steps(&recorder))
-}
-
-fn pre_registered(issuer: &str) -> ClientRegistration {
-    ClientRegistration {
-        issuer: issuer.to_owned(),
-        client_id: "configured".to_owned(),
-        client_secret: Some(Secret::new("hidden")),
-        secret_expires_at: None,
-        auth_method: None,
-        redirect_uri: None,
-        source: RegistrationSource::PreRegistered,
-    }
 }
 
 // requirement: 4874013d90db 72a504056094 74ffc37d3e6a bfe169d59932 c9c46982aad7 e00a57be3d69
@@ -99,7 +86,6 @@ async fn dynamic_registration_sends_the_clients_metadata() {
             "redirect_uris": [REDIRECT],
             "token_endpoint_auth_method": "none",
             "scope": "a b",
-            "software_version": "1.2",
         })
     );
 }
@@ -107,24 +93,17 @@ async fn dynamic_registration_sends_the_clients_metadata() {
 // requirement: 103d8152db75 153ad3c8684d 25fcdec93f0f 47f5d44c5028 9ccd72e9a1eb b6692ec06902
 // requirement: c0308c3300ed c05540734524 ddabcfd81fb6 e2964f2f90b3 e66bade0ebe4 f96a310f75d8
 #[tokio::test]
-async fn the_order_is_pre_registered_then_metadata_document_then_dynamic() {
+async fn a_metadata_document_precedes_a_dynamic_registration() {
     let server =
         ScriptedServer::start(|_| Reply::status(201).with_json(json!({"client_id": "dynamic"})))
             .await;
     let mut discovery = discovery(&server);
     let document = "https://app.example.com/client.json";
-    let configured = pre_registered(&server.origin());
     let mut request = request();
     request.metadata_document = Some(document);
-    request.pre_registered = Some(&configured);
     let outbound = outbound(&server);
     let recorder = Recorder::new();
     discovery.server.client_id_metadata_document_supported = true;
-    let client = register(&outbound, &discovery, &request, &recorder)
-        .await
-        .unwrap();
-    assert_eq!(client.client_id, "configured");
-    request.pre_registered = None;
     let client = register(&outbound, &discovery, &request, &recorder)
         .await
         .unwrap();
@@ -136,56 +115,6 @@ async fn the_order_is_pre_registered_then_metadata_document_then_dynamic() {
         .await
         .unwrap();
     assert_eq!(client.client_id, "dynamic");
-}
-
-// requirement: bec089237ade e7ba6f1ca9ac
-#[tokio::test]
-async fn configured_credentials_of_another_issuer_are_never_shown() {
-    let server =
-        ScriptedServer::start(|_| Reply::status(201).with_json(json!({"client_id": "dynamic"})))
-            .await;
-    let mut discovery = discovery(&server);
-    for issuer in [
-        "https://other.example.com".to_owned(),
-        server.origin() + "/",
-    ] {
-        let configured = pre_registered(&issuer);
-        assert!(!configured.is_for(&discovery.issuer));
-        let request = RegistrationRequest {
-            pre_registered: Some(&configured),
-            ..request()
-        };
-        let recorder = Recorder::new();
-        let client = register(&outbound(&server), &discovery, &request, &recorder)
-            .await
-            .unwrap();
-        assert_eq!(client.client_id, "dynamic");
-        assert_eq!(client.issuer, server.origin());
-        assert!(!recorder.transcript().steps[0].succeeded);
-        for request in server.requests() {
-            let body = String::from_utf8(request.body).unwrap();
-            assert!(
-                !body.contains("configured") && !body.contains("hidden"),
-                "{body}"
-            );
-        }
-    }
-    discovery.server.registration_endpoint = None;
-    let configured = pre_registered("https://other.example.com");
-    let request = RegistrationRequest {
-        pre_registered: Some(&configured),
-        ..request()
-    };
-    let result = register_with(&server, &discovery, &request).await;
-    let error = result.unwrap_err();
-    assert_eq!(error.kind(), AuthErrorKind::Registration);
-    assert!(
-        error
-            .to_string()
-            .contains("belongs to https://other.example.com/"),
-        "{error}"
-    );
-    assert!(!format!("{error:?}").contains("hidden"));
 }
 
 // requirement: 83ff62c73552

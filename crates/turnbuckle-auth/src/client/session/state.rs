@@ -13,8 +13,8 @@ mod explore;
 
 use std::sync::Arc;
 
-use super::active_token::{ActiveToken, TokenOrigin};
 use crate::challenge::Challenge;
+use crate::client::active_token::{ActiveToken, TokenOrigin};
 use crate::error::{AuthError, AuthErrorKind};
 
 /// The time until an early refresh is tried again after a failure, in seconds.

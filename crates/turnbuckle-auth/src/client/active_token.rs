@@ -25,7 +25,7 @@ pub(crate) struct ActiveToken {
     pub(crate) header: HeaderValue,
     /// The key that the token is bound to.
     pub(crate) dpop: Option<Arc<DpopSession>>,
-    pub(super) origin: TokenOrigin,
+    pub(crate) origin: TokenOrigin,
     /// False if the store could not take the credentials: it has older ones then.
     pub(crate) is_stored: bool,
     was_accepted: AtomicBool,
@@ -76,7 +76,7 @@ impl ActiveToken {
     }
 
     /// Returns whether the token can still be sent.
-    pub(super) fn is_valid(&self, now: u64) -> bool {
+    pub(crate) fn is_valid(&self, now: u64) -> bool {
         self.credentials.is_valid(now)
     }
 
@@ -86,7 +86,7 @@ impl ActiveToken {
     }
 
     /// Returns whether the token can be refreshed without the user.
-    pub(super) fn can_refresh(&self) -> bool {
+    pub(crate) fn can_refresh(&self) -> bool {
         self.credentials.refresh_token.is_some()
     }
 
@@ -104,7 +104,7 @@ impl ActiveToken {
     }
 
     /// Returns whether the server took the token at least once.
-    pub(super) fn was_accepted(&self) -> bool {
+    pub(crate) fn was_accepted(&self) -> bool {
         self.was_accepted.load(Ordering::Relaxed)
     }
 }
