@@ -177,10 +177,10 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         world.authorization_server.set_faults(|it| {
             it.failed_token_requests = FailedRequests::new(1, 400, "invalid_client")
         });
-        let error = failing_call(world.wire, &world.url, &oauth()).await;
+        let error = failing_call(world.wire, &world.url, &oauth().build().unwrap()).await;
         evidence.text("error", format!("{error} {error:?}"));
         user.edit_redirects(|it| format!("{it}&state=injected"));
-        let error = failing_call(world.wire, &world.url, &oauth()).await;
+        let error = failing_call(world.wire, &world.url, &oauth().build().unwrap()).await;
         evidence.text("error", format!("{error} {error:?}"));
         // A token that the server refuses.
         let forged = format!("{}x", world.token("alice", &[]));

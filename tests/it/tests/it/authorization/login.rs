@@ -1,10 +1,10 @@
 //! Logins: the first one, its reuse by others, and what the caller learns when it fails.
 
 use serde_json::json;
+use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::StepKind;
 use turnbuckle::auth::client::store::MemoryStore;
-use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle_auth_testing::Endpoint;
 
