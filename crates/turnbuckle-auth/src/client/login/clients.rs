@@ -119,7 +119,6 @@ impl LoginContext<'_> {
             scope: (!scope.is_empty()).then_some(scope.as_str()),
             grant_types: &["authorization_code", "refresh_token"],
             metadata_document: self.settings.client_metadata_url.as_deref(),
-            ..RegistrationRequest::default()
         };
         registration::register(self.outbound, discovery, &request, self.recorder).await
     }
