@@ -77,3 +77,44 @@ impl Drop for CollectorClient {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn threads_share_a_client_that_ends_inside_of_a_runtime() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+        let collector = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for _ in 0..2 {
+                let mut sent = Vec::new();
+                while !sent.ends_with(b"spans") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    sent.extend(byte);
+                }
+                let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                stream.write_all(answer).unwrap();
+            }
+        });
+        let client = Arc::new(CollectorClient::new(Duration::from_secs(5)).unwrap());
+        for _ in 0..2 {
+            let (client, uri) = (client.clone(), url.parse().unwrap());
+            let export = thread::spawn(move || {
+                let mut request = Request::new(Bytes::from_static(b"spans"));
+                *request.uri_mut() = uri;
+                client.send(request).unwrap()
+            });
+            assert_eq!(export.join().unwrap().body(), "ok");
+        }
+        collector.join().unwrap();
+        drop(client);
+    }
+}
