@@ -10,7 +10,7 @@ use std::vec;
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
-/// The future of a [`Lookup`].
+/// The addresses of one name, once they are known.
 pub type LookupFuture = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A function that looks up the addresses of a host name.

@@ -1,1 +1,1 @@
-//! Nothing: the tests are in `tests`.
+//! An empty library: the tests are in `tests`.

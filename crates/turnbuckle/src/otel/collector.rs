@@ -70,8 +70,8 @@ impl HttpClient for CollectorClient {
 }
 
 impl Drop for CollectorClient {
-    /// A runtime that waits for its tasks must not be dropped inside of another.
     fn drop(&mut self) {
+        // A runtime that waits for its tasks must not be dropped inside of another.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
