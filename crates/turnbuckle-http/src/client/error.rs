@@ -39,13 +39,12 @@ impl HttpClientError {
 
     /// Converts an error of the default client.
     pub(crate) fn from_client(error: ClientError) -> Self {
-        let setting = match error {
-            ClientError::ConnectTimedOut(_) => " (HttpClientOptions::connect_timeout)",
-            _ => "",
-        };
-        Self {
-            sent: error.is_sent(),
-            reason: format!("{error}{setting}"),
+        match error {
+            ClientError::ConnectTimedOut(timeout) => Self::unreachable(format!(
+                "no connection stood within {timeout:?} (HttpClientOptions::connect_timeout)"
+            )),
+            _ if error.is_sent() => Self::connection_lost(error.to_string()),
+            _ => Self::unreachable(error.to_string()),
         }
     }
 
