@@ -1,7 +1,7 @@
 //! Errors of requests to the server.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::internal::RequestError;
@@ -11,12 +11,14 @@ use turnbuckle_wire::era::code;
 use turnbuckle_wire::revision::Revision;
 
 /// The reason why a request has no result. Every request ends in its result or in one of these.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server responded with a JSON-RPC error.
+    #[error("the server refused: {} ({})", _0.message, _0.code)]
     ErrorResponse(ErrorObject),
     /// The server could not be reached.
+    #[error("{server}: {reason}")]
     Unreachable {
         /// The address of the server.
         server: String,
@@ -24,25 +26,37 @@ pub enum Error {
         reason: LinkError,
     },
     /// The server requires authorization (401) or does not allow the request (403).
+    #[error("{}", unauthorized_text(*status, challenge.as_deref(), failure.as_ref(), body))]
     Unauthorized {
         /// The HTTP status.
         status: u16,
         /// The `WWW-Authenticate` header of the response.
         challenge: Option<String>,
         /// The reason why the client could not obtain authorization, if it tried.
+        #[source]
         failure: Option<AuthorizationFailure>,
         /// The beginning of the response's body, cut short.
         body: String,
     },
     /// Client and server have no revision in common.
+    #[error(
+        "no revision in common: the server speaks {}",
+        join_versions(server_versions)
+    )]
     Incompatible {
         /// The revisions that the server named.
         server_versions: Vec<String>,
     },
     /// The server needs a handshake, and this client was told to speak the modern era alone
     /// ([`EraPreference::Modern`](crate::EraPreference::Modern)).
+    #[error(
+        "no revision in common: the server needs a handshake (`initialize`), which revisions up to {} \
+         have: try EraPreference::Auto",
+        Revision::NEWEST_LEGACY
+    )]
     NeedsHandshake,
     /// The server's revision has no such request, or the server did not declare the capability.
+    #[error("{method} cannot be asked for: {reason} (revision {revision})")]
     Unsupported {
         /// The method.
         method: String,
@@ -52,9 +66,11 @@ pub enum Error {
         revision: Revision,
     },
     /// No response came in time. The request was cancelled.
+    #[error("{0}")]
     TimedOut(TimeoutKind),
     /// The connection was not ready in time
     /// ([`ClientBuilder::connect_timeout`](crate::ClientBuilder::connect_timeout)).
+    #[error("the connection was not ready within {timeout:?} (ClientBuilder::connect_timeout)")]
     ConnectTimedOut {
         /// The time that was allowed.
         timeout: Duration,
@@ -64,6 +80,10 @@ pub enum Error {
     /// Requests that are safe to repeat were sent again already, if another connection could be
     /// opened. If `sent` is true, the server may have acted on this one;
     /// [`RequestBuilder::send`](crate::RequestBuilder::send) sends it again, under a new id.
+    #[error(
+        "{reason}; {}",
+        if *sent { "the server may have acted upon the request" } else { "the request was not acted upon" }
+    )]
     ConnectionLost {
         /// True if the server may have acted on the request.
         sent: bool,
@@ -72,6 +92,7 @@ pub enum Error {
     },
     /// The server's result does not have the form that the specification demands, or is of an
     /// unknown type.
+    #[error("the server's result of {method} is not valid: {reason}")]
     InvalidResult {
         /// The method.
         method: String,
@@ -79,8 +100,10 @@ pub enum Error {
         reason: String,
     },
     /// The tool failed (`isError`); the content of the result says how.
+    #[error("the tool failed: {}", first_text(_0).unwrap_or("it does not say how"))]
     ToolFailed(Box<CallToolResult>),
     /// The tool's structured content does not fit the tool's output schema.
+    #[error("the result of the tool {tool:?} does not fit its output schema: {reason}")]
     OutputMismatch {
         /// The tool.
         tool: String,
@@ -90,6 +113,9 @@ pub enum Error {
     /// The output schema of the tool cannot be used: it is not valid, of an unknown dialect, too
     /// large, or refers to another document. Nothing is fetched, and no result is accepted
     /// unchecked.
+    #[error(
+        "the result of the tool {tool:?} cannot be checked against its output schema: {reason}"
+    )]
     UnusableOutputSchema {
         /// The tool.
         tool: String,
@@ -98,12 +124,16 @@ pub enum Error {
     },
     /// A list of the server repeats a cursor, or has more pages or items than
     /// [`ClientLimits`](turnbuckle_session::transport::ClientLimits) allow.
+    #[error(
+        "the list of {method} does not come to an end (ClientLimits::max_list_pages, max_list_items)"
+    )]
     EndlessList {
         /// The method.
         method: String,
     },
     /// The pages of a list have more bytes together than
     /// [`ClientLimits::max_list_bytes`](turnbuckle_session::transport::ClientLimits::max_list_bytes).
+    #[error("the list of {method} has more than {limit} bytes (ClientLimits::max_list_bytes)")]
     ListTooLarge {
         /// The method.
         method: String,
@@ -113,17 +143,23 @@ pub enum Error {
     /// The server sent more bytes of progress, log messages and questions about one request than
     /// [`ClientLimits::max_request_bytes`](turnbuckle_session::transport::ClientLimits::max_request_bytes). The
     /// request was cancelled.
+    #[error(
+        "the server sent more than {limit} bytes of progress, log messages and questions about one \
+         request (ClientLimits::max_request_bytes)"
+    )]
     TooManyBytes {
         /// The limit.
         limit: usize,
     },
     /// The server asked for input more often than the client answers for one request
     /// ([`ClientBuilder::max_input_rounds`](crate::ClientBuilder::max_input_rounds)).
+    #[error("the server asked for input more than {limit} times (ClientBuilder::max_input_rounds)")]
     TooManyInputRounds {
         /// The limit.
         limit: usize,
     },
     /// A question of the server could not be answered.
+    #[error("the server's question ({method}) was not answered: {reason}")]
     InputUnanswered {
         /// The method of the question.
         method: String,
@@ -132,15 +168,21 @@ pub enum Error {
     },
     /// Too many requests wait for responses already
     /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
+    #[error("more than {limit} requests wait for the server (ClientLimits::max_outgoing_requests)")]
     TooManyRequests {
         /// The limit.
         limit: usize,
     },
     /// The request is not valid and was not sent.
+    #[error("the request cannot be sent: {0}")]
     InvalidRequest(String),
     /// The connection was lost too often
     /// ([`ClientBuilder::reconnect_policy`](crate::ClientBuilder::reconnect_policy)). Requests fail
     /// with this error until the window has passed; then the next one connects again.
+    #[error(
+        "given up after {attempts} connections within {window:?} (ClientBuilder::reconnect_policy); \
+         the last one: {last_error}"
+    )]
     ReconnectsExhausted {
         /// The number of connections that were opened.
         attempts: usize,
@@ -149,7 +191,11 @@ pub enum Error {
         /// The failure of the last one.
         last_error: String,
     },
+    /// A [layer](crate::ClientBuilder::layer) around the request failed.
+    #[error("a layer of the client failed: {0}")]
+    LayerFailed(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The client was closed.
+    #[error("the client was closed")]
     Closed,
 }
 
@@ -230,153 +276,11 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ErrorResponse(error) => {
-                write!(f, "the server refused: {} ({})", error.message, error.code)
-            }
-            Self::Unreachable { server, reason } => write!(f, "{server}: {reason}"),
-            Self::Unauthorized {
-                status,
-                failure: Some(failure),
-                ..
-            } => write!(f, "{failure} (HTTP {status})"),
-            Self::Unauthorized {
-                status: 401,
-                challenge,
-                ..
-            } => {
-                f.write_str("the server asks for authorization (HTTP 401)")?;
-                match challenge {
-                    Some(challenge) => write!(f, ": {challenge}"),
-                    None => Ok(()),
-                }
-            }
-            Self::Unauthorized { status, body, .. } => {
-                write!(f, "the server does not allow this (HTTP {status})")?;
-                match body.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, ": {body}"),
-                }
-            }
-            Self::Incompatible { server_versions } => write!(
-                f,
-                "no revision in common: the server speaks {}",
-                match server_versions.is_empty() {
-                    true => "none that it names".to_owned(),
-                    false => join_versions(server_versions),
-                }
-            ),
-            Self::NeedsHandshake => write!(
-                f,
-                "no revision in common: the server needs a handshake (`initialize`), which revisions \
-                 up to {} have: try EraPreference::Auto",
-                Revision::NEWEST_LEGACY
-            ),
-            Self::Unsupported {
-                method,
-                reason,
-                revision,
-            } => write!(
-                f,
-                "{method} cannot be asked for: {reason} (revision {revision})"
-            ),
-            Self::TimedOut(TimeoutKind::Idle(silence)) => {
-                write!(
-                    f,
-                    "no answer within {silence:?} of silence (Timeouts::idle_timeout)"
-                )
-            }
-            Self::TimedOut(TimeoutKind::Total(total)) => {
-                write!(f, "no answer within {total:?} (Timeouts::total_timeout)")
-            }
-            Self::ConnectTimedOut { timeout } => {
-                write!(
-                    f,
-                    "the connection was not ready within {timeout:?} (ClientBuilder::connect_timeout)"
-                )
-            }
-            Self::ConnectionLost { sent, reason } => {
-                let sent = match sent {
-                    true => "the server may have acted upon the request",
-                    false => "the request was not acted upon",
-                };
-                write!(f, "{reason}; {sent}")
-            }
-            Self::InvalidResult { method, reason } => {
-                write!(f, "the server's result of {method} is not valid: {reason}")
-            }
-            Self::ToolFailed(result) => {
-                let text = result.content.iter().find_map(|block| match block {
-                    ContentBlock::Text(text) => Some(text.text.as_str()),
-                    _ => None,
-                });
-                write!(
-                    f,
-                    "the tool failed: {}",
-                    text.unwrap_or("it does not say how")
-                )
-            }
-            Self::OutputMismatch { tool, reason } => write!(
-                f,
-                "the result of the tool {tool:?} does not fit its output schema: {reason}"
-            ),
-            Self::UnusableOutputSchema { tool, reason } => write!(
-                f,
-                "the result of the tool {tool:?} cannot be checked against its output schema: {reason}"
-            ),
-            Self::EndlessList { method } => {
-                write!(
-                    f,
-                    "the list of {method} does not come to an end (ClientLimits::max_list_pages, \
-                     max_list_items)"
-                )
-            }
-            Self::ListTooLarge { method, limit } => write!(
-                f,
-                "the list of {method} has more than {limit} bytes (ClientLimits::max_list_bytes)"
-            ),
-            Self::TooManyBytes { limit } => write!(
-                f,
-                "the server sent more than {limit} bytes of progress, log messages and questions \
-                 about one request (ClientLimits::max_request_bytes)"
-            ),
-            Self::TooManyInputRounds { limit } => {
-                write!(
-                    f,
-                    "the server asked for input more than {limit} times (ClientBuilder::max_input_rounds)"
-                )
-            }
-            Self::InputUnanswered { method, reason } => {
-                write!(
-                    f,
-                    "the server's question ({method}) was not answered: {reason}"
-                )
-            }
-            Self::TooManyRequests { limit } => {
-                write!(
-                    f,
-                    "more than {limit} requests wait for the server (ClientLimits::max_outgoing_requests)"
-                )
-            }
-            Self::InvalidRequest(reason) => write!(f, "the request cannot be sent: {reason}"),
-            Self::ReconnectsExhausted {
-                attempts,
-                window,
-                last_error: last,
-            } => write!(
-                f,
-                "given up after {attempts} connections within {window:?} \
-                 (ClientBuilder::reconnect_policy); the last one: {last}"
-            ),
-            Self::Closed => f.write_str("the client was closed"),
-        }
-    }
-}
-
 /// Joins the first revisions that a server named, each cut to 48 characters.
 fn join_versions(words: &[String]) -> String {
+    if words.is_empty() {
+        return "none that it names".to_owned();
+    }
     let short = words
         .iter()
         .take(8)
@@ -388,14 +292,29 @@ fn join_versions(words: &[String]) -> String {
     shown
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Unauthorized {
-                failure: Some(failure),
-                ..
-            } => failure.source(),
-            _ => None,
-        }
-    }
+/// Returns the first text of a tool's result.
+fn first_text(result: &CallToolResult) -> Option<&str> {
+    result.content.iter().find_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    })
+}
+
+/// Describes a response with the status 401 or 403.
+fn unauthorized_text(
+    status: u16,
+    challenge: Option<&str>,
+    failure: Option<&AuthorizationFailure>,
+    body: &str,
+) -> String {
+    let (text, detail) = match (failure, status) {
+        (Some(failure), _) => return format!("{failure} (HTTP {status})"),
+        (None, 401) => (
+            "the server asks for authorization",
+            challenge.unwrap_or_default(),
+        ),
+        (None, _) => ("the server does not allow this", body),
+    };
+    let colon = if detail.is_empty() { "" } else { ": " };
+    format!("{text} (HTTP {status}){colon}{detail}")
 }

@@ -44,42 +44,59 @@
 //!   [`ClientBuilder::on_form`], [`on_url`](ClientBuilder::on_url),
 //!   [`on_sampling`](ClientBuilder::on_sampling) and [`roots`](ClientBuilder::roots): one set for
 //!   both eras.
+//! - **Layers.** Tower layers around requests log, count, change or repeat them: see [`service`] and
+//!   [`ClientBuilder::layer`]. A [`MessageObserver`] sees every message as it is on the wire.
 //! - **Errors.** Every request ends in its result or in an [`Error`] that says what happened. A lost
 //!   connection is replaced by the next request; a request that the server may have acted on is never
 //!   sent again unless that is safe.
 
-mod builder;
 mod cache;
 mod client;
 mod connection;
 mod error;
 mod incoming;
-mod inner;
 mod input;
+mod method;
 mod request;
 mod resource_uri;
 mod server_info;
 mod subscription;
+mod tools;
 
-pub use builder::ClientBuilder;
-pub use cache::invalid_items::InvalidItem;
 pub use client::Client;
+pub use client::builder::ClientBuilder;
 pub use connection::policy::ReconnectPolicy;
 pub use error::Error;
+pub use incoming::filter::ChangeFilter;
 pub use input::form::{Form, FormAnswer};
 pub use input::question::QuestionContext;
 pub use input::roots::Roots;
 pub use input::sampling::SamplingRejected;
 pub use input::url::{UrlAnswer, UrlRequest, UrlWarning};
+pub use method::ServerMethod;
 pub use request::builder::RequestBuilder;
 pub use request::list::{List, ListMethod};
-pub use request::method::ServerMethod;
 pub use request::progress::Progress;
 pub use server_info::{EraPreference, ServerInfo};
 pub use subscription::Subscription;
-pub use subscription::filter::ChangeFilter;
+pub use tools::invalid_items::InvalidItem;
 pub use turnbuckle_schema::SchemaLimits;
+pub use turnbuckle_session::internal::InFlight;
+pub use turnbuckle_session::transport::MessageObserver;
 pub use turnbuckle_wire::revision::EraKind;
+
+/// Tower layers around the requests of a client.
+///
+/// A layer is added with [`ClientBuilder::layer`](crate::ClientBuilder::layer). It gets each
+/// [`ClientRequest`](service::ClientRequest) that the program makes, and passes it on, changes it or
+/// its [`ClientResponse`](service::ClientResponse), sends it again, or answers it itself. Most layers
+/// are functions, made by [`from_fn`](service::from_fn); tower's own layers work too.
+pub mod service {
+    pub use crate::request::from_fn::{FromFn, from_fn};
+    pub use crate::request::service::{
+        ClientRequest, ClientResponse, ClientService, ResponseFuture,
+    };
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -20,10 +20,12 @@ pub struct ServerInfo {
     pub supported_versions: Vec<String>,
     /// The kind of link that the connection uses.
     pub link_kind: LinkKind,
+    /// True if the server was reached by the older transport that the connector falls back to.
+    pub uses_fallback: bool,
 }
 
 impl ServerInfo {
-    /// Returns the era that is spoken. It may be stored and passed to [`EraPreference::Known`] for the
+    /// Returns the era that is spoken. It may be stored and passed to [`EraPreference::StartWith`] for the
     /// next connection.
     #[must_use]
     pub fn era(&self) -> EraKind {
@@ -39,7 +41,7 @@ pub enum EraPreference {
     Auto,
     /// Any era, beginning with the one that the server spoke before ([`ServerInfo::era`]). That saves
     /// the probe; if the server has changed since, its era is found out anew.
-    Known(EraKind),
+    StartWith(EraKind),
     /// The modern era only.
     Modern,
     /// The legacy era only.

@@ -369,7 +369,7 @@ impl ServersBuilder {
                     && built.is_legacy
                 {
                     configure.push(Arc::new(|builder| {
-                        builder.era(EraPreference::Known(EraKind::Legacy))
+                        builder.era(EraPreference::StartWith(EraKind::Legacy))
                     }));
                 }
                 built

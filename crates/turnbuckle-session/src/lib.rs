@@ -24,8 +24,8 @@ mod tests;
 pub mod handler {
     pub use crate::server::change::Change;
     pub use crate::server::context::RequestContext;
-    pub use crate::server::limits::Limits;
     pub use crate::server::peer::{Peer, PeerError};
+    pub use crate::shared::limits::Limits;
     pub use crate::shared::rate::Rate;
     pub use crate::shared::signal::Signal;
     pub use crate::shared::trace::record_arguments;
@@ -42,6 +42,7 @@ pub mod transport {
         Connector, Inbox, Link, LinkFuture, LinkKind, OpenFuture, SendFuture,
     };
     pub use crate::client::link_error::LinkError;
+    pub use crate::client::message_observer::MessageObserver;
     pub use crate::client::negotiated_revision::is_server_method;
     pub use crate::client::outbound_message::{OutboundKind, OutboundMessage};
     pub use crate::client::session::limits::ClientLimits;
@@ -99,7 +100,7 @@ pub mod internal {
 
     // The client's end.
     pub use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision, RawParams};
-    pub use crate::client::session::client_session::ClientSession;
+    pub use crate::client::session::client_session::{ClientSession, InFlight};
     pub use crate::client::session::handler::{ClientHandler, ServerRequest};
     pub use crate::client::session::request::{OutboundRequest, ProgressHandler};
     pub use crate::client::session::response::{RawResult, RequestError};

@@ -77,9 +77,9 @@ pub async fn fault(client: &Client) -> (Error, Duration) {
     let began = Instant::now();
     let error = text_of(client, FAULTY).await.expect_err("a fault");
     let took = began.elapsed();
-    assert_eq!(client.in_flight(), (0, 0), "{error}");
+    assert_eq!(client.in_flight(), Default::default(), "{error}");
     assert_eq!(text_of(client, "other").await.expect("no fault"), "sound");
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     (error, took)
 }
 

@@ -78,7 +78,7 @@ pub(super) fn handshake_error(
     let failure = CliError::from(error).message(text);
     match era {
         // A server of one era answers the other's first request with an error of its own.
-        EraPreference::Auto | EraPreference::Known(_) => failure,
+        EraPreference::Auto | EraPreference::StartWith(_) => failure,
         _ if is_refusal => {
             failure.hint("`--era` and `--protocol-version` fix the era: does the server speak it? Without them the tool finds out")
         }

@@ -22,7 +22,7 @@ use crate::authorization::{
     UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
 };
 use crate::error::{CliError, ExitStatus, is_login_required};
-use crate::observe::{KnownSecrets, ObservedConnector, Recorder, Trace, WireObserver};
+use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use crate::signals::ShutdownSignals;
 use connector::prepare;
@@ -269,7 +269,7 @@ async fn connect(
         .or(console.args.verbose.then_some(LoggingLevel::Info));
     let era = match protocol.era() {
         EraPreference::Auto if prepared.is_legacy || memory.is_legacy() => {
-            EraPreference::Known(EraKind::Legacy)
+            EraPreference::StartWith(EraKind::Legacy)
         }
         era => era,
     };
@@ -322,8 +322,10 @@ async fn connect(
     let builder = limit_client(builder, &protocol.limits);
     let abort = ask::Abort::default();
     let builder = ask::install_handlers(builder, protocol, console, &abort)?;
-    let connector = ObservedConnector::new(prepared.connector, observer);
-    let client = match builder.connect(connector).await {
+    let connecting = builder
+        .message_observer(observer)
+        .connect(prepared.connector);
+    let client = match connecting.await {
         Ok(client) => client,
         Err(error) => {
             if memory.forget_after(&error) {
@@ -337,9 +339,7 @@ async fn connect(
     let server = client.server_info().ok_or(Error::Closed)?;
     memory.set(match server.era() {
         EraKind::Modern => None,
-        EraKind::Legacy if prepared.is_legacy || recorder.uses_fallback() => {
-            Some(ServerKind::HttpSse)
-        }
+        EraKind::Legacy if prepared.is_legacy || server.uses_fallback => Some(ServerKind::HttpSse),
         EraKind::Legacy => Some(ServerKind::Legacy),
     });
     Ok(ServerConnection {

@@ -19,7 +19,6 @@ struct State {
     result: Option<String>,
     has_sent: bool,
     has_received: bool,
-    uses_fallback: bool,
 }
 
 #[derive(Deserialize)]
@@ -53,17 +52,6 @@ impl Recorder {
     pub(crate) fn is_silent(&self) -> bool {
         let state = self.state();
         state.has_sent && !state.has_received
-    }
-
-    /// Records that the connection is by the older transport.
-    pub(super) fn set_fallback(&self) {
-        self.state().uses_fallback = true;
-    }
-
-    /// Returns whether the connection is by the older transport, before the first
-    /// [`expect`](Self::expect).
-    pub(crate) fn uses_fallback(&self) -> bool {
-        self.state().uses_fallback
     }
 
     /// Takes the last result.

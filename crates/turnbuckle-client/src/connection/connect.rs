@@ -12,7 +12,7 @@ use turnbuckle_session::internal::{
     ClientHandler, ClientSession, NegotiatedRevision, OutboundRequest, RawResult, RequestError,
 };
 use turnbuckle_session::transport::{
-    ClientLimits, Connector, LinkError, LinkKind, Timeouts, timeout_without_waits,
+    ClientLimits, Connector, LinkError, LinkKind, MessageObserver, Timeouts, timeout_without_waits,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
@@ -27,7 +27,6 @@ use crate::error::Error;
 use crate::server_info::{EraPreference, ServerInfo};
 
 /// The options of every connection of one client.
-#[derive(Debug, Clone)]
 pub(crate) struct ConnectOptions {
     pub(crate) info: Implementation,
     pub(crate) capabilities: ClientCapabilities,
@@ -39,6 +38,7 @@ pub(crate) struct ConnectOptions {
     pub(crate) probe_timeout: Duration,
     /// The interval of pings to a legacy server and the timeout of each.
     pub(crate) keep_alive: Option<(Duration, Duration)>,
+    pub(crate) observer: Option<Arc<dyn MessageObserver>>,
 }
 
 /// A session on which the revision has been agreed.
@@ -94,7 +94,7 @@ impl ConnectAttempt<'_> {
                 let negotiated_revision = self.options.modern_revision(revision)?;
                 self.connect_modern(session, negotiated_revision).await
             }
-            EraPreference::Auto | EraPreference::Known(_) => match known {
+            EraPreference::Auto | EraPreference::StartWith(_) => match known {
                 Some(EraKind::Legacy) => {
                     self.connect_legacy(session, Revision::NEWEST_LEGACY).await
                 }
@@ -117,7 +117,8 @@ impl ConnectAttempt<'_> {
     }
 
     async fn open(&self, connector: &dyn Connector) -> Result<Arc<ClientSession>, Error> {
-        ClientSession::open(connector, self.host.clone(), self.options.limits.clone())
+        let (limits, observer) = (self.options.limits.clone(), self.options.observer.clone());
+        ClientSession::open(connector, self.host.clone(), limits, observer)
             .await
             .map_err(|error| self.to_error(RequestError::Link { error, sent: false }))
     }
@@ -160,6 +161,7 @@ impl ConnectAttempt<'_> {
             revision,
             supported_versions: discovery.supported_versions,
             link_kind: session.link_kind(),
+            uses_fallback: false,
         };
         Ok(ConnectedSession {
             session,
@@ -259,6 +261,7 @@ impl ConnectAttempt<'_> {
             revision,
             supported_versions: Vec::new(),
             link_kind: session.link_kind(),
+            uses_fallback: false,
         };
         Ok(ConnectedSession {
             session,

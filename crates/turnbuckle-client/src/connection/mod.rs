@@ -1,13 +1,12 @@
-//! The connection to the server: opening it, and replacing it when it is lost.
+//! A connection to the server: how it is opened, and how often it is replaced.
 
 pub(crate) mod attempts;
 pub(crate) mod connect;
 pub(crate) mod policy;
-pub(crate) mod reconnector;
 
 use std::sync::Arc;
 
-use turnbuckle_session::internal::{ClientHandler, ClientSession, NegotiatedRevision};
+use turnbuckle_session::internal::{ClientSession, NegotiatedRevision};
 use turnbuckle_session::transport::LinkKind;
 use turnbuckle_wire::revision::EraKind;
 
@@ -28,10 +27,4 @@ impl Connection {
     pub(crate) fn mirrors_headers(&self) -> bool {
         self.server.link_kind == LinkKind::Exchange && self.server.era() == EraKind::Modern
     }
-}
-
-/// The receiver of everything that the server sends by itself, on every connection of one client.
-pub(crate) trait ConnectionHandler: ClientHandler {
-    /// Takes note of a new connection, which replaces the one before it.
-    fn on_connected(&self, connection: &Connection, address: &str);
 }

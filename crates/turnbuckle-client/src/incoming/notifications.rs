@@ -19,10 +19,10 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::revision::EraKind;
 
-use crate::cache::results::ResultCache;
-use crate::cache::tools::ToolDefinitions;
+use crate::cache::ResultCache;
 use crate::connection::Connection;
-use crate::subscription::registry::SubscriptionRegistry;
+use crate::incoming::registry::SubscriptionRegistry;
+use crate::tools::ToolDefinitions;
 
 type OnLog = Box<dyn Fn(LoggingMessageNotificationParams) + Send + Sync>;
 type OnInvalidMessage = Box<dyn Fn(u64, &str) + Send + Sync>;

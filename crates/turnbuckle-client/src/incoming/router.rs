@@ -7,7 +7,7 @@ use turnbuckle_session::internal::{
 use turnbuckle_types::Notification;
 use turnbuckle_types::method::{ElicitationComplete, LoggingMessage};
 
-use crate::connection::{Connection, ConnectionHandler};
+use crate::connection::Connection;
 use crate::incoming::notifications::NotificationHandlers;
 use crate::input::handlers::InputHandlers;
 
@@ -27,6 +27,12 @@ impl IncomingRouter {
 
     pub(crate) fn input(&self) -> &InputHandlers {
         &self.input
+    }
+
+    /// Takes note of a new connection, which replaces the one before it.
+    pub(crate) fn on_connected(&self, connection: &Connection, address: &str) {
+        self.input.on_connected(connection, address);
+        self.notifications.on_connected(connection);
     }
 
     /// Drops cached knowledge of which a change notification may have been missed.
@@ -50,12 +56,5 @@ impl ClientHandler for IncomingRouter {
 
     fn handle_invalid_message(&self, count: u64, beginning: &str) {
         self.notifications.handle_invalid_message(count, beginning);
-    }
-}
-
-impl ConnectionHandler for IncomingRouter {
-    fn on_connected(&self, connection: &Connection, address: &str) {
-        self.input.on_connected(connection, address);
-        self.notifications.on_connected(connection);
     }
 }

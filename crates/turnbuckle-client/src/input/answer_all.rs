@@ -10,7 +10,7 @@ use turnbuckle_types::{InputRequest, InputRequests, InputResponses, Json, Protoc
 const MAX_REASON_CHARS: usize = 400;
 
 /// Answers all questions at once, each under its own key. The first that fails drops the others.
-pub(super) async fn answer_all<'a, F>(
+pub(crate) async fn answer_all<'a, F>(
     requests: &'a InputRequests,
     max_requests: usize,
     answer: impl Fn(&'a InputRequest) -> F,

@@ -14,7 +14,7 @@ use crate::input::question::QuestionContext;
 const MAX_FIELDS: usize = 256;
 
 /// The user's handler of form elicitations (`ClientBuilder::on_form`).
-pub(super) type FormHandler = InputHandler<Form, FormAnswer>;
+pub(crate) type FormHandler = InputHandler<Form, FormAnswer>;
 
 /// A form that a server asks the user to fill in.
 ///
@@ -79,7 +79,7 @@ impl Form {
     ///
     /// # Errors
     /// An error of invalid parameters if the form has more than [`MAX_FIELDS`] fields.
-    pub(super) fn from_params(params: ElicitRequestFormParams) -> Result<Self, ProtocolError> {
+    pub(crate) fn from_params(params: ElicitRequestFormParams) -> Result<Self, ProtocolError> {
         let schema = params.requested_schema;
         let required = schema.required.as_ref().map_or(0, Vec::len);
         if schema.properties.len().max(required) > MAX_FIELDS {
@@ -135,7 +135,7 @@ impl Form {
 }
 
 /// Passes a form to its handler and checks the answer.
-pub(super) async fn answer_form(
+pub(crate) async fn answer_form(
     handler: &FormHandler,
     form: Form,
     question: QuestionContext,

@@ -12,7 +12,7 @@ use crate::input::question::QuestionContext;
 type AnswerFuture<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 
 /// A handler of questions of type `Q` that returns an answer of type `A`.
-pub(super) struct InputHandler<Q, A>(
+pub(crate) struct InputHandler<Q, A>(
     Arc<dyn Fn(Q, QuestionContext) -> AnswerFuture<A> + Send + Sync>,
 );
 
@@ -23,7 +23,7 @@ impl<Q, A> Clone for InputHandler<Q, A> {
 }
 
 impl<Q, A> InputHandler<Q, A> {
-    pub(super) fn new<F, Fut>(handler: F) -> Self
+    pub(crate) fn new<F, Fut>(handler: F) -> Self
     where
         F: Fn(Q, QuestionContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = A> + Send + 'static,
@@ -34,7 +34,7 @@ impl<Q, A> InputHandler<Q, A> {
     }
 
     /// Runs the handler. A panic becomes an error for the server and ends nothing else.
-    pub(super) async fn run(
+    pub(crate) async fn run(
         &self,
         request: Q,
         question: QuestionContext,

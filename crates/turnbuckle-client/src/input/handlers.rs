@@ -34,12 +34,12 @@ use crate::server_info::ServerInfo;
 /// The handlers of one client and their shared state.
 #[derive(Clone, Default)]
 pub(crate) struct InputHandlers {
-    pub(super) sampling: SamplingHandler,
-    pub(super) form: Option<FormHandler>,
-    pub(super) url: Option<UrlHandler>,
-    pub(super) roots: Option<RootsSource>,
+    pub(crate) sampling: SamplingHandler,
+    pub(crate) form: Option<FormHandler>,
+    pub(crate) url: Option<UrlHandler>,
+    pub(crate) roots: Option<RootsSource>,
     pub(crate) extensions: Map<Json>,
-    pub(super) limiter: Arc<QuestionLimiter>,
+    pub(crate) limiter: Arc<QuestionLimiter>,
     pub(crate) rates: Arc<QuestionRates>,
 }
 

@@ -15,7 +15,7 @@ use crate::server_info::ServerInfo;
 const DEFAULT_MAX_QUESTIONS: usize = 8;
 
 /// The permits for questions, the server that asks, and the visits to URLs of one client.
-pub(super) struct QuestionLimiter {
+pub(crate) struct QuestionLimiter {
     permits: Arc<Semaphore>,
     asking_server: watch::Sender<Option<AskingServer>>,
     visits: UrlVisits,
@@ -23,15 +23,15 @@ pub(super) struct QuestionLimiter {
 
 /// The server of one connection.
 #[derive(Debug, Clone)]
-pub(super) struct AskingServer {
-    pub(super) server: Arc<ServerInfo>,
-    pub(super) address: Arc<str>,
+pub(crate) struct AskingServer {
+    pub(crate) server: Arc<ServerInfo>,
+    pub(crate) address: Arc<str>,
     /// Fires when the connection is lost.
-    pub(super) ended: Signal,
+    pub(crate) ended: Signal,
 }
 
 impl AskingServer {
-    pub(super) fn features(&self) -> &'static Features {
+    pub(crate) fn features(&self) -> &'static Features {
         self.server.revision.features()
     }
 }
@@ -43,7 +43,7 @@ impl Default for QuestionLimiter {
 }
 
 impl QuestionLimiter {
-    pub(super) fn new(max_questions: usize) -> Self {
+    pub(crate) fn new(max_questions: usize) -> Self {
         let permits = max_questions.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             permits: Arc::new(Semaphore::new(permits)),
@@ -52,12 +52,12 @@ impl QuestionLimiter {
         }
     }
 
-    pub(super) fn visits(&self) -> &UrlVisits {
+    pub(crate) fn visits(&self) -> &UrlVisits {
         &self.visits
     }
 
     /// Takes note of the server of a new connection.
-    pub(super) fn set_server(&self, connection: &Connection, address: &str) {
+    pub(crate) fn set_server(&self, connection: &Connection, address: &str) {
         self.asking_server.send_replace(Some(AskingServer {
             server: connection.server.clone(),
             address: address.into(),
@@ -66,13 +66,13 @@ impl QuestionLimiter {
     }
 
     /// Returns the server of the last connection.
-    pub(super) fn last_server(&self) -> Option<AskingServer> {
+    pub(crate) fn last_server(&self) -> Option<AskingServer> {
         self.asking_server.borrow().clone()
     }
 
     /// Returns the server of the open connection. A server may ask before its handshake is
     /// concluded: this waits until then.
-    pub(super) async fn connected_server(&self) -> AskingServer {
+    pub(crate) async fn connected_server(&self) -> AskingServer {
         let mut asking_server = self.asking_server.subscribe();
         loop {
             let here = asking_server.borrow_and_update().clone();
@@ -86,7 +86,7 @@ impl QuestionLimiter {
     }
 
     /// Returns the server that asks inside a result.
-    pub(super) fn server_context(&self, server: &Arc<ServerInfo>) -> AskingServer {
+    pub(crate) fn server_context(&self, server: &Arc<ServerInfo>) -> AskingServer {
         let known = self.last_server();
         match known {
             Some(asking_server) if Arc::ptr_eq(&asking_server.server, server) => asking_server,
@@ -101,7 +101,7 @@ impl QuestionLimiter {
 
     /// Waits for a permit and returns the context of the question with it. The question may be with
     /// a handler for as long as the permit is kept.
-    pub(super) async fn admit(
+    pub(crate) async fn admit(
         &self,
         asking_server: AskingServer,
     ) -> (QuestionContext, Option<OwnedSemaphorePermit>) {

@@ -5,11 +5,10 @@
 //! (2026-07-28).
 
 mod answer_all;
-mod builder;
 pub(crate) mod form;
-mod handler;
+pub(crate) mod handler;
 pub(crate) mod handlers;
-mod limiter;
+pub(crate) mod limiter;
 pub(crate) mod question;
 pub(crate) mod rates;
 pub(crate) mod roots;

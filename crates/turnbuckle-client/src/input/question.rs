@@ -17,7 +17,7 @@ pub struct QuestionContext {
 }
 
 impl QuestionContext {
-    pub(super) fn new(asking_server: AskingServer) -> Self {
+    pub(crate) fn new(asking_server: AskingServer) -> Self {
         let signal = Signal::new();
         Self {
             asking_server,
@@ -57,7 +57,7 @@ impl QuestionContext {
         self.signal.cancelled().await;
     }
 
-    pub(super) fn signal(&self) -> &Signal {
+    pub(crate) fn signal(&self) -> &Signal {
         &self.signal
     }
 }

@@ -24,14 +24,14 @@ impl QuestionRates {
     }
 
     /// Returns the most questions inside one result.
-    pub(super) fn max_input_requests(&self) -> usize {
+    pub(crate) fn max_input_requests(&self) -> usize {
         self.questions
     }
 
     /// Counts a sampling request. The specification has one error for refusing it.
     ///
     /// Specification: client/sampling, "Error Handling" (2025-11-25).
-    pub(super) fn admit_sampling(&self) -> Result<(), ProtocolError> {
+    pub(crate) fn admit_sampling(&self) -> Result<(), ProtocolError> {
         let admitted = self
             .sampling
             .admit("requests for sampling", "ClientLimits::sampling_rate");
@@ -41,7 +41,7 @@ impl QuestionRates {
     }
 
     /// Counts an elicitation.
-    pub(super) fn admit_elicitation(&self) -> Result<(), ProtocolError> {
+    pub(crate) fn admit_elicitation(&self) -> Result<(), ProtocolError> {
         self.elicitation
             .admit("questions to the user", "ClientLimits::elicitation_rate")
     }

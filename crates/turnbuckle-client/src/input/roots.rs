@@ -97,7 +97,7 @@ fn insert_or_replace(roots: &mut Vec<Root>, root: Root) -> bool {
 
 /// The roots that a server gets.
 #[derive(Clone)]
-pub(super) enum RootsSource {
+pub(crate) enum RootsSource {
     /// A list, whose changes the server is notified of.
     List(Arc<RootsProvider>),
     /// A handler that is asked each time.
@@ -105,10 +105,10 @@ pub(super) enum RootsSource {
 }
 
 /// The user's handler of questions for roots.
-pub(super) type RootsHandler = InputHandler<(), Result<Vec<Root>, ProtocolError>>;
+pub(crate) type RootsHandler = InputHandler<(), Result<Vec<Root>, ProtocolError>>;
 
 /// Asks the handler, and checks its roots.
-pub(super) async fn answer_roots(
+pub(crate) async fn answer_roots(
     handler: &RootsHandler,
     question: QuestionContext,
 ) -> Result<Vec<Root>, ProtocolError> {
@@ -121,13 +121,13 @@ pub(super) async fn answer_roots(
 }
 
 /// The roots of one client, and the state that its server has seen or was notified of.
-pub(super) struct RootsProvider {
+pub(crate) struct RootsProvider {
     roots: Roots,
     seen: Mutex<watch::Receiver<Vec<Root>>>,
 }
 
 impl RootsProvider {
-    pub(super) fn new(roots: Roots) -> Self {
+    pub(crate) fn new(roots: Roots) -> Self {
         let seen = Mutex::new(roots.0.subscribe());
         Self { roots, seen }
     }
@@ -137,14 +137,14 @@ impl RootsProvider {
     }
 
     /// Returns the result of `roots/list`.
-    pub(super) fn answer(&self) -> ListRootsResult {
+    pub(crate) fn answer(&self) -> ListRootsResult {
         self.lock_seen().mark_unchanged();
         ListRootsResult::new(self.roots.list())
     }
 
     /// Notifies the server of a connection whenever the roots change, until the connection is lost.
     /// Several changes at once are one notification.
-    pub(super) fn notify_changes(self: &Arc<Self>, connection: &Connection) {
+    pub(crate) fn notify_changes(self: &Arc<Self>, connection: &Connection) {
         if !is_server_method(RootsListChanged::METHOD, connection.server.revision) {
             return;
         }

@@ -10,21 +10,21 @@ use crate::input::handler::InputHandler;
 use crate::input::question::QuestionContext;
 
 /// The error code for a request that the user rejected.
-pub(super) const USER_REJECTED_CODE: i64 = -1;
+pub(crate) const USER_REJECTED_CODE: i64 = -1;
 
-pub(super) type OnSampling =
+pub(crate) type OnSampling =
     InputHandler<CreateMessageRequestParams, Result<CreateMessageResult, ProtocolError>>;
 
 /// The handler of sampling, and the capabilities that it declares.
 #[derive(Clone, Default)]
-pub(super) struct SamplingHandler {
-    pub(super) handler: Option<OnSampling>,
-    pub(super) tools: bool,
-    pub(super) context: bool,
+pub(crate) struct SamplingHandler {
+    pub(crate) handler: Option<OnSampling>,
+    pub(crate) tools: bool,
+    pub(crate) context: bool,
 }
 
 impl SamplingHandler {
-    pub(super) async fn answer(
+    pub(crate) async fn answer(
         &self,
         params: CreateMessageRequestParams,
         question: QuestionContext,
@@ -57,7 +57,7 @@ impl From<SamplingRejected> for ProtocolError {
 }
 
 /// Checks a request before it reaches the handler, and removes what was not declared.
-pub(super) fn check_params(
+pub(crate) fn check_params(
     mut params: CreateMessageRequestParams,
     declared: &ClientCapabilities,
     features: &Features,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_session::handler::Signal;
 use turnbuckle_types::base::host;
@@ -17,7 +18,7 @@ use crate::input::visits::{UrlVisit, UrlVisits};
 const MAX_URL_BYTES: usize = 8192;
 
 /// The user's handler of URL elicitations (`ClientBuilder::on_url`).
-pub(super) type UrlHandler = InputHandler<UrlRequest, UrlAnswer>;
+pub(crate) type UrlHandler = InputHandler<UrlRequest, UrlAnswer>;
 
 /// A URL that a server wants the user to visit.
 ///
@@ -85,7 +86,7 @@ impl UrlRequest {
     ///
     /// # Errors
     /// An error of invalid parameters if the URL is deceptive, too long or not HTTP.
-    pub(super) fn from_params(
+    pub(crate) fn from_params(
         params: ElicitRequestUrlParams,
         features: &Features,
         visits: &UrlVisits,
@@ -121,18 +122,11 @@ impl UrlRequest {
     }
 }
 
-/// Shows the host alone: the rest of a URL may contain secrets.
-impl fmt::Debug for UrlRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UrlRequest")
-            .field("host", &self.host)
-            .field("warnings", &self.warnings)
-            .finish_non_exhaustive()
-    }
-}
+// Shows the host alone: the rest of a URL may contain secrets.
+debug_fields!(UrlRequest { host, warnings });
 
 /// Passes a URL to its handler and returns the answer.
-pub(super) async fn answer_url(
+pub(crate) async fn answer_url(
     handler: &UrlHandler,
     url: UrlRequest,
     question: QuestionContext,
@@ -145,7 +139,7 @@ pub(super) async fn answer_url(
 }
 
 /// Returns whether an answer says that the user agreed.
-pub(super) fn is_accepted(answer: &Json) -> bool {
+pub(crate) fn is_accepted(answer: &Json) -> bool {
     answer
         .decode::<ElicitResult>()
         .is_ok_and(|result| result.action == ElicitAction::Accept)

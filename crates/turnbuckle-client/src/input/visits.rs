@@ -11,11 +11,11 @@ const MAX_VISITS: usize = 256;
 
 /// The visits whose completion somebody may wait for, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct UrlVisits(Mutex<Vec<Weak<UrlVisit>>>);
+pub(crate) struct UrlVisits(Mutex<Vec<Weak<UrlVisit>>>);
 
 /// A visit to a URL. It is known for as long as a [`UrlRequest`](super::url::UrlRequest) holds it.
 #[derive(Debug)]
-pub(super) struct UrlVisit {
+pub(crate) struct UrlVisit {
     id: String,
     completed_signal: Signal,
     /// Fires when the connection is lost, so that no announcement can come.
@@ -24,7 +24,7 @@ pub(super) struct UrlVisit {
 
 impl UrlVisits {
     /// Registers a visit.
-    pub(super) fn register(&self, id: String, ended: Signal) -> Arc<UrlVisit> {
+    pub(crate) fn register(&self, id: String, ended: Signal) -> Arc<UrlVisit> {
         let visit = Arc::new(UrlVisit {
             id,
             completed_signal: Signal::new(),
@@ -40,7 +40,7 @@ impl UrlVisits {
     }
 
     /// Handles an announcement. One for an unknown visit is ignored.
-    pub(super) fn complete(&self, message: &str) {
+    pub(crate) fn complete(&self, message: &str) {
         let params = raw_params(message)
             .and_then(|raw| raw.decode::<ElicitationCompleteNotificationParams>().ok());
         let Some(params) = params else { return };
@@ -54,12 +54,12 @@ impl UrlVisits {
 }
 
 impl UrlVisit {
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
     /// Waits for the announcement. Returns false if the connection is lost first.
-    pub(super) async fn wait_for_completion(&self) -> bool {
+    pub(crate) async fn wait_for_completion(&self) -> bool {
         tokio::select! {
             biased;
             () = self.completed_signal.cancelled() => true,

@@ -1,10 +1,10 @@
 //! A request that is ready to be sent, with its options.
 
-use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::ProgressHandler;
@@ -13,9 +13,10 @@ use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, Request};
 
 use crate::error::Error;
-use crate::inner::ClientInner;
-use crate::request::method::ServerMethod;
-use crate::request::progress::{Progress, ProgressListener};
+use crate::method::ServerMethod;
+use crate::request::inner::ClientInner;
+use crate::request::options::RequestOptions;
+use crate::request::progress::Progress;
 
 /// A request to the server. Awaiting it sends it.
 ///
@@ -29,22 +30,6 @@ pub struct RequestBuilder<M: ServerMethod> {
     options: RequestOptions,
     /// The reason why the request cannot be sent.
     build_error: Option<String>,
-}
-
-/// The options of one request.
-#[derive(Clone, Default)]
-pub(crate) struct RequestOptions {
-    pub(crate) timeouts: Option<Timeouts>,
-    pub(crate) listener: Option<Arc<dyn ProgressHandler>>,
-    /// Also `listener`, if its reader must be told when the request has ended.
-    pub(crate) progress: Option<Arc<ProgressListener>>,
-    pub(crate) log_level: Option<LoggingLevel>,
-    /// True if the request may be sent again although the server may have acted on it.
-    pub(crate) allow_retry: bool,
-    /// True if the server is asked although a cached result may still be used.
-    pub(crate) bypass_cache: bool,
-    /// True if the content blocks of a tool's result are skipped.
-    pub(crate) structured_only: bool,
 }
 
 impl<M: ServerMethod> RequestBuilder<M> {
@@ -211,10 +196,4 @@ impl<M: ServerMethod> Clone for RequestBuilder<M> {
     }
 }
 
-impl<M: ServerMethod> fmt::Debug for RequestBuilder<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestBuilder")
-            .field("method", &M::METHOD)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([M: ServerMethod] RequestBuilder<M> { method = |_| M::METHOD });

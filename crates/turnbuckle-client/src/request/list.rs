@@ -4,19 +4,19 @@
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::BuildHasher;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use futures_core::Stream;
 use turnbuckle_types::method::{ListPrompts, ListResourceTemplates, ListResources, ListTools};
 use turnbuckle_types::{PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Tool};
 
 use crate::error::Error;
+use crate::method::ServerMethod;
 use crate::request::builder::RequestBuilder;
-use crate::request::method::ServerMethod;
 
 /// A method that lists items of the server. The trait is sealed.
 pub trait ListMethod: ServerMethod<Params = PaginatedRequestParams> {
@@ -267,11 +267,4 @@ fn endless_list<M: Request>() -> Error {
     }
 }
 
-impl<M: ListMethod> fmt::Debug for List<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("List")
-            .field("method", &M::METHOD)
-            .field("pages", &self.walk.pages)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([M: ListMethod] List<M> { method = |_| M::METHOD, pages = |it| it.walk.pages });

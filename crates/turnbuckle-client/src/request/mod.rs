@@ -1,8 +1,13 @@
-//! Requests from the client to the server: how one is built, sent and sent again.
+//! Requests from the client to the server: how one is built, passes layers, is sent and sent again,
+//! and the state and the connection that the requests of one client share.
 
 pub(crate) mod builder;
 pub(crate) mod deadline;
 mod execute;
+pub(crate) mod from_fn;
+pub(crate) mod inner;
 pub(crate) mod list;
-pub(crate) mod method;
+pub(crate) mod options;
 pub(crate) mod progress;
+pub(crate) mod reconnector;
+pub(crate) mod service;

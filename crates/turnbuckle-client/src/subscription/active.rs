@@ -12,8 +12,8 @@ use turnbuckle_wire::revision::EraKind;
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::inner::ClientInner;
-use crate::subscription::registry::{StreamSignals, SubscriptionEntry};
+use crate::incoming::registry::{StreamSignals, SubscriptionEntry};
+use crate::request::inner::ClientInner;
 use crate::subscription::resources::{ResourceSubscriptions, subscribe_all};
 
 /// The longest wait for the response to `subscriptions/listen` after the server ended the stream.

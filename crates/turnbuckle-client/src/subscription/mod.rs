@@ -8,9 +8,6 @@
 //! (2025-11-25).
 
 mod active;
-pub(crate) mod filter;
-pub(crate) mod registry;
-mod resource_counts;
 mod resources;
 
 use std::fmt;
@@ -22,36 +19,12 @@ use futures_core::Stream;
 use tokio::task::JoinHandle;
 use turnbuckle_session::handler::Change;
 
-use crate::client::Client;
 use crate::connection::attempts::ReconnectAttempts;
 use crate::error::Error;
-use crate::inner::ClientInner;
+use crate::incoming::filter::ChangeFilter;
+use crate::incoming::registry::SubscriptionEntry;
+use crate::request::inner::ClientInner;
 use crate::subscription::active::ActiveSubscription;
-use crate::subscription::filter::ChangeFilter;
-use crate::subscription::registry::SubscriptionEntry;
-
-impl Client {
-    /// Subscribes to changes. Every change after this call is reported.
-    ///
-    /// # Errors
-    /// Returns [`Error::TimedOut`] if the server does not acknowledge the subscription in time, and
-    /// [`Error::Unsupported`] if it supports none of the requested changes. If it supports some,
-    /// [`Subscription::acknowledged_filter`] has them.
-    pub async fn subscribe(&self, filter: ChangeFilter) -> Result<Subscription, Error> {
-        if filter.is_empty() {
-            return Err(Error::InvalidRequest("a subscription to nothing".into()));
-        }
-        let entry = self.inner.subscriptions.open(filter);
-        let active = match ActiveSubscription::establish(&self.inner, &entry).await {
-            Err(error) if error.is_connection_lost() => {
-                ActiveSubscription::establish(&self.inner, &entry).await
-            }
-            outcome => outcome,
-        }?;
-        let task = tokio::spawn(maintain(self.inner.clone(), entry.clone(), active));
-        Ok(Subscription { entry, task })
-    }
-}
 
 /// A stream of changes that the server reports. Equal changes that were not read yet count once;
 /// nothing is queued.
@@ -69,6 +42,22 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// Subscribes, once more if the connection is lost meanwhile.
+    pub(crate) async fn open(inner: Arc<ClientInner>, filter: ChangeFilter) -> Result<Self, Error> {
+        if filter.is_empty() {
+            return Err(Error::InvalidRequest("a subscription to nothing".into()));
+        }
+        let entry = inner.subscriptions.open(filter);
+        let active = match ActiveSubscription::establish(&inner, &entry).await {
+            Err(error) if error.is_connection_lost() => {
+                ActiveSubscription::establish(&inner, &entry).await
+            }
+            outcome => outcome,
+        }?;
+        let task = tokio::spawn(maintain(inner, entry.clone(), active));
+        Ok(Self { entry, task })
+    }
+
     /// Returns the next change, or `None` once the subscription has ended.
     ///
     /// An update of a part of a resource is reported as one of the subscribed resource.

@@ -14,8 +14,8 @@ use turnbuckle_types::{Request, SubscribeRequestParams, UnsubscribeRequestParams
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::inner::ClientInner;
-use crate::subscription::registry::SubscriptionRegistry;
+use crate::incoming::registry::SubscriptionRegistry;
+use crate::request::inner::ClientInner;
 
 /// The longest time in which the resources of one subscription are unsubscribed from.
 const UNSUBSCRIBE_TIMEOUT: Duration = Duration::from_secs(10);

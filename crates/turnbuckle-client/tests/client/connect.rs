@@ -255,7 +255,7 @@ async fn a_known_era_saves_the_probe_and_an_outdated_one_is_corrected() {
         _ => refuse(heard, -32601, Value::Null),
     };
     let peer = scripted_peer(script);
-    let client = connect(&peer, EraPreference::Known(EraKind::Legacy))
+    let client = connect(&peer, EraPreference::StartWith(EraKind::Legacy))
         .await
         .unwrap();
     client.close().await;
@@ -268,7 +268,7 @@ async fn a_known_era_saves_the_probe_and_an_outdated_one_is_corrected() {
         )],
         _ => refuse(heard, -32601, Value::Null),
     });
-    let client = connect(&peer, EraPreference::Known(EraKind::Legacy))
+    let client = connect(&peer, EraPreference::StartWith(EraKind::Legacy))
         .await
         .unwrap();
     assert_eq!(client.server_info().unwrap().revision, Revision::NEWEST);

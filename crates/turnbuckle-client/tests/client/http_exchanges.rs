@@ -69,6 +69,10 @@ impl Link for Posts {
         LinkKind::Exchange
     }
 
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        Err(message)
+    }
+
     fn send(&self, parcel: OutboundMessage) -> SendFuture {
         let Self(server, connection, inbox) = self;
         let (server, connection, inbox) = (server.clone(), *connection, inbox.clone());
@@ -105,6 +109,10 @@ impl Link for Posts {
                 None => pending().await,
             }
         })
+    }
+
+    fn may_have_sent(&self) -> bool {
+        true
     }
 
     fn close(&self) -> LinkFuture {

@@ -92,10 +92,18 @@ impl Link for Refusing {
         LinkKind::Exchange
     }
 
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        Err(message)
+    }
+
     fn send(&self, parcel: OutboundMessage) -> SendFuture {
         let frame = Frame::Message(self.frame.clone().into());
         self.inbox.receive(frame, parcel.kind.request_id());
         Box::pin(std::future::ready(Ok::<(), LinkError>(())))
+    }
+
+    fn may_have_sent(&self) -> bool {
+        true
     }
 
     fn close(&self) -> LinkFuture {

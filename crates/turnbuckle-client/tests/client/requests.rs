@@ -165,7 +165,7 @@ async fn requests_dropped_while_the_link_is_blocked_leave_nothing() {
         let ping = client.ping().idle_timeout(Duration::from_millis(1));
         assert!(ping.await.unwrap_err().is_timeout());
     }
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     assert!(tasks() < before + 1100, "{} tasks", tasks());
     drop(client);
     settle().await;
@@ -337,7 +337,7 @@ async fn closing_does_not_wait_for_the_next_reconnect() {
 async fn a_pinned_era_is_tried_once_per_reconnect() {
     for (era, tries) in [
         (EraPreference::Legacy, 1),
-        (EraPreference::Known(EraKind::Legacy), 3),
+        (EraPreference::StartWith(EraKind::Legacy), 3),
     ] {
         let scripted = scripted_peer(|connection, message| {
             Some(match (connection, message["method"].as_str()) {

@@ -35,6 +35,10 @@ impl Link for Posting {
         LinkKind::Duplex
     }
 
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        Err(message)
+    }
+
     fn send(&self, parcel: OutboundMessage) -> SendFuture {
         let is_request = parcel.kind.request_id().is_some();
         let carrying = self.0.send(parcel);

@@ -210,6 +210,10 @@ impl Link for SseLink {
         "tcp"
     }
 
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        Err(message)
+    }
+
     fn send(&self, message: OutboundMessage) -> SendFuture {
         let state = self.state.clone();
         Box::pin(async move {

@@ -35,6 +35,10 @@ impl Link for StreamableLink {
         LinkKind::Exchange
     }
 
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
+        Err(message)
+    }
+
     fn send(&self, message: OutboundMessage) -> SendFuture {
         Box::pin(exchange::send_message(self.state.clone(), message))
     }
@@ -56,6 +60,10 @@ impl Link for StreamableLink {
             }
             let _ = tokio::time::timeout(STREAM_OPEN_TIMEOUT, answer).await;
         })
+    }
+
+    fn may_have_sent(&self) -> bool {
+        true
     }
 
     fn close(&self) -> LinkFuture {

@@ -136,7 +136,7 @@ impl Supervisor<'_> {
         let mut builder =
             Client::builder(&*self.shared.name, &*self.shared.version).reconnect_policy(policy);
         if let Some(era) = era {
-            builder = builder.era(EraPreference::Known(era));
+            builder = builder.era(EraPreference::StartWith(era));
         }
         for configure in &self.member.configure {
             builder = configure(builder);
@@ -265,7 +265,7 @@ impl Supervisor<'_> {
             .is_some_and(|info| info.era() == EraKind::Legacy);
         // In the modern era the subscription is a request.
         let open = usize::from(connected.subscription.is_some() && !is_legacy);
-        if client.in_flight().0 > open {
+        if client.in_flight().requests > open {
             return Ok(());
         }
         let timeout = self.shared.limits.check_timeout;

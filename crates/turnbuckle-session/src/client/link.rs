@@ -121,18 +121,13 @@ pub trait Link: Send + Sync + 'static {
     /// Sends a message if that needs no waiting.
     ///
     /// # Errors
-    /// Returns the message when it has to go through [`send`](Self::send). The default
-    /// implementation always does.
-    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
-        Err(message)
-    }
+    /// Returns the message when it has to go through [`send`](Self::send), as all messages of
+    /// exchanges have to.
+    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage>;
 
     /// Returns whether the server may have received a message whose [`send`](Self::send) did not
-    /// finish. By default that is so for exchanges: an HTTP request may be on its way, while a pipe
-    /// never sends what it has not queued.
-    fn may_have_sent(&self) -> bool {
-        self.kind() == LinkKind::Exchange
-    }
+    /// finish. An HTTP request may be on its way, while a pipe never sends what it has not queued.
+    fn may_have_sent(&self) -> bool;
 
     /// Completes the handshake of a legacy session, in which `features` were negotiated: the link
     /// may now open a stream for messages that belong to no request.

@@ -1,24 +1,28 @@
 //! Errors of a link.
 
-use std::fmt;
-
 use turnbuckle_types::AuthorizationFailure;
 
 /// The reason why a link could not deliver a message, or died.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
     /// The server could not be reached: nothing was sent.
+    #[error("the server cannot be reached: {reason}")]
     Unreachable {
         /// The cause.
         reason: String,
     },
     /// The connection was lost. The server may have acted upon what was sent.
+    #[error("the connection broke: {reason}")]
     ConnectionLost {
         /// The cause.
         reason: String,
     },
     /// The server's process has ended.
+    #[error(
+        "the server's process ended ({status}){}",
+        detail("; it said: ", stderr)
+    )]
     ProcessExited {
         /// The exit status, in words.
         status: String,
@@ -27,6 +31,10 @@ pub enum LinkError {
         stderr: String,
     },
     /// The server answered with an HTTP status that is no success, and no JSON-RPC message.
+    #[error(
+        "the server answered with HTTP {status}{}",
+        if body.is_empty() { " and no message".into() } else { detail(": ", body) }
+    )]
     HttpStatus {
         /// The status.
         status: u16,
@@ -34,6 +42,7 @@ pub enum LinkError {
         body: String,
     },
     /// The server demands authorization (401) or denies access (403).
+    #[error("{}", unauthorized_text(*status, failure.as_ref(), body))]
     Unauthorized {
         /// The status.
         status: u16,
@@ -51,18 +60,25 @@ pub enum LinkError {
     /// have taken before: there `RequestError::Link` has `sent: true`.
     ///
     /// Specification: basic/transports, "Session Management" (2025-11-25).
+    #[error("the server no longer knows the session")]
     SessionNotFound,
     /// A message of the server was larger than this side accepts.
+    #[error(
+        "the server sent a message of more than {limit} bytes (Command::max_message_bytes, \
+         HttpClientOptions::max_message_bytes)"
+    )]
     MessageTooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
     /// The server broke the rules of the transport.
+    #[error("the server broke the protocol: {reason}")]
     ProtocolViolation {
         /// The rule and what came instead.
         reason: String,
     },
     /// This side closed the link.
+    #[error("the connection was closed")]
     Closed,
 }
 
@@ -78,55 +94,22 @@ impl LinkError {
     }
 }
 
-impl fmt::Display for LinkError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unreachable { reason } => write!(f, "the server cannot be reached: {reason}"),
-            Self::ConnectionLost { reason } => write!(f, "the connection broke: {reason}"),
-            Self::ProcessExited { status, stderr } if stderr.is_empty() => {
-                write!(f, "the server's process ended ({status})")
-            }
-            Self::ProcessExited { status, stderr } => {
-                write!(
-                    f,
-                    "the server's process ended ({status}); it said: {stderr}"
-                )
-            }
-            Self::HttpStatus { status, body } if body.is_empty() => {
-                write!(f, "the server answered with HTTP {status} and no message")
-            }
-            Self::HttpStatus { status, body } => {
-                write!(f, "the server answered with HTTP {status}: {body}")
-            }
-            Self::Unauthorized {
-                status,
-                failure: Some(failure),
-                ..
-            } => write!(f, "{failure} (HTTP {status})"),
-            Self::Unauthorized { status: 401, .. } => {
-                f.write_str("the server asks for authorization (HTTP 401)")
-            }
-            Self::Unauthorized { status, body, .. } => {
-                write!(f, "the server does not allow this (HTTP {status})")?;
-                match body.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, ": {body}"),
-                }
-            }
-            Self::SessionNotFound => f.write_str("the server no longer knows the session"),
-            Self::MessageTooLarge { limit } => {
-                write!(
-                    f,
-                    "the server sent a message of more than {limit} bytes (Command::max_message_bytes, \
-                     HttpClientOptions::max_message_bytes)"
-                )
-            }
-            Self::ProtocolViolation { reason } => {
-                write!(f, "the server broke the protocol: {reason}")
-            }
-            Self::Closed => f.write_str("the connection was closed"),
-        }
+/// Describes a response with the status 401 or 403.
+fn unauthorized_text(status: u16, failure: Option<&AuthorizationFailure>, body: &str) -> String {
+    match (failure, status) {
+        (Some(failure), _) => format!("{failure} (HTTP {status})"),
+        (None, 401) => "the server asks for authorization (HTTP 401)".into(),
+        (None, _) => format!(
+            "the server does not allow this (HTTP {status}){}",
+            detail(": ", body)
+        ),
     }
 }
 
-impl std::error::Error for LinkError {}
+/// Returns a text with a separator before it; nothing if it is empty.
+fn detail(separator: &str, text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!("{separator}{text}"),
+    }
+}

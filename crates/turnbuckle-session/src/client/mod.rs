@@ -3,6 +3,7 @@
 
 pub(crate) mod link;
 pub(crate) mod link_error;
+pub(crate) mod message_observer;
 pub(crate) mod negotiated_revision;
 pub(crate) mod outbound_message;
 pub(crate) mod session;

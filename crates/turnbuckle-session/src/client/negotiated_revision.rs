@@ -1,6 +1,6 @@
 //! The revision that a client uses with its server, and the envelope and headers of its requests.
 
-use std::fmt;
+use turnbuckle_types::base::debug_fields;
 
 use serde::ser::{Serialize, Serializer};
 use turnbuckle_types::{ClientCapabilities, Implementation, ProtocolError, RawJson, RawObject};
@@ -35,13 +35,7 @@ impl Serialize for RawParams {
     }
 }
 
-impl fmt::Debug for RawParams {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawParams")
-            .field("bytes", &self.0.as_str().len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RawParams { bytes = |it| it.0.as_str().len() });
 
 impl Project for RawParams {
     fn fits(&self, _: &Features) -> bool {
@@ -64,13 +58,7 @@ pub struct MirroredFields<'a> {
     pub arguments: Option<RawJson<'a>>,
 }
 
-impl fmt::Debug for MirroredFields<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MirroredFields")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(MirroredFields<'a> { name });
 
 impl NegotiatedRevision {
     /// Creates a revision of the modern era: every request carries the client's information and

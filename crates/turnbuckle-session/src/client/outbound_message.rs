@@ -1,7 +1,7 @@
 //! Messages on their way to a server.
 
 use std::borrow::Cow;
-use std::fmt;
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::RequestId;
 
@@ -20,14 +20,7 @@ pub struct OutboundMessage {
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
 }
 
-impl fmt::Debug for OutboundMessage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboundMessage")
-            .field("kind", &self.kind)
-            .field("bytes", &self.frame.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(OutboundMessage { kind, bytes = |it| it.frame.len() });
 
 /// The kind of an [`OutboundMessage`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -45,10 +45,12 @@ impl Timeouts {
 }
 
 /// The timeout that ended a request, with its length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TimeoutKind {
     /// [`Timeouts::idle_timeout`].
+    #[error("no answer within {0:?} of silence (Timeouts::idle_timeout)")]
     Idle(Duration),
     /// [`Timeouts::total_timeout`].
+    #[error("no answer within {0:?} (Timeouts::total_timeout)")]
     Total(Duration),
 }

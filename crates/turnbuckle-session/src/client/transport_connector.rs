@@ -1,8 +1,8 @@
 //! A connector over a transport that is open already: one end of a pair in memory, or any byte
 //! stream.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use turnbuckle_types::base::debug_fields;
 
 use crate::client::link::{Connector, Inbox, Link, LinkKind, OpenFuture};
 use crate::client::link_error::LinkError;
@@ -64,11 +64,7 @@ impl<T: Transport + 'static> Connector for TransportConnector<T> {
     }
 }
 
-impl<T> fmt::Debug for TransportConnector<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TransportConnector").finish_non_exhaustive()
-    }
-}
+debug_fields!([T] TransportConnector<T> {});
 
 #[cfg(test)]
 mod tests {

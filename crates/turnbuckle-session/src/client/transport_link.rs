@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{self, Poll};
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use crate::client::link::{Inbox, Link, LinkFuture, LinkKind, SendFuture};
 use crate::client::link_error::LinkError;
@@ -88,6 +89,10 @@ impl Link for TransportLink {
         })
     }
 
+    fn may_have_sent(&self) -> bool {
+        false
+    }
+
     fn close(&self) -> LinkFuture {
         self.stop_signal.close();
         self.outgoing.wake_reader();
@@ -103,11 +108,7 @@ impl Drop for TransportLink {
     }
 }
 
-impl std::fmt::Debug for TransportLink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TransportLink").finish_non_exhaustive()
-    }
-}
+debug_fields!(TransportLink {});
 
 struct LinkTask<T> {
     transport: T,

@@ -22,11 +22,11 @@ use crate::server::handler_task::{
 };
 use crate::server::handshake;
 use crate::server::inbound_frame::InboundFrame;
-use crate::server::limits::Limits;
 use crate::shared::account::OwnerAccount;
 use crate::shared::frame_range::FrameRange;
 use crate::shared::incoming::{IncomingRequest, received_method};
 use crate::shared::kernel::RequestDecision;
+use crate::shared::limits::Limits;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{

@@ -1,6 +1,7 @@
 //! A server behind an HTTP endpoint: requests without a session, and the sessions that it opens.
 
 use std::sync::{Arc, OnceLock};
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::{ParamHeader, Params, Reply, code_of};
@@ -14,12 +15,12 @@ use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::handler_task::{self, Completion};
 use crate::server::inbound_frame::InboundFrame;
 use crate::server::legacy_state::LegacyState;
-use crate::server::limits::Limits;
 use crate::server::response_stream::ResponseStream;
 use crate::server::session::Session;
 use crate::shared::account::{OwnerAccount, OwnerAccounts, RunningRequest};
 use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
 use crate::shared::kernel::RequestDecision;
+use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryBudget;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::trace::{RequestTrace, has_spans};
@@ -231,13 +232,7 @@ impl ServerEndpoint {
     }
 }
 
-impl std::fmt::Debug for ServerEndpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerEndpoint")
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ServerEndpoint { limits });
 
 /// The lifecycle of a request without a session: it may always be served.
 struct SingleRequest<'a> {

@@ -14,8 +14,8 @@ use turnbuckle_wire::revision::{Method, MethodRole};
 
 use crate::server::context::{RequestContext, TimeoutReply};
 use crate::server::dispatch::Dispatch;
-use crate::server::limits::Limits;
 use crate::shared::incoming::{HandlerFuture, HandlerOutcome, IncomingRequest};
+use crate::shared::limits::Limits;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::trace::{RequestTrace, TracedFailure};

@@ -1,6 +1,7 @@
 //! A frame that a transport received, with what the transport knows about it.
 
 use std::sync::Arc;
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 
@@ -31,10 +32,4 @@ impl InboundFrame<'_> {
     }
 }
 
-impl std::fmt::Debug for InboundFrame<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InboundFrame")
-            .field("bytes", &self.frame.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(InboundFrame<'a> { bytes = |it| it.frame.len() });

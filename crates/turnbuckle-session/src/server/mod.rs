@@ -11,7 +11,6 @@ pub(crate) mod handler_task;
 pub(crate) mod handshake;
 pub(crate) mod inbound_frame;
 pub(crate) mod legacy_state;
-pub(crate) mod limits;
 pub(crate) mod peer;
 pub(crate) mod response_stream;
 pub(crate) mod roots_cache;

@@ -65,7 +65,7 @@ impl RootsCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::limits::Limits;
+    use crate::shared::limits::Limits;
     use crate::shared::memory_budget::MemoryBudget;
 
     fn account() -> Arc<MemoryAccount> {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::revision::{Method, RequestRate};
 
-use crate::server::limits::Limits;
+use crate::shared::limits::Limits;
 use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
 use crate::shared::rate::{Rate, TokenBucket};
 use crate::shared::trace::count_refusal;

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
+use turnbuckle_types::base::debug_fields;
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -292,14 +293,7 @@ impl ReplySink for FrameQueue {
     }
 }
 
-impl std::fmt::Debug for FrameQueue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FrameQueue")
-            .field("limits", &self.limits)
-            .field("bytes", &self.state().bytes)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(FrameQueue { limits, bytes = |it| it.state().bytes });
 
 #[cfg(test)]
 mod tests {

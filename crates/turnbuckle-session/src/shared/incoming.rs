@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
@@ -32,23 +33,9 @@ pub struct IncomingNotification<'a> {
     pub text: &'a str,
 }
 
-impl fmt::Debug for IncomingRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IncomingRequest")
-            .field("name", &self.name)
-            .field("bytes", &self.text.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(IncomingRequest<'a> { name, bytes = |it| it.text.len() });
 
-impl fmt::Debug for IncomingNotification<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IncomingNotification")
-            .field("name", &self.name)
-            .field("bytes", &self.text.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(IncomingNotification<'a> { name, bytes = |it| it.text.len() });
 
 /// The future of a handler that was not ready at once.
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;

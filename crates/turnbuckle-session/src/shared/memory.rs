@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 
@@ -120,13 +121,7 @@ impl Transport for MemoryTransport {
     }
 }
 
-impl std::fmt::Debug for MemoryTransport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemoryTransport")
-            .field("queued", &self.queued_bytes())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(MemoryTransport { queued = |it| it.queued_bytes() });
 
 impl Drop for MemoryTransport {
     fn drop(&mut self) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use turnbuckle_types::ProtocolError;
 
-use crate::server::limits::Limits;
+use crate::shared::limits::Limits;
 use crate::shared::trace::count_refusal;
 
 mod eviction;

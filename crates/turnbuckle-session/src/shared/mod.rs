@@ -8,6 +8,7 @@ pub(crate) mod frame_range;
 pub(crate) mod incoming;
 pub(crate) mod kernel;
 pub(crate) mod keyed_rates;
+pub(crate) mod limits;
 pub(crate) mod memory;
 pub(crate) mod memory_budget;
 pub(crate) mod panic_guard;

@@ -1,7 +1,7 @@
 //! The trait for the place where the messages and the response of a request go, and waiting for
 //! space in it.
 
-use std::fmt;
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 use tokio::sync::futures::Notified;
@@ -60,13 +60,7 @@ pub trait ReplySink: Send + Sync + 'static {
 /// A message that a reply sink had no space for.
 pub struct QueueFull(pub Vec<u8>);
 
-impl fmt::Debug for QueueFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueFull")
-            .field("bytes", &self.0.len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(QueueFull { bytes = |it| it.0.len() });
 
 /// An encoded JSON-RPC response to a request.
 pub struct EncodedResponse {
@@ -80,14 +74,7 @@ pub struct EncodedResponse {
     pub memory: MemoryPermit,
 }
 
-impl fmt::Debug for EncodedResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EncodedResponse")
-            .field("bytes", &self.byte_count())
-            .field("failure", &self.failure)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(EncodedResponse { bytes = |it| it.byte_count(), failure });
 
 impl EncodedResponse {
     /// Encodes the response to a request for a peer of the revision with these `features`. A result

@@ -6,6 +6,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 use turnbuckle_types::Principal;
@@ -131,11 +132,7 @@ pub fn client_network(address: IpAddr) -> IpAddr {
     }
 }
 
-impl fmt::Debug for TransportContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TransportContext")
-            .field("principal", &self.principal)
-            .field("shutdown", &self.shutdown)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(TransportContext {
+    principal,
+    shutdown
+});

@@ -49,6 +49,10 @@ impl Link for ChildLink {
         })
     }
 
+    fn may_have_sent(&self) -> bool {
+        false
+    }
+
     fn close(&self) -> LinkFuture {
         self.guard.shutdown.close();
         let closed = self.transport_link.close();

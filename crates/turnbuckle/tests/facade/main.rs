@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod asked;
+mod client_layers;
 mod errors;
 mod handlers;
 mod otel;

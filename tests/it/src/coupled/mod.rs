@@ -7,7 +7,6 @@
 mod posts;
 mod record;
 mod served;
-mod tap;
 
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,14 +14,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::Value;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};
 use turnbuckle_server::Server;
-use turnbuckle_session::transport::Connector;
+use turnbuckle_session::transport::{Frame, MessageObserver, OutboundMessage};
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::Case;
+use crate::oracle::Sender;
 use crate::peer::Peer;
 use record::Record;
 use served::connector;
-use tap::Tapped;
 
 pub use posts::{Post, Posts};
 
@@ -39,9 +38,9 @@ impl Coupled {
     pub async fn connect(case: Case, server: &Server, builder: ClientBuilder) -> Self {
         let posts = Posts::default();
         let tap = Tap::new(case.to_string(), case.revision);
-        let connector = tap.attach(connector(case, server, &posts));
         let builder = builder.era(EraPreference::Only(case.revision));
-        let client = builder.connect(connector).await;
+        let builder = builder.message_observer(tap.clone());
+        let client = builder.connect(connector(case, server, &posts)).await;
         Self {
             client: client.unwrap_or_else(|error| panic!("{case}: {error}\n{}", tap.transcript())),
             tap,
@@ -73,11 +72,6 @@ impl Tap {
     #[must_use]
     pub fn new(name: impl Into<String>, revision: Revision) -> Self {
         Self(Arc::new(Mutex::new(Record::new(name.into(), revision))))
-    }
-
-    /// Returns a connector whose messages pass through this tap.
-    pub fn attach(&self, connector: impl Connector) -> impl Connector {
-        Tapped::new(connector, self.clone())
     }
 
     /// Returns every message that the client sent.
@@ -118,6 +112,18 @@ impl Tap {
 
     fn record(&self) -> MutexGuard<'_, Record> {
         self.0.lock().expect("no panic while it is held")
+    }
+}
+
+impl MessageObserver for Tap {
+    fn on_send(&self, message: &OutboundMessage) {
+        self.record().take(Sender::Client, &message.frame);
+    }
+
+    fn on_receive(&self, frame: &Frame) {
+        if let Frame::Message(bytes) = frame {
+            self.record().take(Sender::Server, bytes);
+        }
     }
 }
 

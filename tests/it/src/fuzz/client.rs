@@ -60,7 +60,11 @@ async fn act(input: &[u8], revision: Option<Revision>) {
     }
     wait(&mut server, &user).await;
     if let Some(client) = user.client().await.cloned() {
-        assert_eq!(client.in_flight(), (0, 0), "something waits for ever");
+        assert_eq!(
+            client.in_flight(),
+            Default::default(),
+            "something waits for ever"
+        );
         if !server.is_gone() && !user.has_closed() {
             lives(&mut server, &client).await;
         }
@@ -69,7 +73,7 @@ async fn act(input: &[u8], revision: Option<Revision>) {
             assert_eq!(server.answers(), 0, "a modern client answers nothing");
         }
         client.close().await;
-        assert_eq!(client.in_flight(), (0, 0), "something is left");
+        assert_eq!(client.in_flight(), Default::default(), "something is left");
     }
     user.end().await;
     sleep(A_WHILE).await;

@@ -94,7 +94,7 @@ async fn wait(user: &mut User) {
     let done = async {
         loop {
             let client = user.client().await;
-            let asked = client.is_some_and(|it| it.in_flight() != (0, 0));
+            let asked = client.is_some_and(|it| it.in_flight() != Default::default());
             if user.is_done() && !asked {
                 break;
             }

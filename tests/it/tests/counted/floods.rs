@@ -88,7 +88,7 @@ fn a_flood_of_notifications_costs_no_memory_and_no_answer() {
                 assert!(grown < 16 << 10, "{way:?} {revision} {method}: {grown} KiB");
                 let logged = heard_logs.load(Ordering::Relaxed);
                 assert_eq!(logged, if method == "message" { many } else { 0 });
-                assert_eq!(client.in_flight(), (0, 0));
+                assert_eq!(client.in_flight(), Default::default());
             }
         }
     });
@@ -285,7 +285,7 @@ fn endless_progress_ends_at_the_deadline_for_all() {
                 "no answer within 3600s (Timeouts::total_timeout)"
             );
             assert_eq!(began.elapsed(), Duration::from_secs(3600));
-            assert_eq!(client.in_flight(), (0, 0));
+            assert_eq!(client.in_flight(), Default::default());
         }
     });
 }

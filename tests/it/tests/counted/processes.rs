@@ -32,7 +32,7 @@ async fn fault(fault: &str, patience: Duration) -> Error {
     let client = connect(shell(fault)).await;
     let call = client.call_tool("t", &()).idle_timeout(patience);
     let error = timeout(SOON, call.send()).await.unwrap().unwrap_err();
-    assert_eq!(client.in_flight(), (0, 0), "{error}");
+    assert_eq!(client.in_flight(), Default::default(), "{error}");
     timeout(SOON, client.close()).await.unwrap();
     assert_eq!(children(), 0, "{error}");
     error
@@ -257,7 +257,7 @@ async fn round(number: usize) {
         number.is_multiple_of(6),
         "{number} {outcome:?}"
     );
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     // Every other one is just dropped.
     if number % 4 < 2 {
         timeout(SOON, client.close()).await.unwrap();

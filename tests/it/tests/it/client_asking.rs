@@ -355,7 +355,7 @@ async fn a_question_that_is_taken_back_is_dropped_unanswered_and_its_reason_logg
             "{revision}"
         );
         assert_eq!(peer.messages_of("").len(), 0, "{revision}");
-        assert_eq!(client.in_flight(), (0, 0), "{revision}");
+        assert_eq!(client.in_flight(), Default::default(), "{revision}");
     }
     assert!(!traced.with("we know it now").is_empty());
 }

@@ -243,7 +243,7 @@ async fn a_server_is_probed_before_all_else() {
             let found = client.server_info().unwrap().era();
             drop(client);
             let again = Peer::new(revision, |_| None);
-            let builder = plain().era(EraPreference::Known(found));
+            let builder = plain().era(EraPreference::StartWith(found));
             builder.connect(again.lines()).await.unwrap();
             let probed = again.messages_of("server/discover").len();
             assert_eq!(probed, usize::from(revision == Revision::NEWEST));

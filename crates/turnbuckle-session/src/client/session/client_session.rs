@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::Waker;
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -17,9 +18,10 @@ use super::handler::ClientHandler;
 use super::limits::ClientLimits;
 use super::pending_response::PendingRequest;
 use super::response::RequestError;
-use super::timeout_timer::{TimedRequests, TimeoutTimer};
+use super::timeout_timer::TimeoutTimer;
 use crate::client::link::{Link, LinkKind};
 use crate::client::link_error::LinkError;
+use crate::client::message_observer::MessageObserver;
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
 use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::user_waits::UserWaits;
@@ -49,6 +51,17 @@ pub struct ClientSession {
     pub(super) reply_permits: Arc<Semaphore>,
     /// The times in which requests wait for their user.
     user_waits: Option<UserWaits>,
+    observer: Option<Arc<dyn MessageObserver>>,
+}
+
+/// The numbers of requests in flight on a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InFlight {
+    /// Requests that wait for the server's response.
+    pub requests: usize,
+    /// Requests of the server that are being answered.
+    pub server_requests: usize,
 }
 
 impl ClientSession {
@@ -57,6 +70,7 @@ impl ClientSession {
         handler: Arc<dyn ClientHandler>,
         limits: ClientLimits,
         user_waits: Option<UserWaits>,
+        observer: Option<Arc<dyn MessageObserver>>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|weak_self: &Weak<Self>| Self {
             weak_self: weak_self.clone(),
@@ -78,6 +92,7 @@ impl ClientSession {
             count: SessionCount::default(),
             timer: Arc::default(),
             user_waits,
+            observer,
         })
     }
 
@@ -159,12 +174,21 @@ impl ClientSession {
         self.invalid_messages.load(Ordering::Relaxed)
     }
 
-    /// Returns how many requests wait for responses, and how many requests of the server are being
-    /// answered.
+    /// Returns the numbers of requests in flight, in both directions.
     #[must_use]
-    pub fn in_flight(&self) -> (usize, usize) {
+    pub fn in_flight(&self) -> InFlight {
         let kernel = self.kernel();
-        (kernel.waiting_ids().count(), kernel.in_flight())
+        InFlight {
+            requests: kernel.waiting_ids().count(),
+            server_requests: kernel.in_flight(),
+        }
+    }
+
+    /// Shows a message to the observer before it is sent.
+    pub(super) fn observe_sent(&self, message: &OutboundMessage) {
+        if let Some(observer) = &self.observer {
+            observer.on_send(message);
+        }
     }
 
     /// Returns the time until which the server waited for this side: for a response to its request,
@@ -259,6 +283,7 @@ impl ClientSession {
             kind,
             headers,
         };
+        self.observe_sent(&message);
         let sending = match link.try_send(message) {
             Ok(()) => return Ok(()),
             Err(message) => link.send(message),
@@ -315,8 +340,10 @@ impl ClientSession {
     }
 }
 
-impl TimedRequests for ClientSession {
-    fn collect_timed_out(&self) -> (Vec<Waker>, Option<Instant>) {
+impl ClientSession {
+    /// Returns the wakers of the requests whose timeout has passed, and the next deadline of the
+    /// others.
+    pub(super) fn collect_timed_out(&self) -> (Vec<Waker>, Option<Instant>) {
         let (now, server_waited_until) = (Instant::now(), self.server_waited_until());
         let waited = self.waited_for_user();
         let (mut timed_out, mut next) = (Vec::new(), None);
@@ -333,17 +360,7 @@ impl TimedRequests for ClientSession {
     }
 }
 
-impl std::fmt::Debug for ClientSession {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientSession")
-            .field(
-                "revision",
-                &self.features().map(|features| features.revision),
-            )
-            .field("is_closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ClientSession { revision = |it| it.features().map(|features| features.revision), is_closed = |it| it.is_closed() });
 
 impl Drop for ClientSession {
     fn drop(&mut self) {

@@ -139,7 +139,7 @@ impl ClientSession {
             is_flooded: false,
         };
         if let Some(deadline) = deadline {
-            self.timer.schedule(deadline, self, self.closed());
+            self.timer.schedule(deadline, self);
         }
         if let Some(on_id_assigned) = request.on_id_assigned {
             on_id_assigned(&in_flight.id);
@@ -182,6 +182,7 @@ impl ClientSession {
             },
             headers,
         };
+        self.observe_sent(&message);
         match link.try_send(message) {
             Ok(()) => in_flight.may_be_sent = true,
             Err(message) => {

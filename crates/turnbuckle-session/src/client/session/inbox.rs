@@ -1,8 +1,8 @@
 //! Messages from the server: classification, responses, notifications, oversized and invalid
 //! frames.
 
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use turnbuckle_types::{
@@ -18,17 +18,25 @@ use super::client_session::ClientSession;
 use super::response::{RawResult, RequestError};
 use crate::client::link::{Inbox, LinkKind};
 use crate::client::link_error::LinkError;
+use crate::client::message_observer::MessageObserver;
 use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::NotificationDecision;
 use crate::shared::panic_guard::guard_callback;
 use crate::shared::transport::Frame;
 
 /// The inbox of a session. Its link holds it, which does not keep the session alive.
-pub(super) struct SessionInbox(pub(super) Weak<ClientSession>);
+pub(super) struct SessionInbox {
+    pub(super) session: Weak<ClientSession>,
+    pub(super) observer: Option<Arc<dyn MessageObserver>>,
+}
 
 impl Inbox for SessionInbox {
     fn receive(&self, frame: Frame, exchange: Option<&RequestId>) {
-        let Some(session) = self.0.upgrade().filter(|session| !session.is_closed()) else {
+        if let Some(observer) = &self.observer {
+            guard_callback(|| observer.on_receive(&frame));
+        }
+        let session = self.session.upgrade();
+        let Some(session) = session.filter(|session| !session.is_closed()) else {
             return;
         };
         match frame {
@@ -38,13 +46,16 @@ impl Inbox for SessionInbox {
     }
 
     fn is_pending(&self, id: &RequestId) -> bool {
-        self.0
+        self.session
             .upgrade()
             .is_some_and(|session| session.kernel().get_waiting(id).is_some())
     }
 
     fn fail(&self, reason: LinkError) {
-        if let Some(session) = self.0.upgrade() {
+        if let Some(observer) = &self.observer {
+            guard_callback(|| observer.on_disconnect(&reason));
+        }
+        if let Some(session) = self.session.upgrade() {
             session.abort(reason);
         }
     }

@@ -8,6 +8,7 @@ use super::inbox::SessionInbox;
 use super::limits::ClientLimits;
 use crate::client::link::Connector;
 use crate::client::link_error::LinkError;
+use crate::client::message_observer::MessageObserver;
 
 impl ClientSession {
     /// Opens a link and creates its session, on which nothing has been sent yet.
@@ -18,9 +19,17 @@ impl ClientSession {
         connector: &dyn Connector,
         handler: Arc<dyn ClientHandler>,
         limits: ClientLimits,
+        observer: Option<Arc<dyn MessageObserver>>,
     ) -> Result<Arc<Self>, LinkError> {
-        let session = Self::new(handler, limits, connector.user_waits().cloned());
-        let inbox = SessionInbox(Weak::clone(&session.weak_self));
+        if let Some(observer) = &observer {
+            observer.on_connect(&connector.description());
+        }
+        let user_waits = connector.user_waits().cloned();
+        let session = Self::new(handler, limits, user_waits, observer.clone());
+        let inbox = SessionInbox {
+            session: Weak::clone(&session.weak_self),
+            observer,
+        };
         let link = connector.open(Arc::new(inbox)).await?;
         let _ = session.link.set(link);
         Ok(session)

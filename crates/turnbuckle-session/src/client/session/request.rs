@@ -1,7 +1,7 @@
 //! Requests to the server, before they are sent.
 
-use std::fmt;
 use std::sync::Arc;
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
 
@@ -62,11 +62,4 @@ impl<'a, P> OutboundRequest<'a, P> {
     }
 }
 
-impl<P> fmt::Debug for OutboundRequest<'_, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutboundRequest")
-            .field("method", &self.method)
-            .field("timeouts", &self.timeouts)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(['a, P] OutboundRequest<'a, P> { method, timeouts });

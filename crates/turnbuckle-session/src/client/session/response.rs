@@ -1,6 +1,6 @@
 //! Results of requests, and the reasons why there is none.
 
-use std::fmt;
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 use turnbuckle_types::ErrorObject;
@@ -31,13 +31,7 @@ impl RawResult {
     }
 }
 
-impl fmt::Debug for RawResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawResult")
-            .field("bytes", &self.as_str().len())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RawResult { bytes = |it| it.as_str().len() });
 
 /// The reason why a request has no result.
 #[derive(Debug, Clone)]

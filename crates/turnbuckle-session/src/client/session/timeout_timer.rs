@@ -6,15 +6,9 @@ use std::task::Waker;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::client_session::ClientSession;
 use crate::client::tasks;
 use crate::shared::signal::Signal;
-
-/// The requests that a [`TimeoutTimer`] watches.
-pub(super) trait TimedRequests: Send + Sync + 'static {
-    /// Returns the wakers of the requests whose timeout has passed, and the next deadline of the
-    /// others.
-    fn collect_timed_out(&self) -> (Vec<Waker>, Option<Instant>);
-}
 
 /// A timer that fires at the earliest deadline. A request that ends earlier leaves it set.
 #[derive(Default)]
@@ -28,13 +22,9 @@ impl TimeoutTimer {
         self.deadline.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the timer check `requests` at `deadline` at the latest, until `closed` fires.
-    pub(super) fn schedule<R: TimedRequests>(
-        self: &Arc<Self>,
-        deadline: Instant,
-        requests: &Arc<R>,
-        closed: &Signal,
-    ) {
+    /// Makes the timer check the requests of `session` at `deadline` at the latest, until it is
+    /// closed.
+    pub(super) fn schedule(self: &Arc<Self>, deadline: Instant, session: &Arc<ClientSession>) {
         let before = {
             let mut current = self.deadline();
             if current.is_some_and(|current| current <= deadline) {
@@ -47,8 +37,8 @@ impl TimeoutTimer {
             None => tasks::spawn(
                 TimerTask {
                     timer: self.clone(),
-                    requests: Arc::downgrade(requests),
-                    closed: closed.clone(),
+                    session: Arc::downgrade(session),
+                    closed: session.closed().clone(),
                     is_set: true,
                 }
                 .run(),
@@ -58,15 +48,15 @@ impl TimeoutTimer {
 }
 
 /// The task of a timer; it runs while the timer is set.
-struct TimerTask<R> {
+struct TimerTask {
     timer: Arc<TimeoutTimer>,
-    requests: Weak<R>,
+    session: Weak<ClientSession>,
     closed: Signal,
     /// True if the timer is set, as far as this task knows.
     is_set: bool,
 }
 
-impl<R: TimedRequests> TimerTask<R> {
+impl TimerTask {
     async fn run(mut self) {
         loop {
             let Some(deadline) = *self.timer.deadline() else {
@@ -78,13 +68,13 @@ impl<R: TimedRequests> TimerTask<R> {
                 () = self.timer.rescheduled.notified() => continue,
                 () = tokio::time::sleep_until(deadline) => {}
             }
-            let Some(requests) = self.requests.upgrade() else {
+            let Some(session) = self.session.upgrade() else {
                 return;
             };
             let timed_out = {
                 // A request that is sent now waits for the lock and sees the next deadline.
                 let mut deadline = self.timer.deadline();
-                let (timed_out, next) = requests.collect_timed_out();
+                let (timed_out, next) = session.collect_timed_out();
                 *deadline = next;
                 self.is_set = next.is_some();
                 timed_out
@@ -98,7 +88,7 @@ impl<R: TimedRequests> TimerTask<R> {
 }
 
 /// Unsets the timer when the runtime drops the task before it is done.
-impl<R> Drop for TimerTask<R> {
+impl Drop for TimerTask {
     fn drop(&mut self) {
         if self.is_set {
             *self.timer.deadline() = None;

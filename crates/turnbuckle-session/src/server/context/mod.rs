@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
 use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, ProtocolError, RequestId};
@@ -263,15 +264,7 @@ impl CancelRequest for RequestState {
     }
 }
 
-impl std::fmt::Debug for RequestContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RequestContext")
-            .field("id", &self.state.id)
-            .field("revision", &self.state.features.revision)
-            .field("cancelled", &self.is_cancelled())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RequestContext { id = |it| it.state.id.clone(), revision = |it| it.state.features.revision, cancelled = |it| it.is_cancelled() });
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::*;
 use crate::server::legacy_state::LegacyState;
-use crate::server::limits::Limits;
+use crate::shared::limits::Limits;
 use crate::shared::rate::Rate;
 use crate::shared::reply_sink::{EncodedResponse, QueueFull};
 

@@ -7,8 +7,8 @@ use turnbuckle_types::{ErrorObject, Json, RequestId};
 
 use crate::server::change::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
-use crate::server::limits::Limits;
 use crate::shared::kernel::Kernel;
+use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryAccount;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::Signal;

@@ -1,7 +1,7 @@
 //! The trace that a request belongs to, as `_meta` and HTTP headers carry it.
 
 use std::borrow::Cow;
-use std::fmt;
+use turnbuckle_types::base::debug_fields;
 
 use serde::Deserialize;
 use turnbuckle_wire::era::params::raw_meta;
@@ -76,14 +76,8 @@ impl TraceContext {
     }
 }
 
-/// Shows only the trace: baggage may be confidential.
-impl fmt::Debug for TraceContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TraceContext")
-            .field("traceparent", &self.get("traceparent"))
-            .finish_non_exhaustive()
-    }
-}
+// Shows only the trace: baggage may be confidential.
+debug_fields!(TraceContext { traceparent = |it| it.get("traceparent").map(str::to_owned) });
 
 /// Returns the context that a message carries in its `_meta`, or else in the headers of its HTTP
 /// request. `None` if nothing exports traces.

@@ -49,7 +49,7 @@ async fn converse(revision: Revision, way: impl Connector, patience: Duration) -
         Ok(texts.collect::<String>())
     };
     let (now, later) = tokio::join!(call("now"), call("later"));
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     client.close().await;
     vec![now, later]
 }

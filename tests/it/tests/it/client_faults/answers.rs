@@ -147,7 +147,7 @@ async fn a_second_answer_is_ignored() {
             assert_eq!(text_of(&client, FAULTY).await.unwrap(), "first");
             assert_eq!(text_of(&client, "other").await.unwrap(), "sound");
         }
-        assert_eq!(client.in_flight(), (0, 0));
+        assert_eq!(client.in_flight(), Default::default());
     }
 }
 

@@ -60,7 +60,11 @@ async fn a_call_that_is_dropped_is_taken_back_exactly_once_wherever_it_waits() {
                 outcome.unwrap();
                 break;
             }
-            assert_eq!(client.in_flight(), (0, 0), "{way:?} {revision} {times}");
+            assert_eq!(
+                client.in_flight(),
+                Default::default(),
+                "{way:?} {revision} {times}"
+            );
             settle().await;
             let calls = peer.messages_of("tools/call");
             let cancelled = peer.messages_of("notifications/cancelled");
@@ -156,7 +160,10 @@ async fn a_late_answer_is_ignored() {
         let error = client.call_tool(FAULTY, &()).await.unwrap_err();
         assert!(is_silence(&error), "{error}");
         assert_eq!(text_of(&client, FAULTY).await.unwrap(), "in time");
-        assert_eq!((client.in_flight(), peer.connection_count()), ((0, 0), 1));
+        assert_eq!(
+            (client.in_flight(), peer.connection_count()),
+            (Default::default(), 1)
+        );
         settle().await;
         assert_eq!(peer.messages_of("notifications/cancelled").len(), 1);
     }
@@ -217,7 +224,7 @@ async fn more_calls_than_may_wait_are_refused_by_name() {
         for call in calls {
             assert!(call.await.is_err());
         }
-        assert_eq!(client.in_flight(), (0, 0));
+        assert_eq!(client.in_flight(), Default::default());
         settle().await;
         assert_eq!(text_of(&client, "other").await.unwrap(), "sound");
     }

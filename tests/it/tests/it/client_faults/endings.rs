@@ -51,7 +51,7 @@ async fn safe_requests_are_sent_again_once() {
                 Ok(_) => assert!(ends_well),
                 Err(error) => assert!(!ends_well && error.is_connection_lost(), "{error}"),
             }
-            assert_eq!(client.in_flight(), (0, 0));
+            assert_eq!(client.in_flight(), Default::default());
         }
     }
 }
@@ -115,7 +115,7 @@ async fn every_call_ends_when_the_server_does() {
             peer.connection_count(),
             peer.open_count()
         ),
-        ((0, 0), 1, 0)
+        (Default::default(), 1, 0)
     );
     assert_eq!(text_of(&client, "other").await.unwrap(), "sound");
 }
@@ -147,7 +147,7 @@ async fn closing_ends_every_call_and_opens_nothing_again() {
         }
         assert_eq!(
             (client.in_flight(), peer.open_count()),
-            ((0, 0), 0),
+            (Default::default(), 0),
             "{way:?} {revision}"
         );
         assert!(matches!(

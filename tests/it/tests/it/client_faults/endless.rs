@@ -107,7 +107,7 @@ async fn a_list_that_leads_back_into_itself_is_left() {
             );
             assert_eq!(began.elapsed(), Duration::ZERO);
             assert!(peer.messages_of("tools/list").len() <= 4);
-            assert_eq!(client.in_flight(), (0, 0));
+            assert_eq!(client.in_flight(), Default::default());
         }
     }
 }
@@ -173,7 +173,7 @@ async fn messages_about_one_request_are_bounded_in_bytes() {
                     "the server sent more than 2000 bytes of progress, log messages and questions \
                      about one request (ClientLimits::max_request_bytes)"
                 );
-                assert_eq!(client.in_flight(), (0, 0));
+                assert_eq!(client.in_flight(), Default::default());
             }
         }
     }

@@ -44,7 +44,7 @@ async fn a_lost_session_is_reopened_once_for_safe_requests() {
     let calls = peer.messages_of("resources/read");
     let sessions: Vec<_> = calls.iter().map(|heard| heard.connection).collect();
     assert_eq!((sessions, peer.connection_count()), (vec![1, 2], 2));
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +133,7 @@ async fn a_session_that_dies_takes_every_call_along() {
             "{error}"
         );
     }
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     tokio::task::yield_now().await;
     assert_eq!(peer.open_count(), 0);
 }

@@ -140,7 +140,7 @@ async fn a_legacy_stream_with_event_ids_is_taken_up_again_at_any_step() {
                 "{sent:?} {end:?}"
             );
             assert_eq!(peer.messages_of("tools/call").len(), 1);
-            assert_eq!(client.in_flight(), (0, 0));
+            assert_eq!(client.in_flight(), Default::default());
         }
     }
 }
@@ -169,7 +169,7 @@ async fn a_legacy_stream_that_is_taken_up_for_ever_ends_at_the_deadline_or_the_b
                 assert!(began.elapsed() < Duration::from_secs(60));
             }
         }
-        assert_eq!(client.in_flight(), (0, 0));
+        assert_eq!(client.in_flight(), Default::default());
         client.close().await;
         assert_eq!(peer.open_count(), 0);
     }

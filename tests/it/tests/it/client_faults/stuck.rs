@@ -42,7 +42,10 @@ async fn a_server_that_stops_reading_is_not_written_to_for_ever() {
                 let error = error.unwrap();
                 assert!(is_silence(&error), "{error}");
             }
-            assert_eq!((began.elapsed(), client.in_flight()), (MINUTE, (0, 0)));
+            assert_eq!(
+                (began.elapsed(), client.in_flight()),
+                (MINUTE, Default::default())
+            );
         }
         tokio::time::sleep(MINUTE).await;
         assert!(tasks() <= before, "what cannot be said is forgotten");
@@ -213,7 +216,7 @@ async fn the_time_that_a_call_may_take_in_all_holds_over_every_round_of_it() {
             "no answer within 10s (Timeouts::total_timeout)"
         );
         assert_eq!(began.elapsed(), Duration::from_secs(10));
-        assert_eq!(client.in_flight(), (0, 0));
+        assert_eq!(client.in_flight(), Default::default());
     }
 }
 

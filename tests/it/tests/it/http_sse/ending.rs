@@ -1,13 +1,21 @@
 //! Tests of the end of a connection, after which nothing is left.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Method as Verb;
+use http::{Method as Verb, Request};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::HttpServerOptions;
+use tower_layer::layer_fn;
+use tower_service::Service;
+use turnbuckle_client::Client;
+use turnbuckle_client::service::from_fn;
+use turnbuckle_http::{ClientRequestBody, HttpConnector, HttpServerOptions, HttpSse, SseConnector};
+use turnbuckle_it::coupled::Tap;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::Signal;
@@ -17,6 +25,65 @@ use super::SseConnection;
 use crate::servers::{echo, echo_builder};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+/// A layer around an HTTP client that withholds the responses to POSTs while the switch is on.
+#[derive(Clone)]
+struct WithheldResponses<S>(S, Arc<AtomicBool>);
+
+impl<S> Service<Request<ClientRequestBody>> for WithheldResponses<S>
+where
+    S: Service<Request<ClientRequestBody>, Response: Send, Error: Send, Future: Send + 'static>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<S::Response, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
+        let (response, is_withheld) = (self.0.call(request), self.1.clone());
+        Box::pin(async move {
+            let response = response.await;
+            if is_withheld.load(Ordering::Relaxed) {
+                std::future::pending::<()>().await;
+            }
+            response
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observed_client_cancels_a_request_whose_post_is_under_way() {
+    let (server, changed, _alive) = holding();
+    let (is_withheld, tap) = (
+        Arc::new(AtomicBool::new(false)),
+        Tap::new("sse", Revision::ALL[0]),
+    );
+    let switch = is_withheld.clone();
+    let connector = HttpConnector::new("http://localhost/sse").unwrap();
+    let connector = connector
+        .http_client(HttpSse::new(server, HttpServerOptions::new()))
+        .layer(layer_fn(move |client| {
+            WithheldResponses(client, switch.clone())
+        }));
+    let client = Client::builder("c", "1")
+        .message_observer(tap.clone())
+        .layer(from_fn(async |request, next| next.run(request).await))
+        .connect(SseConnector::new(connector))
+        .await
+        .unwrap();
+    is_withheld.store(true, Ordering::Relaxed);
+    let call = client.call_tool("hold", &());
+    tokio::select! {
+        result = call.send() => panic!("{result:?}"),
+        () = changed.notified() => {}
+    }
+    let cancelled = timeout(Duration::from_secs(1), changed.notified()).await;
+    cancelled.expect("the server is sent a cancellation");
+    assert_eq!(tap.sent_of("notifications/cancelled").len(), 1);
+}
 
 /// Creates a server whose tool `hold` signals when it begins and when it is cancelled; the last
 /// value lives as long as the server.

@@ -213,9 +213,9 @@ async fn run(place: Scenario, script: Script) -> Run {
             // Whatever becomes of these.
             ends.push(call(&client, "plain").await);
             ends.push(call(&client, "plain").await);
-            assert_eq!(client.in_flight(), (0, 0), "requests are left");
+            assert_eq!(client.in_flight(), Default::default(), "requests are left");
             in_time(client.close()).await;
-            assert_eq!(client.in_flight(), (0, 0));
+            assert_eq!(client.in_flight(), Default::default());
         }
         Err(error) => ends.push(Err(error.to_string())),
     }

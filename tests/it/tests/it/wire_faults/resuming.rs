@@ -80,7 +80,7 @@ async fn load(revision: Revision, wires: &Wires) -> Vec<CallOutcome> {
     }
     let mut outcomes = calls.join_all().await;
     outcomes.sort_by_key(|(number, _)| *number);
-    assert_eq!(client.in_flight(), (0, 0));
+    assert_eq!(client.in_flight(), Default::default());
     client.close().await;
     outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }

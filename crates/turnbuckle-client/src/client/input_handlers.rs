@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError, Root};
 
-use crate::builder::ClientBuilder;
+use crate::client::builder::ClientBuilder;
 use crate::input::form::{Form, FormAnswer};
 use crate::input::handler::InputHandler;
 use crate::input::limiter::QuestionLimiter;

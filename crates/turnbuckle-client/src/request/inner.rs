@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use turnbuckle_session::transport::{ClientLimits, Timeouts, UserWaits};
 use turnbuckle_types::LoggingLevel;
 
-use crate::cache::results::ResultCache;
-use crate::cache::tools::ToolDefinitions;
-use crate::connection::reconnector::Reconnector;
+use crate::cache::ResultCache;
+use crate::incoming::registry::SubscriptionRegistry;
 use crate::incoming::router::IncomingRouter;
-use crate::subscription::registry::SubscriptionRegistry;
+use crate::request::reconnector::Reconnector;
+use crate::request::service::LayerService;
+use crate::tools::ToolDefinitions;
 
 /// The state of one client, shared by its clones, requests and subscriptions. The connection ends
 /// when the last of them is dropped.
@@ -28,6 +29,8 @@ pub(crate) struct ClientInner {
     pub(crate) cache: Arc<ResultCache>,
     /// The open subscriptions.
     pub(crate) subscriptions: Arc<SubscriptionRegistry>,
+    /// The layers around requests, from the outermost.
+    pub(crate) layers: Vec<Arc<dyn LayerService>>,
     /// The default timeouts of requests.
     pub(crate) timeouts: Timeouts,
     /// The times in which requests wait for their user, which timeouts do not count.

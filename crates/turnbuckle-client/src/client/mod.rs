@@ -1,11 +1,14 @@
 //! The client and its requests to the server.
 
-use std::fmt;
+pub(crate) mod builder;
+mod input_handlers;
+
 use std::sync::Arc;
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
 use serde::Serialize;
-use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawParams};
+use turnbuckle_session::internal::InFlight;
 use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
@@ -13,21 +16,20 @@ use turnbuckle_types::method::{
 };
 use turnbuckle_types::{
     CallToolRequestParams, CompleteRequestParams, CompletionArgument, CompletionReference,
-    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawJson, RawObject,
-    ReadResourceRequestParams, RequestParams, SetLevelRequestParams, describe_decode_error,
+    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawObject,
+    ReadResourceRequestParams, RequestParams, SetLevelRequestParams,
 };
-use turnbuckle_wire::era::Params;
-use turnbuckle_wire::era::headers::mirrored_name;
-use turnbuckle_wire::revision::{Features, Method};
+use turnbuckle_wire::revision::Features;
 
-use crate::builder::ClientBuilder;
+use crate::client::builder::ClientBuilder;
 use crate::error::Error;
-use crate::inner::ClientInner;
+use crate::incoming::filter::ChangeFilter;
+use crate::method::ServerMethod;
 use crate::request::builder::RequestBuilder;
-use crate::request::deadline::RequestDeadline;
+use crate::request::inner::ClientInner;
 use crate::request::list::List;
-use crate::request::method::ServerMethod;
 use crate::server_info::ServerInfo;
+use crate::subscription::Subscription;
 
 /// A client of one server. Clones share one connection, which is dropped with the last of them;
 /// [`Client::close`] ends it properly.
@@ -178,34 +180,18 @@ impl Client {
         params: Option<RawObject>,
         timeout: Option<Duration>,
     ) -> Result<Json, Error> {
-        let deadline = RequestDeadline::start(
-            timeout.map_or(self.inner.timeouts, Timeouts::uniform),
-            self.inner.user_waits.as_ref(),
-        );
-        let connection = self.inner.connection(&deadline).await?;
-        let params = params.map(RawParams);
-        let fields = params.as_ref().and_then(|params| params.0.decode().ok());
-        let fields: Params<'_> = fields.unwrap_or_default();
-        let known = Method::parse(method);
-        let name = known.and_then(|known| mirrored_name(known, &fields)?.and_then(RawJson::text));
-        let param_headers = name
-            .as_deref()
-            .filter(|_| known.is_some_and(Method::mirrors_arguments))
-            .and_then(|name| self.inner.tools.param_headers(name));
-        let mut request =
-            OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);
-        request.mirrored = MirroredFields {
-            name: name.as_deref(),
-            param_headers: param_headers.as_deref().unwrap_or_default(),
-            arguments: fields.arguments,
-        };
-        request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.start_time().into_std());
-        let raw = self.inner.send_request(&connection, request).await?;
-        serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
-            method: method.to_owned(),
-            reason: describe_decode_error(&error),
-        })
+        let timeouts = timeout.map_or(self.inner.timeouts, Timeouts::uniform);
+        self.inner.raw_request(method, params, timeouts).await
+    }
+
+    /// Subscribes to changes. Every change after this call is reported.
+    ///
+    /// # Errors
+    /// Returns [`Error::TimedOut`] if the server does not acknowledge the subscription in time, and
+    /// [`Error::Unsupported`] if it supports none of the requested changes. If it supports some,
+    /// [`Subscription::acknowledged_filter`] has them.
+    pub async fn subscribe(&self, filter: ChangeFilter) -> Result<Subscription, Error> {
+        Subscription::open(self.inner.clone(), filter).await
     }
 
     /// Waits until the current connection is lost or closed. Over HTTP the loss of a server shows
@@ -241,12 +227,13 @@ impl Client {
         self.inner.cache.clear_private();
     }
 
-    /// Returns the number of requests that wait for the server, and the number of the server's
-    /// requests that are being answered.
+    /// Returns the numbers of requests in flight, in both directions.
     #[must_use]
-    pub fn in_flight(&self) -> (usize, usize) {
+    pub fn in_flight(&self) -> InFlight {
         let connection = self.inner.reconnector.last_connection();
-        connection.map_or((0, 0), |connection| connection.session.in_flight())
+        connection.map_or_else(InFlight::default, |connection| {
+            connection.session.in_flight()
+        })
     }
 
     /// Returns the features of the revision of the current connection, or the last one.
@@ -256,10 +243,4 @@ impl Client {
     }
 }
 
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("server", &self.inner.address)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Client { server = |it| it.inner.address.clone() });

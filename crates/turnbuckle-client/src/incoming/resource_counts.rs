@@ -7,7 +7,7 @@ use crate::connection::Connection;
 
 /// The subscribed resources of one session.
 #[derive(Debug, Default)]
-pub(super) struct ResourceCounts {
+pub(crate) struct ResourceCounts {
     /// The generation of the connection that the session belongs to.
     generation: u64,
     /// The number of subscriptions for each URI.
@@ -16,7 +16,7 @@ pub(super) struct ResourceCounts {
 
 impl ResourceCounts {
     /// Returns the counts of a connection. Those of an older connection are dropped.
-    pub(super) fn for_connection(
+    pub(crate) fn for_connection(
         &mut self,
         connection: &Connection,
     ) -> &mut HashMap<Arc<str>, usize> {
@@ -29,7 +29,7 @@ impl ResourceCounts {
 
     /// Removes one subscription of a resource. Returns whether it was the last one and the server
     /// must still be unsubscribed at the server.
-    pub(super) fn release(&mut self, connection: &Connection, uri: &Arc<str>) -> bool {
+    pub(crate) fn release(&mut self, connection: &Connection, uri: &Arc<str>) -> bool {
         if connection.session.is_closed() || self.generation != connection.generation {
             return false;
         }

@@ -3,6 +3,8 @@
 //!
 //! Specification: server/tools, "Output Schema" (2026-07-28).
 
+pub(crate) mod invalid_items;
+
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,9 +16,9 @@ use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{CallToolResult, ListToolsResult, Request, Schema, Tool};
 use turnbuckle_wire::era::{ParamHeader, param_headers};
 
-use crate::cache::invalid_items::InvalidItemReporter;
 use crate::connection::Connection;
 use crate::error::Error;
+use crate::tools::invalid_items::InvalidItemReporter;
 
 /// The most tools that are recorded. Other tools can be called, but their results are not checked.
 const MAX_TOOLS: usize = 10_000;

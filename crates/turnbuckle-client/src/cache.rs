@@ -15,7 +15,7 @@ use turnbuckle_types::{CacheScope, meta};
 use turnbuckle_wire::revision::{Method, MirroredParam};
 
 use crate::connection::Connection;
-use crate::request::method::ServerMethod;
+use crate::method::ServerMethod;
 use crate::resource_uri::change_affects;
 
 /// The most cached results.

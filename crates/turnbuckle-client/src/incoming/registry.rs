@@ -7,19 +7,19 @@ use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::{RequestId, SubscriptionFilter};
 
 use crate::error::Error;
-use crate::subscription::filter::ChangeFilter;
-use crate::subscription::resource_counts::ResourceCounts;
+use crate::incoming::filter::ChangeFilter;
+use crate::incoming::resource_counts::ResourceCounts;
 
 /// The open subscriptions of one client.
 #[derive(Debug, Default)]
 pub(crate) struct SubscriptionRegistry {
     entries: Mutex<Vec<Weak<SubscriptionEntry>>>,
-    pub(super) resource_counts: tokio::sync::Mutex<ResourceCounts>,
+    pub(crate) resource_counts: tokio::sync::Mutex<ResourceCounts>,
 }
 
 /// One subscription: the connection publishes changes here, the user reads them.
 #[derive(Debug)]
-pub(super) struct SubscriptionEntry {
+pub(crate) struct SubscriptionEntry {
     filter: ChangeFilter,
     feed: ChangeFeed,
     state: Mutex<EntryState>,
@@ -43,16 +43,16 @@ struct OpenStream {
 
 /// Signals of the server about a stream.
 #[derive(Debug, Clone, Default)]
-pub(super) struct StreamSignals {
+pub(crate) struct StreamSignals {
     /// Fires when the server has acknowledged the subscription.
-    pub(super) acknowledged: Signal,
+    pub(crate) acknowledged: Signal,
     /// Fires when the server has ended the stream.
-    pub(super) ended: Signal,
+    pub(crate) ended: Signal,
 }
 
 impl SubscriptionRegistry {
     /// Registers a new subscription.
-    pub(super) fn open(&self, filter: ChangeFilter) -> Arc<SubscriptionEntry> {
+    pub(crate) fn open(&self, filter: ChangeFilter) -> Arc<SubscriptionEntry> {
         let entry = Arc::new(SubscriptionEntry {
             filter,
             feed: ChangeFeed::new(),
@@ -113,11 +113,11 @@ impl SubscriptionEntry {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn filter(&self) -> &ChangeFilter {
+    pub(crate) fn filter(&self) -> &ChangeFilter {
         &self.filter
     }
 
-    pub(super) fn feed(&self) -> &ChangeFeed {
+    pub(crate) fn feed(&self) -> &ChangeFeed {
         &self.feed
     }
 
@@ -133,38 +133,38 @@ impl SubscriptionEntry {
     }
 
     /// Reports every change in the filter, since some may have been missed.
-    pub(super) fn notify_all(&self) {
+    pub(crate) fn notify_all(&self) {
         for change in self.filter.changes() {
             self.feed.publish(&change);
         }
     }
 
     /// Sets the open stream.
-    pub(super) fn set_stream(&self, id: &RequestId, signals: StreamSignals) {
+    pub(crate) fn set_stream(&self, id: &RequestId, signals: StreamSignals) {
         let mut state = self.state();
         let id = id.clone();
         state.stream = Some(OpenStream { id, signals });
     }
 
     /// Takes note that no stream is open.
-    pub(super) fn clear_stream(&self) {
+    pub(crate) fn clear_stream(&self) {
         self.state().stream = None;
     }
 
-    pub(super) fn set_acknowledged(&self, acknowledged_filter: ChangeFilter) {
+    pub(crate) fn set_acknowledged(&self, acknowledged_filter: ChangeFilter) {
         self.state().acknowledged_filter = acknowledged_filter;
     }
 
-    pub(super) fn acknowledged_filter(&self) -> ChangeFilter {
+    pub(crate) fn acknowledged_filter(&self) -> ChangeFilter {
         self.state().acknowledged_filter.clone()
     }
 
-    pub(super) fn close_reason(&self) -> Option<Error> {
+    pub(crate) fn close_reason(&self) -> Option<Error> {
         self.state().close_reason.clone()
     }
 
     /// Ends the subscription. Changes that were not read are dropped.
-    pub(super) fn close(&self, why: Error) {
+    pub(crate) fn close(&self, why: Error) {
         self.state().close_reason = Some(why);
         self.feed.close();
     }

@@ -8,17 +8,18 @@ use turnbuckle_session::internal::ClientHandler;
 use turnbuckle_session::transport::{Connector, LinkError};
 use turnbuckle_wire::revision::EraKind;
 
+use crate::connection::Connection;
 use crate::connection::attempts::ReconnectAttempts;
 use crate::connection::connect::{ConnectOptions, connect};
 use crate::connection::policy::ReconnectPolicy;
-use crate::connection::{Connection, ConnectionHandler};
 use crate::error::Error;
+use crate::incoming::router::IncomingRouter;
 use crate::server_info::EraPreference;
 
 /// The current connection of a client and everything that opening another one needs.
 pub(crate) struct Reconnector {
     options: ConnectOptions,
-    handler: Arc<dyn ConnectionHandler>,
+    router: Arc<IncomingRouter>,
     reconnect_policy: ReconnectPolicy,
     current: RwLock<Option<Arc<Connection>>>,
     state: Arc<Mutex<ReconnectState>>,
@@ -28,6 +29,8 @@ pub(crate) struct Reconnector {
 /// The state that one attempt to connect changes.
 struct ReconnectState {
     connector: Arc<dyn Connector>,
+    /// True if `connector` is the older transport.
+    uses_fallback: bool,
     known_era: Option<EraKind>,
     generation: u64,
     attempts: ReconnectAttempts,
@@ -38,20 +41,21 @@ impl Reconnector {
     pub(crate) fn new(
         options: ConnectOptions,
         connector: Arc<dyn Connector>,
-        handler: Arc<dyn ConnectionHandler>,
+        router: Arc<IncomingRouter>,
         reconnect_policy: ReconnectPolicy,
     ) -> Self {
         let known_era = match options.era {
-            EraPreference::Known(era) => Some(era),
+            EraPreference::StartWith(era) => Some(era),
             _ => None,
         };
         Self {
             options,
-            handler,
+            router,
             reconnect_policy,
             current: RwLock::new(None),
             state: Arc::new(Mutex::new(ReconnectState {
                 connector,
+                uses_fallback: false,
                 known_era,
                 generation: 0,
                 attempts: ReconnectAttempts::new(reconnect_policy),
@@ -162,13 +166,13 @@ impl Reconnector {
     /// Opens a connection, with the era that the server spoke before.
     async fn connect(&self, state: &mut ReconnectState) -> Result<Arc<Connection>, Error> {
         let known = state.known_era;
-        let host: Arc<dyn ClientHandler> = self.handler.clone();
+        let host: Arc<dyn ClientHandler> = self.router.clone();
         let first = connect(&self.options, &*state.connector, &host, known).await;
         // A server that was modern before is probed like an unknown one.
         let unprobed = known == Some(EraKind::Legacy)
             && matches!(
                 self.options.era,
-                EraPreference::Auto | EraPreference::Known(_)
+                EraPreference::Auto | EraPreference::StartWith(_)
             );
         let connected = match first {
             // The server may have changed its era.
@@ -187,16 +191,19 @@ impl Reconnector {
         };
         if let Some(fallback) = connected.fallback {
             state.connector = fallback;
+            state.uses_fallback = true;
         }
-        state.known_era = Some(connected.server.era());
+        let mut server = connected.server;
+        server.uses_fallback = state.uses_fallback;
+        state.known_era = Some(server.era());
         state.generation += 1;
         let connection = Arc::new(Connection {
             session: connected.session,
             negotiated_revision: connected.negotiated_revision,
-            server: Arc::new(connected.server),
+            server: Arc::new(server),
             generation: state.generation,
         });
-        self.handler
+        self.router
             .on_connected(&connection, &state.connector.description());
         Ok(connection)
     }

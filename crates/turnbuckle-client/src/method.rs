@@ -13,10 +13,10 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::{Project, RESULT_TYPE};
 use turnbuckle_wire::revision::{Capability, Method};
 
-use crate::cache::tools::ToolDefinitions;
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::server_info::ServerInfo;
+use crate::tools::ToolDefinitions;
 
 /// A request that a client may send to a server. Implemented for every such method of the protocol;
 /// the trait is sealed.

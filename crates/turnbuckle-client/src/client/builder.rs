@@ -3,28 +3,34 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
+use turnbuckle_types::base::debug_fields;
 
+use tower_layer::Layer;
+use tower_service::Service;
 use turnbuckle_schema::SchemaLimits;
-use turnbuckle_session::transport::{ClientLimits, Connector, Timeouts};
+use turnbuckle_session::transport::{ClientLimits, Connector, MessageObserver, Timeouts};
 use turnbuckle_types::meta::check_extension_id;
 use turnbuckle_types::{
     ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,
     MetaKeyError, RawObject,
 };
 
-use crate::cache::invalid_items::InvalidItem;
-use crate::cache::results::ResultCache;
+use crate::cache::ResultCache;
 use crate::client::Client;
 use crate::connection::connect::ConnectOptions;
 use crate::connection::policy::ReconnectPolicy;
-use crate::connection::reconnector::Reconnector;
 use crate::error::Error;
 use crate::incoming::notifications::NotificationHandlers;
 use crate::incoming::router::IncomingRouter;
-use crate::inner::ClientInner;
 use crate::input::handlers::InputHandlers;
 use crate::input::rates::QuestionRates;
+use crate::request::inner::ClientInner;
+use crate::request::reconnector::Reconnector;
+use crate::request::service::{
+    ClientRequest, ClientResponse, ClientService, LayerService, boxed_service,
+};
 use crate::server_info::EraPreference;
+use crate::tools::invalid_items::InvalidItem;
 
 /// Builds a [`Client`].
 #[must_use]
@@ -42,6 +48,8 @@ pub struct ClientBuilder {
     max_input_rounds: usize,
     trust_tool_hints: bool,
     keep_alive: Option<(Duration, Duration)>,
+    layers: Vec<Arc<dyn LayerService>>,
+    observer: Option<Arc<dyn MessageObserver>>,
 }
 
 impl ClientBuilder {
@@ -60,6 +68,8 @@ impl ClientBuilder {
             max_input_rounds: 16,
             trust_tool_hints: false,
             keep_alive: None,
+            layers: Vec::new(),
+            observer: None,
         }
     }
 
@@ -199,6 +209,34 @@ impl ClientBuilder {
         self
     }
 
+    /// Adds a tower layer around the requests of the program, for instance one made by
+    /// [`from_fn`](crate::service::from_fn). Of several, the first that is added gets a request first.
+    ///
+    /// Layers see calls, lists, reads and all other requests that are made with [`Client`], also those
+    /// that the cache answers, and the lists of tools that the client reads by itself. They do not
+    /// see handshakes, pings and the requests of a [`Subscription`](crate::Subscription); a
+    /// [`message_observer`](Self::message_observer) does.
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<ClientService>,
+        L::Service:
+            Service<ClientRequest, Response = ClientResponse> + Clone + Send + Sync + 'static,
+        <L::Service as Service<ClientRequest>>::Error:
+            Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+        <L::Service as Service<ClientRequest>>::Future: Send + 'static,
+    {
+        let service = layer.layer(ClientService(()));
+        self.layers.push(boxed_service(service));
+        self
+    }
+
+    /// Sets an observer of all messages of the client, in both directions, for instance to record
+    /// them. Default: none.
+    pub fn message_observer(mut self, observer: impl MessageObserver) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
+    }
+
     /// Returns the capabilities that the client declares; they follow from the installed handlers.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
@@ -234,6 +272,7 @@ impl ClientBuilder {
             connect_timeout: self.connect_timeout,
             probe_timeout: self.probe_timeout,
             keep_alive: self.keep_alive,
+            observer: self.observer,
         };
         let tools = self.notifications.tools.clone();
         let cache = self.notifications.cache.clone();
@@ -258,17 +297,11 @@ impl ClientBuilder {
             max_input_rounds: self.max_input_rounds,
             limits: self.limits,
             trust_tool_hints: self.trust_tool_hints,
+            layers: self.layers,
         });
         inner.reconnector.connection().await?;
         Ok(Client { inner })
     }
 }
 
-impl std::fmt::Debug for ClientBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientBuilder")
-            .field("info", &self.info)
-            .field("era", &self.era)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ClientBuilder { info, era });

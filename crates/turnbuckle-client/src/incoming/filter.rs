@@ -77,13 +77,13 @@ impl ChangeFilter {
     }
 
     /// Returns the URIs of the resources in the filter.
-    pub(super) fn resource_uris(&self) -> impl Iterator<Item = &Arc<str>> {
+    pub(crate) fn resource_uris(&self) -> impl Iterator<Item = &Arc<str>> {
         self.uris.iter()
     }
 
     /// Calls `visit` for each change in the filter that `change` amounts to. An update of a part of
     /// a resource is an update of that resource.
-    pub(super) fn for_each_match(&self, change: &Change, mut visit: impl FnMut(&Change)) {
+    pub(crate) fn for_each_match(&self, change: &Change, mut visit: impl FnMut(&Change)) {
         let wanted = match change {
             Change::Tools => self.tools,
             Change::Prompts => self.prompts,
@@ -102,7 +102,7 @@ impl ChangeFilter {
     }
 
     /// Returns the filter as the parameters of `subscriptions/listen` have it.
-    pub(super) fn to_subscription_filter(&self) -> SubscriptionFilter {
+    pub(crate) fn to_subscription_filter(&self) -> SubscriptionFilter {
         let mut filter = SubscriptionFilter::new();
         filter.tools_list_changed = self.tools.then_some(true);
         filter.prompts_list_changed = self.prompts.then_some(true);
@@ -113,7 +113,7 @@ impl ChangeFilter {
     }
 
     /// Returns the part of the filter that the server acknowledged.
-    pub(super) fn intersect(&self, agreed: &SubscriptionFilter) -> Self {
+    pub(crate) fn intersect(&self, agreed: &SubscriptionFilter) -> Self {
         let uris = agreed.resource_subscriptions.iter().flatten();
         Self {
             tools: self.tools && agreed.tools_list_changed == Some(true),
@@ -126,7 +126,7 @@ impl ChangeFilter {
     }
 
     /// Returns the part of the filter that a legacy server's capabilities support.
-    pub(super) fn supported_by(&self, capabilities: &ServerCapabilities) -> Self {
+    pub(crate) fn supported_by(&self, capabilities: &ServerCapabilities) -> Self {
         let tools = capabilities
             .tools
             .as_ref()

@@ -1,7 +1,7 @@
 //! Reports items of lists that are left out because they are not valid.
 
-use std::fmt;
 use std::sync::OnceLock;
+use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::base::text::shorten;
 
@@ -47,9 +47,4 @@ impl InvalidItemReporter {
     }
 }
 
-impl fmt::Debug for InvalidItemReporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InvalidItemReporter")
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(InvalidItemReporter {});

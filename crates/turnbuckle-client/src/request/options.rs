@@ -1,0 +1,25 @@
+//! The options of one request.
+
+use std::sync::Arc;
+
+use turnbuckle_session::internal::ProgressHandler;
+use turnbuckle_session::transport::Timeouts;
+use turnbuckle_types::LoggingLevel;
+
+use crate::request::progress::ProgressListener;
+
+/// The options of one request.
+#[derive(Clone, Default)]
+pub(crate) struct RequestOptions {
+    pub(crate) timeouts: Option<Timeouts>,
+    pub(crate) listener: Option<Arc<dyn ProgressHandler>>,
+    /// Also `listener`, if its reader must be told when the request has ended.
+    pub(crate) progress: Option<Arc<ProgressListener>>,
+    pub(crate) log_level: Option<LoggingLevel>,
+    /// True if the request may be sent again although the server may have acted on it.
+    pub(crate) allow_retry: bool,
+    /// True if the server is asked although a cached result may still be used.
+    pub(crate) bypass_cache: bool,
+    /// True if the content blocks of a tool's result are skipped.
+    pub(crate) structured_only: bool,
+}
