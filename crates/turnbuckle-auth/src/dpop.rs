@@ -18,6 +18,8 @@ mod verify;
 pub(crate) use key::{DpopKey, DpopKeyError};
 #[cfg(feature = "client")]
 pub(crate) use session::DpopSession;
+#[cfg(feature = "server")]
+pub(crate) use verify::ALGORITHMS;
 pub use verify::{DpopError, ProofExpectation, VerifiedProof, verify_proof};
 
 /// The media type of a proof in its `typ` header parameter.

@@ -24,6 +24,7 @@ mod challenge;
 mod clock;
 pub mod dpop;
 mod error;
+mod jws;
 mod metadata;
 mod outbound;
 mod pkce;

@@ -1,14 +1,12 @@
 //! The key of a client that creates DPoP proofs.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::{Signature, SigningKey};
 use p256::pkcs8::{DecodePrivateKey as _, EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
-use turnbuckle_types::base::random;
+use turnbuckle_types::base::{debug_fields, random};
 use url::Url;
 use zeroize::Zeroize as _;
 
@@ -26,7 +24,8 @@ pub(crate) struct DpopKey {
 }
 
 /// The reason why a key or a proof could not be made. The text is for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct DpopKeyError(pub(super) &'static str);
 
 impl DpopKey {
@@ -141,18 +140,4 @@ fn encode_part(part: &Value) -> String {
     URL_SAFE_NO_PAD.encode(part.to_string())
 }
 
-impl fmt::Debug for DpopKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DpopKey")
-            .field("thumbprint", &self.thumbprint)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Display for DpopKeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for DpopKeyError {}
+debug_fields!(DpopKey { thumbprint });

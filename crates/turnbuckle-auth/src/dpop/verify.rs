@@ -2,17 +2,19 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
-use jsonwebtoken::{Algorithm, DecodingKey};
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::PROOF_TYPE;
+use crate::jws::{self, Jwk, JwtAlgorithm, Parts};
 use crate::pkce::sha256_base64url;
 
 /// The longest proof that is read. One with a 4096-bit RSA key has about 2 KiB.
 const MAX_PROOF_BYTES: usize = 8 * 1024;
 const MAX_JTI_BYTES: usize = 256;
+/// The algorithms of proofs that are accepted.
+pub(crate) const ALGORITHMS: [&str; 5] = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 /// Members of a JSON Web Key that hold private or symmetric keys.
 const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
@@ -100,14 +102,10 @@ pub fn verify_proof(
     if proof.len() > MAX_PROOF_BYTES {
         return Err(DpopError::TooLong);
     }
-    let (message, signature) = proof.rsplit_once('.').ok_or(DpopError::Malformed)?;
-    let (header, claims) = message.split_once('.').ok_or(DpopError::Malformed)?;
-    if claims.contains('.') {
-        return Err(DpopError::Malformed);
-    }
-    let header = decode_object(header)?;
-    let thumbprint = verify_signature(&header, message, signature)?;
-    let claims = decode_object(claims)?;
+    let parts = jws::split(proof).ok_or(DpopError::Malformed)?;
+    let header = decode_object(parts.header)?;
+    let thumbprint = verify_signature(&header, &parts)?;
+    let claims = decode_object(parts.claims)?;
 
     if text(&claims, "htm")? != expectation.method {
         return Err(DpopError::Method);
@@ -144,102 +142,33 @@ pub fn verify_proof(
 }
 
 /// Checks the header and the signature. Returns the thumbprint of the key.
-fn verify_signature(
-    header: &Map<String, Value>,
-    message: &str,
-    signature: &str,
-) -> Result<String, DpopError> {
+fn verify_signature(header: &Map<String, Value>, parts: &Parts<'_>) -> Result<String, DpopError> {
     if !text(header, "typ")?.eq_ignore_ascii_case(PROOF_TYPE) {
         return Err(DpopError::WrongType);
     }
     if header.contains_key("crit") {
         return Err(DpopError::Malformed);
     }
-    let algorithm = match text(header, "alg")? {
-        "ES256" => Algorithm::ES256,
-        "ES384" => Algorithm::ES384,
-        "EdDSA" => Algorithm::EdDSA,
-        "RS256" => Algorithm::RS256,
-        "PS256" => Algorithm::PS256,
-        _ => return Err(DpopError::Algorithm),
-    };
-    let jwk = header.get("jwk").and_then(Value::as_object);
-    let jwk = jwk.ok_or(DpopError::Key)?;
+    let name = text(header, "alg")?;
+    let algorithm = JwtAlgorithm::from_name(name).filter(|_| ALGORITHMS.contains(&name));
+    let algorithm = algorithm.ok_or(DpopError::Algorithm)?;
+    let jwk = header.get("jwk").ok_or(DpopError::Key)?;
     if PRIVATE_MEMBERS
         .iter()
-        .any(|member| jwk.contains_key(*member))
+        .any(|member| jwk.get(member).is_some())
     {
         return Err(DpopError::PrivateKey);
     }
-    let (key, thumbprint) = public_key(jwk, algorithm)?;
-    let signature = URL_SAFE_NO_PAD.decode(signature);
+    let jwk = Jwk::deserialize(jwk).map_err(|_| DpopError::Key)?;
+    let key = jwk.public_key().filter(|key| key.fits(algorithm));
+    let key = key.ok_or(DpopError::Key)?;
+    let signature = URL_SAFE_NO_PAD.decode(parts.signature);
     let signature = signature.map_err(|_| DpopError::Malformed)?;
-    // The process-wide default of jsonwebtoken panics if another crate enables a second provider.
-    let verifier =
-        (DEFAULT_PROVIDER.verifier_factory)(&algorithm, &key).map_err(|_| DpopError::Key)?;
-    verifier
-        .verify(message.as_bytes(), &signature)
-        .map_err(|_| DpopError::Signature)?;
-    Ok(thumbprint)
-}
-
-/// Returns the key of a `jwk` and its thumbprint. The lengths are checked here, because
-/// jsonwebtoken panics at an Ed25519 key that is too short.
-fn public_key(
-    jwk: &Map<String, Value>,
-    algorithm: Algorithm,
-) -> Result<(DecodingKey, String), DpopError> {
-    let kty = text(jwk, "kty").map_err(|_| DpopError::Key)?;
-    let crv = jwk.get("crv").and_then(Value::as_str);
-    let (key, canonical) = match (algorithm, kty, crv) {
-        (Algorithm::ES256, "EC", Some("P-256")) => elliptic_key(jwk, "P-256", 32)?,
-        (Algorithm::ES384, "EC", Some("P-384")) => elliptic_key(jwk, "P-384", 48)?,
-        (Algorithm::EdDSA, "OKP", Some("Ed25519")) => {
-            let (x, bytes) = member(jwk, "x")?;
-            if bytes.len() != 32 {
-                return Err(DpopError::Key);
-            }
-            let canonical = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
-            (DecodingKey::from_ed_der(&bytes), canonical)
-        }
-        (Algorithm::RS256 | Algorithm::PS256, "RSA", _) => {
-            let ((n, modulus), (e, exponent)) = (member(jwk, "n")?, member(jwk, "e")?);
-            // 2048 to 4096 bits.
-            let is_sound = (256..=512).contains(&modulus.len())
-                && (1..=4).contains(&exponent.len())
-                && modulus.first() != Some(&0)
-                && exponent.first() != Some(&0);
-            if !is_sound {
-                return Err(DpopError::Key);
-            }
-            let canonical = format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#);
-            let key = DecodingKey::from_rsa_raw_components(&modulus, &exponent);
-            (key, canonical)
-        }
-        _ => return Err(DpopError::Key),
-    };
-    Ok((key, sha256_base64url(&canonical)))
-}
-
-fn elliptic_key(
-    jwk: &Map<String, Value>,
-    curve: &str,
-    coordinate_bytes: usize,
-) -> Result<(DecodingKey, String), DpopError> {
-    let ((x, x_bytes), (y, y_bytes)) = (member(jwk, "x")?, member(jwk, "y")?);
-    if x_bytes.len() != coordinate_bytes || y_bytes.len() != coordinate_bytes {
-        return Err(DpopError::Key);
+    match key.verifies(parts.message, &signature, algorithm) {
+        Some(true) => Ok(jwk.thumbprint()),
+        Some(false) => Err(DpopError::Signature),
+        None => Err(DpopError::Key),
     }
-    let canonical = format!(r#"{{"crv":"{curve}","kty":"EC","x":"{x}","y":"{y}"}}"#);
-    let point = [&[4], x_bytes.as_slice(), y_bytes.as_slice()].concat();
-    Ok((DecodingKey::from_ec_der(&point), canonical))
-}
-
-/// Returns a member in URL-safe Base64 and its bytes. The text is known to be harmless in JSON.
-fn member<'a>(jwk: &'a Map<String, Value>, name: &str) -> Result<(&'a str, Vec<u8>), DpopError> {
-    let encoded = text(jwk, name).map_err(|_| DpopError::Key)?;
-    let bytes = URL_SAFE_NO_PAD.decode(encoded);
-    Ok((encoded, bytes.map_err(|_| DpopError::Key)?))
 }
 
 fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Result<&'a str, DpopError> {

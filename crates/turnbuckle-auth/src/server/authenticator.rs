@@ -1,9 +1,9 @@
 //! The decision about a request: who makes it, and whether it is admitted.
 
-use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, Method, Request, Uri};
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Principal, RequiredScopes};
 
 use super::authorization_header::{self, Credentials, DPOP, Scheme};
@@ -212,11 +212,10 @@ impl Authenticator {
             &self.clock,
         )?;
         if identity.has_required_scopes {
-            Ok(())
-        } else {
-            tracing::debug!("refused a token: it lacks scopes that every request needs");
-            Err(Denial::InsufficientScope)
+            return Ok(());
         }
+        tracing::debug!("refused a token: it lacks scopes that every request needs");
+        Err(Denial::InsufficientScope)
     }
 
     /// Removes everything that names or proves a caller, so that no token is passed on and no
@@ -241,14 +240,8 @@ impl Authenticator {
     }
 }
 
-impl fmt::Debug for Authenticator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let issuers: Vec<_> = self.jwt_issuers.iter().map(JwtIssuer::issuer).collect();
-        f.debug_struct("Authenticator")
-            .field("resource", &self.resource.as_str())
-            .field("jwt_issuers", &issuers)
-            .field("static_tokens", &self.static_tokens)
-            .field("dpop", &self.dpop)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Authenticator {
+    resource,
+    static_tokens,
+    required_scopes
+});

@@ -1,8 +1,8 @@
 //! The settings of a resource server.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
+
+use turnbuckle_types::base::debug_fields;
 
 mod build;
 
@@ -67,7 +67,8 @@ enum OpaqueSetting {
 }
 
 /// The setting because of which a [`ResourceServer`](super::ResourceServer) cannot be built.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the resource server's `{setting}`: {reason}")]
 pub struct ResourceServerError {
     setting: &'static str,
     reason: String,
@@ -81,18 +82,6 @@ impl ResourceServerError {
         }
     }
 }
-
-impl fmt::Display for ResourceServerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the resource server's `{}`: {}",
-            self.setting, self.reason
-        )
-    }
-}
-
-impl Error for ResourceServerError {}
 
 impl ResourceServerBuilder {
     pub(super) fn new(resource: String) -> Self {
@@ -317,13 +306,9 @@ impl ResourceServerBuilder {
     }
 }
 
-/// Shows the resource and the issuers alone.
-impl fmt::Debug for ResourceServerBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let issuers: Vec<_> = self.jwt_issuers.iter().map(|it| &it.issuer).collect();
-        f.debug_struct("ResourceServerBuilder")
-            .field("resource", &self.resource)
-            .field("issuers", &issuers)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ResourceServerBuilder {
+    resource,
+    authorization_servers,
+    required_scopes,
+    dpop
+});

@@ -14,11 +14,10 @@ use serde::Serialize;
 use super::authorization_header::Scheme;
 use super::dpop::DpopMode;
 use crate::challenge::Challenge;
+use crate::dpop;
 
 /// The header with a nonce for DPoP proofs.
 pub(super) const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
-/// The algorithms of DPoP proofs that are accepted.
-pub(super) const DPOP_ALGORITHMS: [&str; 5] = ["ES256", "ES384", "EdDSA", "RS256", "PS256"];
 const RETRY_AFTER_SECONDS: &str = "5";
 
 /// The reason why a request is not admitted, as far as the client is told.
@@ -180,7 +179,7 @@ impl ChallengeTemplate {
             challenge = challenge.with("resource_metadata", url);
         }
         if is_dpop {
-            challenge = challenge.with("algs", DPOP_ALGORITHMS.join(" "));
+            challenge = challenge.with("algs", dpop::ALGORITHMS.join(" "));
         }
         challenge
     }

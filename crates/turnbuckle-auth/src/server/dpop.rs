@@ -2,8 +2,6 @@
 //!
 //! Specification: RFC 9449 sections 7, 9 and 11.1.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
@@ -107,16 +105,13 @@ impl DpopChecker {
         url: &str,
         now: u64,
     ) -> Result<VerifiedProof, Denial> {
-        let nonces = self.nonces.as_ref().map(|nonces| {
-            let current = now / NONCE_INTERVAL_SECONDS;
-            [
-                nonces.nonce(current),
-                nonces.nonce(current.saturating_sub(1)),
-            ]
-        });
+        let interval = now / NONCE_INTERVAL_SECONDS;
+        let intervals = [interval, interval.saturating_sub(1)];
+        let nonces = self.nonces.as_ref();
+        let nonces = nonces.map(|nonces| intervals.map(|interval| nonces.nonce(interval)));
         let nonces = nonces
             .as_ref()
-            .map(|[current, last]| [current.as_str(), last.as_str()]);
+            .map(|nonces| nonces.each_ref().map(String::as_str));
         let expectation = ProofExpectation {
             method,
             url,
@@ -171,12 +166,6 @@ impl NonceIssuer {
             .chain_update(interval.to_be_bytes())
             .finalize();
         URL_SAFE_NO_PAD.encode(&digest[..16])
-    }
-}
-
-impl fmt::Debug for DpopChecker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "DpopChecker({:?})", self.mode)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The tower service that checks each request before the inner service sees it.
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -12,6 +11,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
 use tower_service::Service;
 use turnbuckle_types::RequiredScopes;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{Request as _, SubscriptionsListen};
 
 use super::authenticator::{Authenticator, Identity};
@@ -59,13 +59,7 @@ impl<S> ResourceServerService<S> {
     }
 }
 
-impl<S> fmt::Debug for ResourceServerService<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResourceServerService")
-            .field("authenticator", &self.shared.authenticator)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([S] ResourceServerService<S> { shared });
 
 impl<S, B, R> Service<Request<B>> for ResourceServerService<S>
 where
@@ -338,8 +332,4 @@ where
     }
 }
 
-impl<F, R, E> fmt::Debug for ResourceServerFuture<F, R, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResourceServerFuture")
-    }
-}
+debug_fields!([F, R, E] ResourceServerFuture<F, R, E> {});

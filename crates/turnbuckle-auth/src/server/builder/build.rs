@@ -8,18 +8,20 @@ use turnbuckle_types::RequiredScopes;
 use url::Url;
 
 use super::{JwtIssuerSetting, OpaqueSetting, ResourceServerBuilder, ResourceServerError};
+use crate::dpop;
+use crate::jws::JwtAlgorithm;
 use crate::metadata::ProtectedResourceMetadata;
 use crate::outbound::is_https_or_loopback;
 use crate::outbound::{Outbound, OutboundSettings};
 use crate::server::authenticator::{Authenticator, OpaqueVerifier};
-use crate::server::denial::{ChallengeTemplate, DPOP_ALGORITHMS};
+use crate::server::denial::ChallengeTemplate;
 use crate::server::dpop::{DpopChecker, DpopMode, NonceIssuer};
-use crate::server::jwt::{IssuerKeys, JwtAlgorithm, JwtIssuer};
+use crate::server::jwt::{IssuerKeys, JwtIssuer};
 use crate::server::layer::Shared;
 use crate::server::resource_metadata::MetadataDocument;
 use crate::server::resource_uri::ResourceUri;
 use crate::server::scopes::is_scope;
-use crate::server::token::{Introspection, StaticTokenError, StaticTokens, TokenCache};
+use crate::server::token::{Introspection, StaticTokens, TokenCache};
 use crate::server::{ResourceServer, scopes_of_metadata};
 
 const MAX_LEEWAY: Duration = Duration::from_secs(300);
@@ -41,31 +43,25 @@ impl ResourceServerBuilder {
                 .map_err(|reason| ResourceServerError::new("public_base_url", reason))?;
         }
         self.check_scopes()?;
-        if self.leeway > MAX_LEEWAY {
-            return Err(ResourceServerError::new(
-                "leeway",
-                "it is longer than 5 minutes",
-            ));
-        }
+        let is_short = self.leeway <= MAX_LEEWAY;
+        ensure(is_short, "leeway", || "it is longer than 5 minutes")?;
         let leeway = self.leeway.as_secs();
         let api_key_header = self.take_api_key_header()?;
         let static_tokens = self.take_static_tokens()?;
         let jwt_issuers = self.take_jwt_issuers(leeway)?;
         let opaque = self.take_opaque(leeway)?;
-        if static_tokens.is_empty() && jwt_issuers.is_empty() && opaque.is_none() {
-            let reason = "there is no issuer, introspection, verifier or static token";
-            return Err(ResourceServerError::new("issuer", reason));
-        }
+        let has_source = !static_tokens.is_empty() || !jwt_issuers.is_empty() || opaque.is_some();
+        let reason = "there is no issuer, introspection, verifier or static token";
+        ensure(has_source, "issuer", || reason)?;
         for issuer in &self.authorization_servers {
             issuer_url("authorization_server", issuer)?;
         }
         self.authorization_servers.dedup();
         let named = self.audiences.iter().filter_map(|it| it.issuer.as_ref());
         for issuer in named {
-            if !self.authorization_servers.contains(issuer) {
-                let reason = format!("{issuer} is no issuer of this server");
-                return Err(ResourceServerError::new("issuer_audience", reason));
-            }
+            let is_known = self.authorization_servers.contains(issuer);
+            let reason = || format!("{issuer} is no issuer of this server");
+            ensure(is_known, "issuer_audience", reason)?;
         }
 
         let metadata = self.metadata_document(&resource)?;
@@ -76,13 +72,11 @@ impl ResourceServerBuilder {
             required_scopes: self.required_scopes.clone(),
             dpop: self.dpop,
         };
-        let nonces = if self.has_dpop_nonces {
-            let secret = crate::pkce::random_token()
-                .map_err(|error| ResourceServerError::new("dpop_nonces", error.to_string()))?;
-            Some(NonceIssuer::new(secret))
-        } else {
-            None
-        };
+        let secret = self.has_dpop_nonces.then(crate::pkce::random_token);
+        let secret = secret.transpose();
+        let secret =
+            secret.map_err(|error| ResourceServerError::new("dpop_nonces", error.to_string()))?;
+        let nonces = secret.map(NonceIssuer::new);
         let mut authenticator = Authenticator {
             resource,
             extra_audiences: self.audiences,
@@ -114,27 +108,16 @@ impl ResourceServerBuilder {
     }
 
     fn check_scopes(&self) -> Result<(), ResourceServerError> {
-        if self
-            .required_scopes
-            .iter()
-            .any(|scope| scope == "offline_access")
-        {
-            let reason = "`offline_access` is no need of a resource";
-            return Err(ResourceServerError::new("required_scopes", reason));
-        }
+        let mut required = self.required_scopes.iter();
+        let needs_offline = required.any(|scope| scope == "offline_access");
+        let reason = "`offline_access` is no need of a resource";
+        ensure(!needs_offline, "required_scopes", || reason)?;
         let supported = self.scopes_supported.iter().flatten();
-        match self
-            .required_scopes
-            .iter()
-            .chain(supported)
-            .find(|scope| !is_scope(scope))
-        {
-            Some(scope) => {
-                let reason = format!("{scope:?} is not a scope of OAuth");
-                Err(ResourceServerError::new("required_scopes", reason))
-            }
-            None => Ok(()),
+        for scope in self.required_scopes.iter().chain(supported) {
+            let reason = || format!("{scope:?} is not a scope of OAuth");
+            ensure(is_scope(scope), "required_scopes", reason)?;
         }
+        Ok(())
     }
 
     fn take_api_key_header(&mut self) -> Result<Option<HeaderName>, ResourceServerError> {
@@ -144,10 +127,12 @@ impl ResourceServerBuilder {
         let name: HeaderName = name
             .parse()
             .map_err(|_| ResourceServerError::new("api_key_header", "it is not a header name"))?;
-        if name == http::header::AUTHORIZATION {
-            let reason = "`Authorization` is read anyway";
-            return Err(ResourceServerError::new("api_key_header", reason));
-        }
+        let is_other = name != http::header::AUTHORIZATION;
+        ensure(
+            is_other,
+            "api_key_header",
+            || "`Authorization` is read anyway",
+        )?;
         Ok(Some(name))
     }
 
@@ -156,13 +141,8 @@ impl ResourceServerBuilder {
         for setting in self.static_tokens.drain(..) {
             let added = tokens.add(&setting.name, setting.token.expose(), setting.scopes);
             added.map_err(|error| {
-                let reason = match error {
-                    StaticTokenError::TooShort => "it has less than 16 characters",
-                    StaticTokenError::InvalidHash => "after `sha256:` come 64 hexadecimal digits",
-                    StaticTokenError::DuplicateName => "another token has this name",
-                    StaticTokenError::DuplicateToken => "it is the same as another token",
-                };
-                ResourceServerError::new("static_token", format!("{}: {reason}", setting.name))
+                let reason = format!("{}: {error}", setting.name);
+                ResourceServerError::new("static_token", reason)
             })?;
         }
         Ok(tokens)
@@ -170,7 +150,7 @@ impl ResourceServerBuilder {
 
     fn take_jwt_issuers(&mut self, leeway: u64) -> Result<Vec<JwtIssuer>, ResourceServerError> {
         let algorithms = match &self.algorithms {
-            None => JwtAlgorithm::ALL.to_vec(),
+            None => JwtAlgorithm::ALL.map(|(_, algorithm)| algorithm).to_vec(),
             Some(names) => names
                 .iter()
                 .map(|name| {
@@ -184,12 +164,8 @@ impl ResourceServerBuilder {
         let mut issuers: Vec<JwtIssuer> = Vec::new();
         for setting in std::mem::take(&mut self.jwt_issuers) {
             let JwtIssuerSetting { issuer, jwks_url } = setting;
-            if issuers.iter().any(|known| known.issuer() == issuer) {
-                return Err(ResourceServerError::new(
-                    "issuer",
-                    format!("{issuer} stands twice"),
-                ));
-            }
+            let is_new = issuers.iter().all(|known| known.issuer() != issuer);
+            ensure(is_new, "issuer", || format!("{issuer} stands twice"))?;
             let url = issuer_url("issuer", &issuer)?;
             let url = match &jwks_url {
                 Some(jwks_url) => https_url("jwks", jwks_url)?,
@@ -249,12 +225,9 @@ impl ResourceServerBuilder {
     }
 
     fn advertise(&mut self, issuer: &str) {
-        if !self
-            .authorization_servers
-            .iter()
-            .any(|known| known == issuer)
-        {
-            self.authorization_servers.push(issuer.to_owned());
+        let servers = &mut self.authorization_servers;
+        if !servers.iter().any(|known| known == issuer) {
+            servers.push(issuer.to_owned());
         }
     }
 
@@ -288,7 +261,7 @@ impl ResourceServerBuilder {
             bearer_methods_supported: vec!["header".to_owned()],
             resource_name: self.resource_name.clone(),
             resource_documentation: self.resource_documentation.clone(),
-            dpop_signing_alg_values_supported: DPOP_ALGORITHMS
+            dpop_signing_alg_values_supported: dpop::ALGORITHMS
                 .iter()
                 .filter(|_| is_dpop)
                 .map(|name| (*name).to_owned())
@@ -301,25 +274,32 @@ impl ResourceServerBuilder {
     }
 }
 
+/// Fails with the reason unless a rule for a setting holds.
+fn ensure<R: Into<String>>(
+    is_met: bool,
+    setting: &'static str,
+    reason: impl FnOnce() -> R,
+) -> Result<(), ResourceServerError> {
+    if is_met {
+        Ok(())
+    } else {
+        Err(ResourceServerError::new(setting, reason()))
+    }
+}
+
 fn issuer_url(setting: &'static str, issuer: &str) -> Result<Url, ResourceServerError> {
     let url = https_url(setting, issuer)?;
-    if url.query().is_some() || url.fragment().is_some() {
-        let reason = format!("{issuer} has a query or fragment");
-        return Err(ResourceServerError::new(setting, reason));
-    }
+    let is_plain = url.query().is_none() && url.fragment().is_none();
+    ensure(is_plain, setting, || {
+        format!("{issuer} has a query or fragment")
+    })?;
     Ok(url)
 }
 
 fn https_url(setting: &'static str, text: &str) -> Result<Url, ResourceServerError> {
-    match Url::parse(text) {
-        Ok(url) if is_https_or_loopback(&url) => Ok(url),
-        Ok(_) => {
-            let reason = format!("{text} is not https, nor http on a loopback host");
-            Err(ResourceServerError::new(setting, reason))
-        }
-        Err(_) => Err(ResourceServerError::new(
-            setting,
-            format!("{text} is not a URL"),
-        )),
-    }
+    let url = Url::parse(text)
+        .map_err(|_| ResourceServerError::new(setting, format!("{text} is not a URL")))?;
+    let reason = || format!("{text} is not https, nor http on a loopback host");
+    ensure(is_https_or_loopback(&url), setting, reason)?;
+    Ok(url)
 }

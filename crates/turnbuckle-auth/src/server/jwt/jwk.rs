@@ -1,22 +1,16 @@
 //! The public keys of an issuer, read from a JSON Web Key Set.
 //!
-//! Specification: RFC 7517, RFC 7518 section 6, RFC 8037.
+//! Specification: RFC 7517.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::DecodingKey;
-use jsonwebtoken::crypto::rust_crypto::DEFAULT_PROVIDER;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::algorithm::{JwtAlgorithm, KeyType};
+use crate::jws::{Jwk, JwtAlgorithm, PublicKey};
 
 /// The keys of a set that are read.
 const MAX_KEYS: usize = 100;
 /// The keys that are tried for one token.
 const MAX_CANDIDATES: usize = 8;
-const MIN_RSA_BYTES: usize = 2048 / 8;
-const MAX_RSA_BYTES: usize = 4096 / 8;
 
 /// The keys of an issuer at one time.
 #[derive(Debug, Default)]
@@ -30,8 +24,7 @@ pub(super) struct VerificationKey {
     id: Option<String>,
     /// The only algorithm of the key, if it names one.
     algorithm: Option<JwtAlgorithm>,
-    key_type: KeyType,
-    key: DecodingKey,
+    pub(super) key: PublicKey,
 }
 
 #[derive(Deserialize)]
@@ -41,17 +34,13 @@ struct KeyDocument {
 
 #[derive(Deserialize)]
 struct KeyMembers {
-    kty: String,
     kid: Option<String>,
     #[serde(rename = "use")]
     usage: Option<String>,
     key_ops: Option<Vec<String>>,
     alg: Option<String>,
-    crv: Option<String>,
-    x: Option<String>,
-    y: Option<String>,
-    n: Option<String>,
-    e: Option<String>,
+    #[serde(flatten)]
+    jwk: Jwk,
 }
 
 impl KeySet {
@@ -84,7 +73,7 @@ impl KeySet {
         self.keys
             .iter()
             .filter(move |key| id.is_none() || key.id.as_deref() == id)
-            .filter(move |key| Some(key.key_type) == algorithm.key_type())
+            .filter(move |key| key.key.fits(algorithm))
             .filter(move |key| key.algorithm.is_none_or(|only| only == algorithm))
             .take(MAX_CANDIDATES)
     }
@@ -109,59 +98,10 @@ impl VerificationKey {
             Some(name) => Some(JwtAlgorithm::from_name(name)?),
             None => None,
         };
-        // The lengths are checked here: the verifier of Ed25519 panics at short keys.
-        let (key_type, key) = match (members.kty.as_str(), members.crv.as_deref()) {
-            ("EC", Some("P-256")) => (KeyType::P256, members.elliptic_key(32)?),
-            ("EC", Some("P-384")) => (KeyType::P384, members.elliptic_key(48)?),
-            ("OKP", Some("Ed25519")) => {
-                let x = decode(members.x.as_deref()?, 32)?;
-                (KeyType::Ed25519, DecodingKey::from_ed_der(&x))
-            }
-            ("RSA", _) => {
-                let modulus = URL_SAFE_NO_PAD.decode(members.n.as_deref()?).ok()?;
-                let exponent = URL_SAFE_NO_PAD.decode(members.e.as_deref()?).ok()?;
-                let modulus_bytes = modulus.iter().skip_while(|byte| **byte == 0).count();
-                if !(MIN_RSA_BYTES..=MAX_RSA_BYTES).contains(&modulus_bytes)
-                    || !(1..=8).contains(&exponent.len())
-                {
-                    return None;
-                }
-                let key = DecodingKey::from_rsa_raw_components(&modulus, &exponent);
-                (KeyType::Rsa, key)
-            }
-            _ => return None,
-        };
         Some(Self {
             id: members.kid.clone(),
             algorithm,
-            key_type,
-            key,
+            key: members.jwk.public_key()?,
         })
     }
-
-    /// Returns whether a signature of a message is of this key.
-    pub(super) fn verifies(
-        &self,
-        message: &[u8],
-        signature: &Vec<u8>,
-        algorithm: JwtAlgorithm,
-    ) -> bool {
-        // The process-wide default of jsonwebtoken panics if another crate enables a second provider.
-        (DEFAULT_PROVIDER.verifier_factory)(&algorithm.as_inner(), &self.key)
-            .is_ok_and(|verifier| verifier.verify(message, signature).is_ok())
-    }
-}
-
-impl KeyMembers {
-    fn elliptic_key(&self, coordinate_bytes: usize) -> Option<DecodingKey> {
-        let mut point = vec![4];
-        point.extend(decode(self.x.as_deref()?, coordinate_bytes)?);
-        point.extend(decode(self.y.as_deref()?, coordinate_bytes)?);
-        Some(DecodingKey::from_ec_der(&point))
-    }
-}
-
-fn decode(text: &str, bytes: usize) -> Option<Vec<u8>> {
-    let decoded = URL_SAFE_NO_PAD.decode(text).ok()?;
-    (decoded.len() == bytes).then_some(decoded)
 }

@@ -2,7 +2,6 @@
 //!
 //! Specification: RFC 7519, RFC 9068, RFC 8725.
 
-mod algorithm;
 mod issuer_keys;
 mod jwk;
 mod metadata;
@@ -10,6 +9,5 @@ mod metadata;
 mod tests;
 mod verify;
 
-pub(super) use algorithm::JwtAlgorithm;
 pub(super) use issuer_keys::IssuerKeys;
 pub(super) use verify::{JwtIssuer, unverified_issuer};

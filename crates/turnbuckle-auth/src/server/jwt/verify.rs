@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use turnbuckle_types::RawObject;
 
-use super::algorithm::JwtAlgorithm;
 use super::issuer_keys::{FetchedKeys, IssuerKeys};
 use crate::clock::Clock;
+use crate::jws::{self, JwtAlgorithm};
 use crate::server::token::{Claims, TokenRejection, VerifiedToken};
 
 /// The time for which a verified token is not verified again. A key that its issuer withdraws counts
@@ -56,20 +56,11 @@ struct UnverifiedClaims {
 /// Returns the issuer that a JWT claims to be of, without any check: for the choice of the verifier.
 /// None for a token that is no JWT.
 pub(crate) fn unverified_issuer(token: &str) -> Option<String> {
-    let (header, claims, _) = split(token)?;
-    serde_json::from_slice::<Header>(&URL_SAFE_NO_PAD.decode(header).ok()?).ok()?;
-    let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
-    serde_json::from_slice::<UnverifiedClaims>(&claims)
-        .ok()?
-        .iss
-}
-
-fn split(token: &str) -> Option<(&str, &str, &str)> {
-    let mut parts = token.split('.');
-    match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(header), Some(claims), Some(signature), None) => Some((header, claims, signature)),
-        _ => None,
-    }
+    let parts = jws::split(token)?;
+    serde_json::from_slice::<Header>(&URL_SAFE_NO_PAD.decode(parts.header).ok()?).ok()?;
+    let claims = URL_SAFE_NO_PAD.decode(parts.claims).ok()?;
+    let claims = serde_json::from_slice::<UnverifiedClaims>(&claims);
+    claims.ok()?.iss
 }
 
 impl JwtIssuer {
@@ -96,28 +87,24 @@ impl JwtIssuer {
     /// Verifies a token.
     pub(crate) async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
         let invalid = |reason: &str| TokenRejection::Invalid(reason.to_owned());
-        let (header_part, claims_part, signature) =
-            split(token).ok_or_else(|| invalid("it has not three parts"))?;
+        let parts = jws::split(token).ok_or_else(|| invalid("it has not three parts"))?;
         let decode = |part: &str| {
             let decoded = URL_SAFE_NO_PAD.decode(part);
             decoded.map_err(|_| invalid("a part is not Base64"))
         };
-        let header: Header = serde_json::from_slice(&decode(header_part)?)
+        let header: Header = serde_json::from_slice(&decode(parts.header)?)
             .map_err(|_| invalid("its header is malformed"))?;
         let algorithm = self.check_header(&header)?;
-        let signature = decode(signature)?;
-        let message = &token[..header_part.len() + 1 + claims_part.len()];
+        let signature = decode(parts.signature)?;
         let keys = self
-            .check_signature(&header, algorithm, message.as_bytes(), &signature)
+            .check_signature(&header, algorithm, parts.message, &signature)
             .await?;
 
-        let claims_text = String::from_utf8(decode(claims_part)?)
+        let claims_text = String::from_utf8(decode(parts.claims)?)
             .map_err(|_| invalid("its claims are not UTF-8"))?;
-        let claims: Claims =
-            serde_json::from_str(&claims_text).map_err(|_| invalid("its claims are malformed"))?;
-        let raw: RawObject = claims_text
-            .parse()
-            .map_err(|_| invalid("its claims are malformed"))?;
+        let malformed = || invalid("its claims are malformed");
+        let claims: Claims = serde_json::from_str(&claims_text).map_err(|_| malformed())?;
+        let raw: RawObject = claims_text.parse().map_err(|_| malformed())?;
         if claims.iss.as_deref() != Some(self.issuer.as_str()) {
             return Err(invalid("its issuer is another"));
         }
@@ -127,9 +114,11 @@ impl JwtIssuer {
         if verified.expires_at.is_none() {
             return Err(invalid("it never expires (exp)"));
         }
-        verified.max_cache_seconds = match keys.is_fresh(self.clock.now()) {
-            true => MAX_CACHE_SECONDS,
-            false => STALE_CACHE_SECONDS,
+        let is_fresh = keys.is_fresh(self.clock.now());
+        verified.max_cache_seconds = if is_fresh {
+            MAX_CACHE_SECONDS
+        } else {
+            STALE_CACHE_SECONDS
         };
         Ok(verified)
     }
@@ -152,14 +141,14 @@ impl JwtIssuer {
         &self,
         header: &Header,
         algorithm: JwtAlgorithm,
-        message: &[u8],
+        message: &str,
         signature: &Vec<u8>,
     ) -> Result<Arc<FetchedKeys>, TokenRejection> {
         let kid = header.kid.as_deref();
         let is_signed_by = |keys: &FetchedKeys| {
             keys.set
                 .candidates(kid, algorithm)
-                .any(|key| key.verifies(message, signature, algorithm))
+                .any(|key| key.key.verifies(message, signature, algorithm) == Some(true))
         };
         let keys = self
             .keys

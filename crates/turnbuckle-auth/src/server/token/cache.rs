@@ -1,6 +1,5 @@
 //! The cache of verified tokens.
 
-use std::fmt;
 use std::hash::BuildHasher as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -108,12 +107,6 @@ impl<V: Clone> TokenCache<V> {
             shard.recent.len() + shard.old.len()
         };
         self.shards.iter().map(lock).sum()
-    }
-}
-
-impl<V> fmt::Debug for TokenCache<V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenCache")
     }
 }
 

@@ -10,5 +10,5 @@ mod verifier;
 pub(super) use cache::TokenCache;
 pub(super) use claims::Claims;
 pub(super) use introspection::Introspection;
-pub(super) use static_token::{StaticTokenError, StaticTokens};
+pub(super) use static_token::StaticTokens;
 pub use verifier::{TokenRejection, TokenVerifier, VerifiedToken, VerifyFuture};

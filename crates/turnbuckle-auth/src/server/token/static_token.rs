@@ -28,11 +28,15 @@ impl std::fmt::Debug for StaticToken {
 }
 
 /// The reason why a static token cannot be configured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StaticTokenError {
+    #[error("it has less than 16 characters")]
     TooShort,
+    #[error("after `sha256:` come 64 hexadecimal digits")]
     InvalidHash,
+    #[error("another token has this name")]
     DuplicateName,
+    #[error("it is the same as another token")]
     DuplicateToken,
 }
 

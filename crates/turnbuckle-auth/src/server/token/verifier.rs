@@ -1,6 +1,5 @@
 //! The interface of a token verifier, for tokens that neither a JWT issuer nor introspection explains.
 
-use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -71,25 +70,16 @@ impl VerifiedToken {
 }
 
 /// The reason why a token is not accepted. It is logged, never sent, and must not hold the token.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenRejection {
     /// The token has expired. The response is 401.
+    #[error("the token has expired")]
     Expired,
     /// The token is malformed, revoked or not genuine. The response is 401.
+    #[error("the token is invalid: {0}")]
     Invalid(String),
     /// The token could not be checked, because its issuer cannot be reached. The response is 503.
+    #[error("the token cannot be checked: {0}")]
     Unavailable(String),
 }
-
-impl fmt::Display for TokenRejection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Expired => f.write_str("the token has expired"),
-            Self::Invalid(reason) => write!(f, "the token is invalid: {reason}"),
-            Self::Unavailable(reason) => write!(f, "the token cannot be checked: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for TokenRejection {}
