@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use crate::process::{node, root, run};
+use crate::process::{cargo, node, root, run};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
 
 /// Builds our server and runs the official suite against it; the arguments of
@@ -28,9 +28,16 @@ pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
     check_interop(arguments)
 }
 
-/// Runs the official suite against our server, which is built.
+/// Runs the official suite against our server, which is built, and without arguments also against the
+/// authorization server for tests.
 pub(crate) fn check_server(arguments: &[String]) -> Result<(), String> {
-    run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))
+    run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))?;
+    if !arguments.is_empty() {
+        return Ok(());
+    }
+    let mut test = cargo(["test", "--quiet", "-p", "turnbuckle-auth-testing", "--lib"]);
+    let name = "the_official_authorization_scenarios_pass";
+    run(test.args(["--", "--ignored", name]).env("NODE", node()?))
 }
 
 /// Runs the official suite against our client, which is built.

