@@ -1,6 +1,7 @@
 //! The clients that the test server knows: those of the settings, registered ones, and those whose
 //! metadata documents are at their ids.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use turnbuckle_auth::Secret;
 
@@ -9,15 +10,24 @@ use super::client_metadata;
 use super::server::Server;
 
 /// The way in which a client authenticates itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum ClientAuthMethod {
     /// The client is public.
     None,
     /// The secret in the `Authorization` header or in the form.
+    #[serde(skip)]
     AnySecret,
-    SecretBasic,
-    SecretPost,
+    ClientSecretBasic,
+    ClientSecretPost,
     PrivateKeyJwt,
+}
+
+impl ClientAuthMethod {
+    /// Returns true if client and server share a secret.
+    pub(super) fn has_secret(self) -> bool {
+        !matches!(self, Self::None | Self::PrivateKeyJwt)
+    }
 }
 
 /// The keys of a client.

@@ -122,8 +122,8 @@ fn check_credentials(client: &Client, credentials: Option<&Credentials>) -> Resu
     let is_right_method = match client.auth_method {
         ClientAuthMethod::None => is_basic.is_none(),
         ClientAuthMethod::AnySecret => is_basic.is_some(),
-        ClientAuthMethod::SecretBasic => is_basic == Some(true),
-        ClientAuthMethod::SecretPost => is_basic == Some(false),
+        ClientAuthMethod::ClientSecretBasic => is_basic == Some(true),
+        ClientAuthMethod::ClientSecretPost => is_basic == Some(false),
         ClientAuthMethod::PrivateKeyJwt => false,
     };
     if !is_right_method {

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::answer::Refusal;
 use super::client::{Client, ClientAuthMethod, ClientKeys};
-use super::redirect_uri;
+use super::redirect_uri::{self, ApplicationType};
 use super::server::Server;
 use super::state::CachedDocument;
 
@@ -29,8 +29,8 @@ pub(super) struct ClientMetadata {
     pub(super) redirect_uris: Vec<String>,
     pub(super) grant_types: Option<Vec<String>>,
     pub(super) response_types: Option<Vec<String>>,
-    pub(super) token_endpoint_auth_method: Option<String>,
-    pub(super) application_type: Option<String>,
+    pub(super) token_endpoint_auth_method: Option<ClientAuthMethod>,
+    pub(super) application_type: Option<ApplicationType>,
     jwks: Option<Value>,
     jwks_uri: Option<String>,
 }
@@ -131,11 +131,11 @@ fn read(id: &str, document: Value) -> Result<Client, String> {
     if metadata.client_secret.is_some() {
         return Err("it has a client_secret, which anyone could read".to_owned());
     }
-    let auth_method = match metadata.token_endpoint_auth_method.as_deref() {
-        None | Some("none") => ClientAuthMethod::None,
-        Some("private_key_jwt") => ClientAuthMethod::PrivateKeyJwt,
-        Some(_) => return Err("its token_endpoint_auth_method needs a secret".to_owned()),
-    };
+    let auth_method = metadata.token_endpoint_auth_method;
+    let auth_method = auth_method.unwrap_or(ClientAuthMethod::None);
+    if auth_method.has_secret() {
+        return Err("its token_endpoint_auth_method needs a secret".to_owned());
+    }
     Ok(Client {
         name: Some(name),
         keys: metadata.keys(auth_method)?,

@@ -1,12 +1,14 @@
 //! Rules for redirect URIs.
 
+use serde::Deserialize;
 use turnbuckle_types::base::host;
 use url::Url;
 
 /// The kind of an application, by which redirect URIs are judged.
 ///
 /// Specification: OpenID Connect Dynamic Client Registration 1.0, section 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum ApplicationType {
     Native,
     Web,

@@ -46,19 +46,8 @@ pub(super) fn register(
     ensure(document.is_object(), "the body is no JSON object")?;
     let mut metadata: ClientMetadata = serde_json::from_slice(body).map_err(malformed)?;
 
-    let (auth_method, auth_method_name) = match metadata.token_endpoint_auth_method.as_deref() {
-        Some("none") => (ClientAuthMethod::None, "none"),
-        None | Some("client_secret_basic") => {
-            (ClientAuthMethod::SecretBasic, "client_secret_basic")
-        }
-        Some("client_secret_post") => (ClientAuthMethod::SecretPost, "client_secret_post"),
-        Some("private_key_jwt") => (ClientAuthMethod::PrivateKeyJwt, "private_key_jwt"),
-        Some(_) => {
-            return Err(invalid(
-                "the token_endpoint_auth_method is unknown".to_owned(),
-            ));
-        }
-    };
+    let auth_method = metadata.token_endpoint_auth_method;
+    let auth_method = auth_method.unwrap_or(ClientAuthMethod::ClientSecretBasic);
     let grant_types = metadata.grant_types.take();
     let grant_types = grant_types.unwrap_or_else(|| vec!["authorization_code".to_owned()]);
     let mut named = grant_types.iter().map(String::as_str);
@@ -73,11 +62,8 @@ pub(super) fn register(
     ensure(is_code, "only the response type code is supported")?;
     check_redirect_uris(server, &metadata, has_code)?;
 
-    let has_secret = !matches!(
-        auth_method,
-        ClientAuthMethod::None | ClientAuthMethod::PrivateKeyJwt
-    );
-    let secret = has_secret.then(random::secret).transpose()?;
+    let secret = auth_method.has_secret().then(random::secret);
+    let secret = secret.transpose()?;
     let client = Client {
         name: metadata.client_name.take(),
         keys: metadata.keys(auth_method).map_err(invalid)?,
@@ -91,7 +77,7 @@ pub(super) fn register(
         "redirect_uris": client.redirect_uris,
         "grant_types": client.grant_types,
         "response_types": response_types,
-        "token_endpoint_auth_method": auth_method_name,
+        "token_endpoint_auth_method": auth_method,
     });
     if let Some(secret) = secret {
         answer["client_secret"] = Value::String(secret);
@@ -114,16 +100,9 @@ fn check_redirect_uris(
     is_needed: bool,
 ) -> Result<(), Refusal> {
     let error = "invalid_redirect_uri";
-    let application_type = match metadata.application_type.as_deref() {
-        Some("native") => Some(ApplicationType::Native),
-        Some("web") => Some(ApplicationType::Web),
-        None if server.settings.strict_application_type => Some(ApplicationType::Web),
-        None => None,
-        Some(_) => {
-            let description = "the application_type must be native or web";
-            return Err(Refusal::new("invalid_client_metadata", description));
-        }
-    };
+    let is_strict = server.settings.strict_application_type;
+    let default_type = is_strict.then_some(ApplicationType::Web);
+    let application_type = metadata.application_type.or(default_type);
     let count = metadata.redirect_uris.len();
     ensure(count > 0 || !is_needed, error, "there are no redirect_uris")?;
     let description = "there are too many redirect_uris";
