@@ -31,7 +31,7 @@ const HELD_LOCK_INTERVAL: Duration = Duration::from_millis(150);
 /// The increments of each task in the test of the lock.
 const INCREMENTS: usize = 10;
 
-/// A rule of [`CredentialStore`] that a store broke. `Display` names the rule and what happened.
+/// A rule of [`CredentialStore`] that a store broke. `Display` names the rule and the fault.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the store breaks the contract of CredentialStore: {0}")]
 pub struct ContractViolation(String);
@@ -42,7 +42,7 @@ type Checked = Result<(), ContractViolation>;
 ///
 /// The test uses keys of its own that begin with `contract-test/` and removes them when it succeeds.
 /// It takes about a second. It needs a tokio runtime with time enabled, and it cannot test
-/// durability, other processes, and what follows a crash.
+/// durability, other processes, and the state after a crash.
 ///
 /// # Errors
 /// Fails with the first rule that the store breaks.

@@ -19,7 +19,7 @@ pub enum Endpoint {
     OpenIdMetadata,
     /// The public keys.
     Jwks,
-    /// The authorization endpoint: what a browser opens.
+    /// The authorization endpoint, which a browser opens.
     Authorization,
     /// The answer to the consent page.
     Consent,

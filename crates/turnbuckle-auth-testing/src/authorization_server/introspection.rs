@@ -9,7 +9,7 @@ use super::parameters::Parameters;
 use super::server::Server;
 use super::state::hash;
 
-/// Tells a resource server what an access token means. Refresh tokens are inactive here: a resource
+/// Explains an access token to a resource server. Refresh tokens are inactive here: a resource
 /// must never accept one.
 pub(super) async fn introspect(
     server: &Server,

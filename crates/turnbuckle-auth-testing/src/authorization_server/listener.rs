@@ -24,7 +24,7 @@ const MAX_HEADERS: usize = 100;
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// The longest life of a connection, whatever it does.
+/// The longest life of a connection, also of a busy one.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
 /// The pause after a failed accept, such as when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

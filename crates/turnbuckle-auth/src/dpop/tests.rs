@@ -62,7 +62,7 @@ fn honest_claims() -> Value {
     })
 }
 
-/// Signs any header and claims with the P-256 key, whatever they say.
+/// Signs any header and claims with the P-256 key, also wrong ones.
 fn sign(header: &Value, claims: &Value) -> String {
     let key = EncodingKey::from_ec_pem(EC_PEM.as_bytes()).unwrap();
     sign_with(header, claims, Algorithm::ES256, &key)

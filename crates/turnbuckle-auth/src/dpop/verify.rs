@@ -66,7 +66,7 @@ pub enum DpopError {
     /// The `jwk` holds a private key.
     #[error("the jwk of the DPoP proof holds a private key")]
     PrivateKey,
-    /// The `jwk` is no key for the algorithm.
+    /// The `jwk` is not a key for the algorithm.
     #[error("the jwk of the DPoP proof does not fit its algorithm")]
     Key,
     /// The signature is not of this key.

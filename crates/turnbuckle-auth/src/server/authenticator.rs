@@ -134,7 +134,7 @@ impl Authenticator {
             return known.verify(token).await;
         }
         match &self.opaque {
-            // A token of another issuer is no business of this one.
+            // A token of another issuer must not be shown to this one.
             Some(OpaqueVerifier::Introspection(endpoint))
                 if issuer.is_none_or(|issuer| issuer == endpoint.issuer()) =>
             {

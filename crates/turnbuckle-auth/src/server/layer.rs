@@ -205,7 +205,7 @@ impl Admitted {
     }
 }
 
-/// Returns whether the response of a request is a stream on which a client waits for what may come: a
+/// Returns whether the response of a request is a stream on which a client waits for messages: a
 /// GET, or `subscriptions/listen`. The response of a call belongs to a request that was admitted, and
 /// ends with it.
 fn listens<B>(request: &Request<B>) -> bool {

@@ -106,7 +106,7 @@ impl ResourceServer {
         self.metadata.clone().map(MetadataService)
     }
 
-    /// Replaces the scopes in the metadata. `offline_access` is left out: it is no need of a resource.
+    /// Replaces the scopes in the metadata. `offline_access` is left out: a resource never needs it.
     #[must_use]
     pub fn with_scopes_supported<S: Into<String>>(
         mut self,

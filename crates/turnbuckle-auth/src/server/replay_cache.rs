@@ -1,7 +1,7 @@
 //! The DPoP proofs that were used, until they expire.
 //!
 //! A proof that was forgotten could be replayed, so a full cache admits no more. One account, the
-//! subject of an issuer, can fill a part of the cache only, whatever the number of its keys and tokens.
+//! subject of an issuer, can fill only a part of the cache, however many keys and tokens it has.
 //!
 //! Specification: RFC 9449 section 11.1.
 

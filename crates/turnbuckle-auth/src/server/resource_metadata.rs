@@ -78,7 +78,7 @@ impl MetadataDocument {
     }
 }
 
-/// A service that answers every request with the metadata of a resource, whatever its path. For routers
+/// A service that answers every request on any path with the metadata of a resource. For routers
 /// that mount it at [`ResourceServer::metadata_path`](super::ResourceServer::metadata_path).
 #[derive(Debug, Clone)]
 pub struct MetadataService(pub(super) Arc<MetadataDocument>);

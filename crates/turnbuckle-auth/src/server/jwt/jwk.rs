@@ -47,7 +47,7 @@ impl KeySet {
     /// Reads a key set. Keys that are not for signatures, unknown, weak or malformed are left out.
     ///
     /// # Errors
-    /// Fails when the document is no key set.
+    /// Fails when the document is not a key set.
     pub(super) fn parse(document: &[u8]) -> Result<Self, serde_json::Error> {
         let document: KeyDocument = serde_json::from_slice(document)?;
         let keys = document
@@ -78,7 +78,7 @@ impl KeySet {
             .take(MAX_CANDIDATES)
     }
 
-    /// Returns whether a key has this identifier, whatever its type.
+    /// Returns whether a key of any type has this identifier.
     pub(super) fn has_key(&self, id: &str) -> bool {
         self.keys.iter().any(|key| key.id.as_deref() == Some(id))
     }

@@ -54,7 +54,7 @@ struct UnverifiedClaims {
 }
 
 /// Returns the issuer that a JWT claims to be of, without any check: for the choice of the verifier.
-/// None for a token that is no JWT.
+/// None for a token that is not a JWT.
 pub(crate) fn unverified_issuer(token: &str) -> Option<String> {
     let parts = jws::split(token)?;
     serde_json::from_slice::<Header>(&URL_SAFE_NO_PAD.decode(parts.header).ok()?).ok()?;

@@ -1,4 +1,4 @@
-//! The responses to requests that are not admitted, and what the inner service says itself.
+//! The responses to requests that are not admitted, and the responses of the inner service itself.
 
 use http::HeaderValue;
 

@@ -101,7 +101,7 @@ async fn secrets_are_not_in_debug() {
     assert!(!format!("{:?}", VerifiedToken::new(principal, ["a"])).contains("private"));
 }
 
-/// Collects what is logged.
+/// Collects the log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<String>>);
 

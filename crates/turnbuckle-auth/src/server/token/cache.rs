@@ -10,7 +10,7 @@ use crate::secret::Secret;
 
 const SHARDS: usize = 8;
 
-/// A cache from tokens to what they mean, bounded in entries and time.
+/// A cache from tokens to their meaning, bounded in entries and time.
 ///
 /// An entry is found by a hash of the token, whose seed is random for each cache, and is then compared
 /// with the whole token. An attacker who does not know the seed cannot choose a token that reaches the
@@ -50,7 +50,7 @@ impl<V: Clone> TokenCache<V> {
         }
     }
 
-    /// Returns what a token means, if that is known and not expired.
+    /// Returns the meaning of a token, if it is known and not expired.
     pub(crate) fn get(&self, token: &[u8], now: u64) -> Option<V> {
         let hash = self.hasher.hash_one(token);
         let mut shard = self.shard(hash);
@@ -73,7 +73,7 @@ impl<V: Clone> TokenCache<V> {
         Some(value)
     }
 
-    /// Keeps what a token means until `expires_at`, in seconds since 1970.
+    /// Keeps the meaning of a token until `expires_at`, in seconds since 1970.
     pub(crate) fn insert(&self, token: &str, value: V, expires_at: u64) {
         if self.max_generation_entries == 0 {
             return;

@@ -77,7 +77,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Returns what the token means. The caller has checked that the claims are genuine.
+    /// Returns the meaning of the token. The caller has checked that the claims are genuine.
     ///
     /// # Errors
     /// Fails when the token is not yet valid, has no subject, or is bound to a key in a way that

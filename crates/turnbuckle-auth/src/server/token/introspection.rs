@@ -1,4 +1,4 @@
-//! Opaque tokens: the authorization server says what they mean.
+//! Opaque tokens: the authorization server explains them.
 //!
 //! Specification: RFC 7662.
 
@@ -64,7 +64,7 @@ impl Introspection {
         &self.issuer
     }
 
-    /// Asks what a token means.
+    /// Asks the authorization server about a token.
     pub(crate) async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
         let refused = || TokenRejection::Invalid("introspection says it is not active".to_owned());
         if self.refused.contains(token, self.clock.now()) {

@@ -1,4 +1,4 @@
-//! Tokens: the verifiers that say what a token means, and the cache of what they said.
+//! Tokens: the verifiers that find the meaning of a token, and the cache of the results.
 
 mod cache;
 mod claims;

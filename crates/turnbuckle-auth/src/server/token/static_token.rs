@@ -123,7 +123,7 @@ mod tests {
             .unwrap();
         assert_eq!(tokens.find(TOKEN), Some(0));
         assert_eq!(tokens.find("another-token-of-good-length"), Some(1));
-        // The hash itself is no token.
+        // The hash itself is not a token.
         assert_eq!(tokens.find(&hex), None);
         assert_eq!(tokens.find(&format!("sha256:{hex}")), None);
         assert_eq!(tokens.find(""), None);
