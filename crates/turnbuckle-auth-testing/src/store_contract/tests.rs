@@ -159,5 +159,7 @@ async fn the_stores_in_memory_and_in_files_keep_the_contract() {
     let store = FileStore::open(&directory).unwrap();
     check(&store).await.unwrap();
     check(&store as &dyn CredentialStore).await.unwrap();
+    let encrypted = FileStore::open_encrypted(&directory, &[7; 32]).unwrap();
+    check(&encrypted).await.unwrap();
     std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use zeroize::Zeroizing;
 
-use super::envelope::{self, MAX_ENVELOPE_BYTES, MAX_HEADER_BYTES};
+use super::envelope::{self, Cipher, KEY_BYTES, MAX_ENVELOPE_BYTES, MAX_HEADER_BYTES};
 use super::file_lock::{FileLocks, run_blocking};
 use super::private_dir::{PrivateDir, TEMPORARY_SUFFIX, io_error, quote_path, user_data_dir};
 use super::{
@@ -28,7 +28,7 @@ const WRITE_LOCK: &str = "write";
 /// The store refuses a directory or file that belongs to another user or that others can access. A
 /// write goes to a temporary file that then replaces the old one, so that a crash leaves the old or
 /// the new value. Locks are locks of the operating system on separate files and end with their
-/// process. The values are not encrypted.
+/// process. The values are not encrypted, unless the store is [opened](Self::open_encrypted) with a key.
 ///
 /// At most [`MAX_VALUES`] values. Clones share the directory; so do several stores of one directory.
 /// The asynchronous functions need a tokio runtime with time enabled.
@@ -41,6 +41,8 @@ struct Inner {
     locks: FileLocks,
     /// Held by each write of this process. The file lock `WRITE_LOCK` excludes other processes.
     writing: Mutex<()>,
+    /// The cipher of the values. `None`: they are not encrypted.
+    cipher: Option<Cipher>,
 }
 
 impl FileStore {
@@ -52,14 +54,46 @@ impl FileStore {
     /// Fails when the directory cannot be created or written, belongs to another user, or can be
     /// accessed by others. The error names the command that mends it.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, AuthError> {
-        let dir = PrivateDir::open(dir.into())?;
+        Self::open_with(dir.into(), |_| Ok(None))
+    }
+
+    /// Opens the store in a directory, whose values are encrypted with XChaCha20-Poly1305 under a key.
+    /// Their names, such as the URLs of servers, are not.
+    ///
+    /// A value that was saved with another key, or without one, cannot be loaded.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_encrypted(
+        dir: impl Into<PathBuf>,
+        key: &[u8; KEY_BYTES],
+    ) -> Result<Self, AuthError> {
+        let cipher = Cipher::new(key);
+        Self::open_with(dir.into(), |_| Ok(Some(cipher)))
+    }
+
+    /// Opens the store in a directory. `find_cipher` is called while no other process writes; it is
+    /// told whether the directory has values.
+    pub(super) fn open_with(
+        dir: PathBuf,
+        find_cipher: impl FnOnce(bool) -> Result<Option<Cipher>, AuthError>,
+    ) -> Result<Self, AuthError> {
+        let dir = PrivateDir::open(dir)?;
         let locks = FileLocks::new(dir.subdirectory("locks")?);
-        let inner = Inner {
+        let mut inner = Inner {
             dir,
             locks,
             writing: Mutex::default(),
+            cipher: None,
         };
-        inner.write(|| inner.dir.remove_leftovers())?;
+        let mut cipher = None;
+        inner.write(|| {
+            inner.dir.remove_leftovers()?;
+            let names = inner.dir.file_names(VALUE_SUFFIX, 0)?;
+            cipher = find_cipher(names.is_none())?;
+            Ok(())
+        })?;
+        inner.cipher = cipher;
         Ok(Self(Arc::new(inner)))
     }
 
@@ -122,7 +156,7 @@ impl Inner {
             return Ok(None);
         };
         let bytes = self.read(&name, &file, MAX_ENVELOPE_BYTES)?;
-        match envelope::decode_value(key, &bytes) {
+        match envelope::decode_value(key, &bytes, self.cipher.as_ref()) {
             Ok(value) => Ok(Some(value)),
             Err(reason) => Err(self.corrupt(&name, &reason)),
         }
@@ -132,10 +166,8 @@ impl Inner {
     fn save(&self, name: &str, key: &str, value: &Secret) -> Result<(), AuthError> {
         let value_name = format!("{name}{VALUE_SUFFIX}");
         let temporary_name = format!(".{name}{TEMPORARY_SUFFIX}");
-        let bytes = envelope::encode(key, value).map_err(|error| {
-            let message = "the key cannot be written as JSON";
-            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
-        })?;
+        let bytes = envelope::encode(key, value, self.cipher.as_ref())
+            .map_err(|reason| AuthError::new(AuthErrorKind::Store, reason))?;
         let exists = self.dir.file_path(&value_name).exists();
         if !exists && self.value_names()?.len() >= MAX_VALUES {
             return Err(self.too_many_values());

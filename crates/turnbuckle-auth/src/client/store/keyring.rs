@@ -1,237 +1,125 @@
-//! A credential store in the keyring of the operating system.
+//! A credential store whose values are encrypted under a key in the keyring of the operating system.
 
-mod items;
+use keyring::{Entry, Error};
+use turnbuckle_types::base::random;
+use zeroize::Zeroizing;
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use items::{Backend, Items, SystemKeyring};
-
-use super::envelope::{self, name_of_key};
-use super::file_lock::{FileLocks, run_blocking};
-use super::private_dir::{PrivateDir, user_data_dir};
-use super::{
-    BoxFuture, CredentialStore, MAX_VALUES, StoreLock, check_key, check_value, too_many_values,
-};
+use super::envelope::{Cipher, KEY_BYTES, name_of_key};
+use super::private_dir::{quote_path, user_data_dir};
+use super::{BoxFuture, CredentialStore, FileStore, StoreLock};
 use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
 
-/// The name of the item that lists the keys. No [`name_of_key`] is like it.
-const INDEX_NAME: &str = "index";
+/// The name of the item that holds the key. Each service has its own.
+const ITEM_NAME: &str = "encryption-key";
 
-/// A credential store in the keyring of the operating system.
+/// A credential store in files, encrypted under a key in the keyring of the operating system.
 ///
 /// The keyring is the Secret Service (GNOME Keyring, KWallet) on Linux and other Unix, the Keychain
-/// on macOS, and the Credential Manager on Windows. The system can ask the user to unlock it.
+/// on macOS, and the Credential Manager on Windows. The system can ask the user to unlock it. It holds
+/// one random key for each service.
 ///
-/// Keyrings have no locks, so the locks are files in the user's data directory (see
-/// [`FileStore::user`](super::FileStore::user)). Values that are too large for one item of the
-/// keyring are split. Clones share the keyring.
-#[derive(Clone)]
-pub struct KeyringStore(Arc<Inner>);
-
-struct Inner {
-    service: String,
-    items: Items,
-    locks: FileLocks,
-    /// Held by each write of this process. A file lock excludes other processes.
-    writing: Mutex<()>,
-}
+/// The values are in the user's data directory, as those of [`FileStore::user`], in a directory for
+/// each service, and are encrypted with XChaCha20-Poly1305. Their keys, such as the URLs of servers,
+/// are not. Clones share the directory.
+#[derive(Debug, Clone)]
+pub struct KeyringStore(FileStore);
 
 impl KeyringStore {
-    /// Opens the keyring. `service` names the application in the keyring, for instance `my-app`.
+    /// Opens the store. `service` names the application in the keyring, for instance `my-app`.
     ///
-    /// The function blocks while it connects to the keyring.
+    /// The function blocks while it connects to the keyring and reads the directory.
     ///
     /// # Errors
-    /// Fails when there is no keyring, and when the directory of the locks cannot be used.
+    /// Fails when there is no keyring, when the directory cannot be used, and when the directory has
+    /// values but the keyring has no key for them. The error says what to do.
     pub fn open(service: impl Into<String>) -> Result<Self, AuthError> {
         let service = service.into();
-        let backend = SystemKeyring::open(service.clone())?;
-        let locks = PrivateDir::open(user_data_dir()?.join("keyring-locks"))?;
-        Ok(Self::new(service, backend, locks))
-    }
-
-    fn new(service: String, backend: impl Backend, locks: PrivateDir) -> Self {
-        Self(Arc::new(Inner {
-            service,
-            items: Items::new(backend),
-            locks: FileLocks::new(locks),
-            writing: Mutex::default(),
-        }))
-    }
-
-    async fn run<T: Send + 'static>(
-        &self,
-        function: impl FnOnce(&Inner) -> Result<T, AuthError> + Send + 'static,
-    ) -> Result<T, AuthError> {
-        let inner = Arc::clone(&self.0);
-        run_blocking(move || function(&inner)).await
-    }
-
-    /// Runs a write of a key on a thread for blocking work.
-    async fn write_key(
-        &self,
-        key: &str,
-        write: impl FnOnce(&Inner) -> Result<(), AuthError> + Send + 'static,
-    ) -> Result<(), AuthError> {
-        let held = self.0.locks.held(&self.0.lock_name(key));
-        let result = self.run(move |inner| {
-            let result = inner.write(write);
-            drop(held);
-            result
-        });
-        result.await
+        Entry::store_status().as_ref().map_err(|error| {
+            let message = format!(
+                "this system has no keyring that can be used ({error}); \
+                 start its keyring service or use FileStore"
+            );
+            AuthError::new(AuthErrorKind::Store, message)
+        })?;
+        let entry = Entry::new(&service, ITEM_NAME).map_err(|error| failure("find", error))?;
+        let read = || match entry.get_secret() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(failure("read", error)),
+        };
+        let write = |key: &[u8]| {
+            entry
+                .set_secret(key)
+                .map_err(|error| failure("write", error))
+        };
+        let directory = user_data_dir()?.join("keyring").join(name_of_key(&service));
+        open(directory, read, write).map(Self)
     }
 }
 
-impl Inner {
-    /// Returns the name of the lock of a key. Each service has its own.
-    fn lock_name(&self, key: &str) -> String {
-        name_of_key(&format!("{}\n{key}", self.service))
-    }
-
-    /// Runs a write while no other task or process writes.
-    fn write(&self, write: impl FnOnce(&Self) -> Result<(), AuthError>) -> Result<(), AuthError> {
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let name = format!("write-{}", name_of_key(&self.service));
-        let _lock = self.locks.lock_blocking(&name, "all keys")?;
-        write(self)
-    }
-
-    fn load(&self, key: &str) -> Result<Option<Secret>, AuthError> {
-        self.load_item(&name_of_key(key), key)
-    }
-
-    fn load_item(&self, name: &str, key: &str) -> Result<Option<Secret>, AuthError> {
-        let Some(bytes) = self.items.read(name)? else {
-            return Ok(None);
-        };
-        match envelope::decode_value(key, &bytes) {
-            Ok(value) => Ok(Some(value)),
-            Err(reason) => Err(self.corrupt(name, &reason)),
-        }
-    }
-
-    /// Replaces the value of a key. The caller holds the write lock.
-    fn save(&self, key: &str, value: &Secret) -> Result<(), AuthError> {
-        let mut index = self.index()?;
-        if !index.iter().any(|listed| listed == key) {
-            if index.len() >= MAX_VALUES {
-                return Err(too_many_values("the keyring"));
+/// Opens the store in a directory whose key `read` and `write` have in their keyring.
+fn open(
+    directory: std::path::PathBuf,
+    read: impl FnOnce() -> Result<Option<Vec<u8>>, AuthError>,
+    write: impl FnOnce(&[u8]) -> Result<(), AuthError>,
+) -> Result<FileStore, AuthError> {
+    let shown = quote_path(&directory);
+    FileStore::open_with(directory, |has_values| {
+        let key = match read()?.map(Zeroizing::new) {
+            Some(bytes) => <[u8; KEY_BYTES]>::try_from(bytes.as_slice())
+                .map(Zeroizing::new)
+                .map_err(|_| "the keyring's item \"encryption-key\" is damaged; remove it"),
+            None if has_values => Err("the keyring has no key for the values of the store"),
+            None => {
+                let key = random::bytes().map(Zeroizing::new);
+                let key = key.map_err(|e| AuthError::new(AuthErrorKind::Store, e.to_string()))?;
+                write(key.as_slice())?;
+                Ok(key)
             }
-            // First, so that a crash leaves a key without a value rather than a value without a key.
-            index.push(key.to_owned());
-            self.save_index(&index)?;
-        }
-        self.save_item(&name_of_key(key), key, value)
-    }
-
-    fn save_item(&self, name: &str, key: &str, value: &Secret) -> Result<(), AuthError> {
-        let bytes = envelope::encode(key, value).map_err(|error| {
-            let message = "the key cannot be written as JSON";
-            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
-        })?;
-        self.items.write(name, &bytes)
-    }
-
-    /// Removes the value of a key. The caller holds the write lock.
-    fn remove(&self, key: &str) -> Result<(), AuthError> {
-        self.items.remove(&name_of_key(key))?;
-        let mut index = self.index()?;
-        let length = index.len();
-        index.retain(|listed| listed != key);
-        if index.len() == length {
-            return Ok(());
-        }
-        self.save_index(&index)
-    }
-
-    fn keys(&self) -> Result<Vec<String>, AuthError> {
-        let mut keys = self.index()?;
-        let mut error = None;
-        keys.retain(|key| match self.items.exists(&name_of_key(key)) {
-            Ok(exists) => exists,
-            Err(failure) => {
-                error = Some(failure);
-                true
-            }
-        });
-        error.map_or(Ok(keys), Err)
-    }
-
-    fn index(&self) -> Result<Vec<String>, AuthError> {
-        let Some(index) = self.load_item(INDEX_NAME, INDEX_NAME)? else {
-            return Ok(Vec::new());
         };
-        serde_json::from_str(index.expose())
-            .map_err(|_| self.corrupt(INDEX_NAME, "it is not a list of keys"))
-    }
+        match key {
+            Ok(key) => Ok(Some(Cipher::new(&key))),
+            Err(reason) => {
+                let message = format!("{reason}; run: rm -r {shown} and log in again");
+                Err(AuthError::new(AuthErrorKind::StoreCorrupt, message))
+            }
+        }
+    })
+}
 
-    fn save_index(&self, keys: &[String]) -> Result<(), AuthError> {
-        let index = serde_json::to_string(keys).map_err(|error| {
-            let message = "the list of keys cannot be written as JSON";
-            AuthError::new(AuthErrorKind::StoreLimit, message).with_source(error)
-        })?;
-        self.save_item(INDEX_NAME, INDEX_NAME, &Secret::new(index))
-    }
-
-    fn corrupt(&self, name: &str, reason: &str) -> AuthError {
-        let message = format!(
-            "the keyring's item \"{name}\" of \"{}\" is damaged: {reason}; remove it and log in again",
-            self.service.escape_debug()
-        );
-        AuthError::new(AuthErrorKind::StoreCorrupt, message)
-    }
+/// Returns the error of an operation on the keyring, without the key.
+fn failure(action: &str, error: Error) -> AuthError {
+    // The text of other kinds never holds the secret; `BadEncoding` carries it in its fields.
+    let reason = match error {
+        Error::BadEncoding(_) | Error::BadDataFormat(..) => {
+            "the item is not in the form that was expected".to_owned()
+        }
+        error => error.to_string(),
+    };
+    let message = format!("cannot {action} the item \"{ITEM_NAME}\" of the keyring: {reason}");
+    AuthError::new(AuthErrorKind::Store, message)
 }
 
 impl CredentialStore for KeyringStore {
     fn load<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<Secret>, AuthError>> {
-        Box::pin(async move {
-            check_key(key)?;
-            let key = key.to_owned();
-            self.run(move |inner| inner.load(&key)).await
-        })
+        self.0.load(key)
     }
 
     fn save<'a>(&'a self, key: &'a str, value: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>> {
-        Box::pin(async move {
-            check_key(key)?;
-            check_value(key, value)?;
-            let (owned_key, value) = (key.to_owned(), value.clone());
-            self.write_key(key, move |inner| inner.save(&owned_key, &value))
-                .await
-        })
+        self.0.save(key, value)
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), AuthError>> {
-        Box::pin(async move {
-            check_key(key)?;
-            let owned_key = key.to_owned();
-            self.write_key(key, move |inner| inner.remove(&owned_key))
-                .await
-        })
+        self.0.remove(key)
     }
 
     fn keys(&self) -> BoxFuture<'_, Result<Vec<String>, AuthError>> {
-        Box::pin(async move { self.run(Inner::keys).await })
+        self.0.keys()
     }
 
     fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<StoreLock, AuthError>> {
-        Box::pin(async move {
-            check_key(key)?;
-            Ok(StoreLock::new(
-                self.0.locks.lock(&self.0.lock_name(key), key).await?,
-            ))
-        })
-    }
-}
-
-impl fmt::Debug for KeyringStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyringStore")
-            .field("service", &self.0.service)
-            .finish_non_exhaustive()
+        self.0.lock(key)
     }
 }
 
