@@ -22,6 +22,7 @@
 
 mod challenge;
 mod clock;
+mod document_client;
 pub mod dpop;
 mod error;
 mod jws;
@@ -41,9 +42,9 @@ pub mod server;
 pub use challenge::Challenge;
 #[cfg(feature = "client")]
 pub use client::OAuth;
+pub use document_client::{Document, DocumentClient};
 pub use error::{AuthError, AuthErrorKind};
 pub use metadata::{AuthorizationServerMetadata, ProtectedResourceMetadata};
-pub use outbound::{Document, DocumentClient, DocumentError};
 pub use secret::Secret;
 #[cfg(feature = "server")]
 pub use server::ResourceServer;

@@ -12,7 +12,6 @@
 //! Security best practices, "Server-Side Request Forgery (SSRF)".
 
 mod address;
-mod document_client;
 mod error;
 mod policy;
 #[cfg(test)]
@@ -32,7 +31,6 @@ use turnbuckle_http_client::{
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::Url;
 
-pub use document_client::{Document, DocumentClient, DocumentError};
 pub(crate) use error::{OutboundError, display_url, display_url_text};
 pub(crate) use policy::is_https_or_loopback;
 use policy::{NoAddress, UrlPolicy};

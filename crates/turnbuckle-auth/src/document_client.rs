@@ -1,9 +1,11 @@
 //! An HTTP client for JSON documents, for authorization servers.
 
 use serde::de::DeserializeOwned;
+use turnbuckle_types::base::debug_fields;
 use url::Url;
 
-use super::{Outbound, OutboundError, OutboundSettings};
+use crate::error::{AuthError, AuthErrorKind};
+use crate::outbound::{Outbound, OutboundSettings};
 
 /// The largest document, in bytes.
 const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
@@ -25,26 +27,16 @@ pub struct Document<T> {
     pub value: T,
 }
 
-/// The reason why there is no document. The text shows no query and no credentials of a URL.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{0}")]
-pub struct DocumentError(String);
-
-impl From<OutboundError> for DocumentError {
-    fn from(error: OutboundError) -> Self {
-        Self(error.to_string())
-    }
-}
-
 impl DocumentClient {
     /// Creates a client for the owner of the URL `owner`, for instance the issuer of the authorization
     /// server that fetches documents. Its address decides which addresses documents may have.
     ///
     /// # Errors
     /// Fails when `owner` is no absolute URL, or without the certificates of the system.
-    pub fn new(owner: &str) -> Result<Self, DocumentError> {
+    pub fn new(owner: &str) -> Result<Self, AuthError> {
+        let invalid = |error| format!("the URL of the owner is invalid: {error}");
         let owner = Url::parse(owner)
-            .map_err(|error| DocumentError(format!("the URL of the owner is invalid: {error}")))?;
+            .map_err(|error| AuthError::new(AuthErrorKind::Settings, invalid(error)))?;
         let settings = OutboundSettings {
             max_body_bytes: MAX_DOCUMENT_BYTES,
             ..OutboundSettings::default()
@@ -56,17 +48,15 @@ impl DocumentClient {
     ///
     /// # Errors
     /// Fails when the URL is refused, without an answer of status 200, and when the answer is not a `T`.
-    pub async fn fetch<T: DeserializeOwned>(
-        &self,
-        url: &str,
-    ) -> Result<Document<T>, DocumentError> {
+    pub async fn fetch<T: DeserializeOwned>(&self, url: &str) -> Result<Document<T>, AuthError> {
         let response = self.0.get(url).await?;
+        let protocol = |message| AuthError::new(AuthErrorKind::Protocol, message);
         if response.status != 200 {
             let message = format!("its server answered with status {}", response.status);
-            return Err(DocumentError(message));
+            return Err(protocol(message));
         }
         let value = serde_json::from_slice(&response.body)
-            .map_err(|error| DocumentError(format!("its JSON is invalid: {error}")))?;
+            .map_err(|error| protocol(format!("its JSON is invalid: {error}")))?;
         Ok(Document {
             url: response.url.into(),
             value,
@@ -74,8 +64,4 @@ impl DocumentClient {
     }
 }
 
-impl std::fmt::Debug for DocumentClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("DocumentClient")
-    }
-}
+debug_fields!(DocumentClient {});
