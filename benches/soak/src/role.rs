@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
-use turnbuckle::http::{HttpServer, HttpServerOptions, TlsIdentity};
+use turnbuckle::http::{HttpServer, HttpServerOptions, HttpShares, TlsIdentity};
 use turnbuckle::stdio::{self, Command, StdioOptions};
 use turnbuckle::{Authorize, Client, Run};
 
@@ -39,7 +39,7 @@ pub(crate) fn play(role: &str) -> Result {
         }
         "tokens" => {
             let tokens = tokens()?;
-            let options = options.max_address_percent(100);
+            let options = options.shares(HttpShares::new().max_address_percent(100));
             runtime.block_on(http(options, "", |http| http.auth(tokens)))
         }
         "pipe" => runtime.block_on(pipe(stdio_options())),

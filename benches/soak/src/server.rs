@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::sleep;
 use turnbuckle::auth::ResourceServer;
-use turnbuckle::http::HttpServerOptions;
+use turnbuckle::http::{HttpLimits, HttpServerOptions, HttpTimeouts, ReplayLimits};
 use turnbuckle::prelude::*;
 use turnbuckle::session::handler::Limits;
 use turnbuckle::stdio::StdioOptions;
@@ -21,18 +21,24 @@ pub(crate) const WATCHED: &str = "soak://watched";
 pub(crate) fn http_options() -> HttpServerOptions {
     HttpServerOptions::new()
         .http_sse(true)
-        .json_wait(Duration::from_millis(200))
-        .keep_alive_interval(Duration::from_millis(500))
-        .handshake_timeout(Duration::from_secs(6))
-        .session_idle_timeout(Duration::from_secs(6))
-        .replay_ttl(Duration::from_secs(1))
-        .header_timeout(Duration::from_secs(5))
-        .body_timeout(Duration::from_secs(3))
-        .write_timeout(WRITE_TIMEOUT)
-        .max_sessions(2000)
-        .max_sse_connections(200)
-        .max_listening_streams(400)
-        .max_connections(1000)
+        .timeouts(
+            HttpTimeouts::new()
+                .json_wait(Duration::from_millis(200))
+                .keep_alive_interval(Duration::from_millis(500))
+                .handshake_timeout(Duration::from_secs(6))
+                .session_idle_timeout(Duration::from_secs(6))
+                .header_timeout(Duration::from_secs(5))
+                .body_timeout(Duration::from_secs(3))
+                .write_timeout(WRITE_TIMEOUT),
+        )
+        .replay(ReplayLimits::new().stream_ttl(Duration::from_secs(1)))
+        .http_limits(
+            HttpLimits::new()
+                .max_sessions(2000)
+                .max_sse_connections(200)
+                .max_listening_streams(400)
+                .max_connections(1000),
+        )
         .limits(limits())
 }
 

@@ -14,36 +14,36 @@
 //! 2024-11-05).
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod body;
 #[cfg(feature = "client")]
 mod client;
 mod event;
-mod head;
-mod keep_alive;
+mod mounted;
 mod options;
-mod origin;
-mod principal;
 mod reply;
+mod request;
 mod server;
 mod shares;
 mod sse;
 mod streamable;
+mod streams;
+#[cfg(feature = "tls")]
+mod tls_identity;
 
-pub use body::ResponseBody;
 #[cfg(feature = "client")]
 pub use client::{
     ClientRequestBody, ClientResponseBody, ConnectorError, HttpClient, HttpClientError,
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
-pub use options::HttpServerOptions;
-#[cfg(feature = "tls")]
-#[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
-pub use server::TlsIdentity;
-pub use server::mounted::shutdown_after;
-pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RoutesFuture};
+pub use mounted::shutdown_after;
+pub use options::{HttpLimits, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits};
+pub use reply::ResponseBody;
+pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RouteService, RoutesFuture};
 pub use shares::ClientAddress;
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
+#[cfg(feature = "tls")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
+pub use tls_identity::TlsIdentity;
 
 /// The example of the README, as a doc test.
 #[cfg(doctest)]

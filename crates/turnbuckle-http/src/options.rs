@@ -5,6 +5,9 @@ use std::time::Duration;
 use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_types::settings;
 
+#[cfg(feature = "tls")]
+use crate::tls_identity::TlsIdentity;
+
 settings! {
     /// The settings of an HTTP endpoint and of an HTTP server. Every bound is on by default.
     #[derive(Debug, Clone)]
@@ -26,211 +29,39 @@ settings! {
         // Beyond: `the origin … is not one of HttpServerOptions::allowed_origins; pages of this
         // machine are on the endpoint's own port, or need
         // HttpServerOptions::allow_loopback_origins`
-        // Tests: turnbuckle_http::origin::tests::a_page_of_this_machine_is_on_the_port_of_the_endpoint
+        // Tests: turnbuckle_http::request::origin::tests::a_page_of_this_machine_is_on_the_port_of_the_endpoint
         allow_loopback_origins: bool = false,
-        /// Serves legacy requests without sessions: each request stands alone, and its client is
-        /// treated as one without capabilities.
-        stateless: bool = false,
-        /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first
-        /// revision too, at `/sse` and `/messages`.
-        http_sse: bool = false,
-        /// The largest size of one message in bytes.
-        // Beyond: `a message may have … bytes at most (HttpServerOptions::max_message_bytes)`, 413
-        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
-        max_message_bytes: usize = 4 << 20,
-        /// The time that a response may take to be plain JSON; a later response is sent on an SSE
-        /// stream.
-        // Beyond: a stream
-        // Tests: http::a_request_is_answered_by_json_or_a_stream
-        json_wait: Duration = Duration::from_secs(1),
-        /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
-        /// proxies and clients keep it open.
-        // Beyond: a comment
-        // Tests: http::a_quiet_stream_says_that_it_is_there
-        keep_alive_interval: Duration = Duration::from_secs(15),
-        /// The largest number of open legacy sessions. One more takes the place of a session that
-        /// is not in use; if all are, it is refused.
-        // Beyond: if all are in use: `too many … are open (HttpServerOptions::…)`, 503
-        // Tests: bounds::endpoint::the_open_sessions_are_limited
-        //   http_sessions::unfinished_handshakes_do_not_block_other_clients
-        //   turnbuckle_http::streamable::sessions::tests::an_owner_of_many_sessions_takes_no_place_from_others
-        max_sessions: usize = 10_000,
-        /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
-        /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
-        // Beyond: `too many … are open (HttpServerOptions::…)`, 503
-        // Tests: http_sse::bounds::the_connections_are_limited
-        max_sse_connections: usize = 1000,
-        /// The largest number of open streams on which clients listen: those of GET requests to the
-        /// endpoint, and of `subscriptions/listen`. One more is refused.
-        // Beyond: `too many … are open (HttpServerOptions::…)`, 503
-        // Tests: bounds::shares::streams_that_one_owner_listens_on_leave_room_for_others
-        max_listening_streams: usize = 10_000,
-        /// The largest part of [`max_sessions`](Self::max_sessions),
-        /// [`max_sse_connections`](Self::max_sse_connections) and
-        /// [`max_listening_streams`](Self::max_listening_streams) that one owner may take, in
-        /// percent. An owner is a principal, or a connection if there is none. 100 switches the
-        /// share off.
-        // Beyond: `too many … of one client are open (HttpServerOptions::max_owner_percent, …)`,
-        // 429 with `Retry-After`
-        // Tests: bounds::shares::sessions_of_one_owner_or_address_leave_room_for_others
-        //   turnbuckle_http::streamable::sessions::tests::an_owner_over_its_share_ends_its_own_sessions
-        //   turnbuckle_http::shares::tests::an_owner_and_an_address_have_half_of_a_table_each
-        max_owner_percent: u8 = 50,
-        /// The largest part of the same numbers and of [`max_connections`](Self::max_connections)
-        /// that one client address may take, in percent: one IPv4 address or one /64 network of
-        /// IPv6. Behind a proxy all clients have its address: switch the share off, or name theirs
-        /// by [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. 100 switches
-        /// the share off.
-        // Beyond: `too many … of one client address are open
-        // (HttpServerOptions::max_address_percent, …)`, 429 with `Retry-After`
-        // Tests: bounds::shares::connections_of_one_address_leave_room_for_others
-        //   bounds::shares::http_sse_connections_of_one_address_leave_room_for_others
-        //   bounds::shares::handshakes_of_one_address_take_no_session_from_others
-        //   turnbuckle_http::shares::tests::an_address_is_an_ipv4_address_or_an_ipv6_network
-        max_address_percent: u8 = 50,
-        /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
-        /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of
-        /// one owner.
-        // Beyond: `too many … the limit is … a second (…)`, 429 with `Retry-After`
-        // Tests: bounds::shares::handshakes_of_one_address_have_a_rate
-        //   turnbuckle_session::shared::keyed_rates::tests::each_key_has_a_rate_of_its_own_and_the_number_of_keys_is_bounded
-        address_handshake_rate: Rate = Rate::per_second(1000),
-        /// The time after which an idle session is ended. A request in flight and an open stream
-        /// count as use.
-        // Beyond: `there is no such session (any more); one that is idle ends after
-        // HttpServerOptions::session_idle_timeout or handshake_timeout`, 404
-        // Tests: http_sessions::a_session_is_idle_only_from_the_end_of_its_use
-        session_idle_timeout: Duration = Duration::from_secs(30 * 60),
-        /// The time within which a client must send `notifications/initialized`; over HTTP+SSE, its
-        /// first message.
-        // Beyond: `there is no such session (any more); one that is idle ends after
-        // HttpServerOptions::session_idle_timeout or handshake_timeout`, 404
-        // Tests: http_sessions::how_long_a_handshake_may_take_is_settable
-        //   http_sse::bounds::a_client_that_says_nothing_is_let_go
-        handshake_timeout: Duration = Duration::from_secs(60),
-        /// The largest number of streams of one session that are open or kept for replay; over
-        /// HTTP+SSE, of messages of one connection that are being received or wait.
-        // Beyond: not kept for replay: `Last-Event-ID: that event is not known (any more)`, 400;
-        // `too many messages of this connection wait (Limits::max_queue_bytes,
-        // HttpServerOptions::max_streams, HttpServerOptions::body_timeout)`, 503
-        // Tests: http_resume::one_stream_more_than_are_kept_is_served_and_forgotten
-        //   turnbuckle_http::streamable::sessions::tests::streams_are_kept_within_their_bounds
-        //   turnbuckle_http::sse::transport::tests::the_bodies_that_are_received_at_a_time_are_limited
-        max_streams: usize = 64,
-        /// The largest number of open connections of one stream; one more closes the oldest.
-        // Beyond: the oldest ends
-        // Tests: turnbuckle_http::streamable::stream::tests::the_newest_of_several_readers_reads_and_the_one_before_takes_over
-        max_stream_connections: usize = 8,
-        /// The largest number of messages of one stream that are kept for replay.
-        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
-        // Tests: turnbuckle_http::streamable::stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
-        //   http_resume::an_event_that_is_not_known_is_400
-        max_replay_events: usize = 256,
-        /// The largest number of bytes of one stream that are kept for replay, and that a slow
-        /// reader may be behind.
-        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
-        // Tests: turnbuckle_http::streamable::stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
-        max_replay_bytes: usize = 1 << 20,
-        /// The largest number of bytes that the ended streams of one session keep for replay.
-        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
-        // Tests: turnbuckle_http::streamable::sessions::tests::the_bytes_of_ended_streams_are_bounded_together
-        //   http_resume::the_replay_log_of_a_session_is_limited
-        max_session_replay_bytes: usize = 4 << 20,
-        /// The largest number of bytes that the streams of all sessions together keep for replay.
-        /// Over this bound a stream removes messages that were read, or all if nobody reads it.
-        /// Kept bytes count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too.
-        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
-        // Tests: turnbuckle_http::streamable::replay_log::tests::all_logs_together_keep_no_more_than_the_total
-        //   turnbuckle_http::streamable::replay_log::tests::the_total_of_all_logs_is_exact
-        max_total_replay_bytes: usize = 32 << 20,
-        /// The time for which an ended stream is kept for replay.
-        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
-        // Tests: http_resume::a_stream_that_has_ended_is_kept_for_a_while
-        replay_ttl: Duration = Duration::from_secs(60),
-        /// The delay before a reconnect that clients are told (the `retry` field of SSE).
-        // Tests: http_resume::retry_goes_before_an_early_close
-        reconnect_delay: Duration = Duration::from_secs(1),
-        /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further
-        /// ones wait. A connection takes up to 26 KiB, which do not count for
-        /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30
-        /// KiB more.
-        // Beyond: the next waits; in the log: `the next connection has to wait
-        // (HttpServerOptions::max_connections)`
-        // Tests: bounds::sockets::open_connections_are_limited_and_further_ones_wait
-        max_connections: usize = 4_000,
-        /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at
-        /// most 24,576. One more is answered by 431.
-        // Beyond: `a request may have … headers at most (HttpServerOptions::max_headers)`, 431
-        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
-        //   bounds::sockets::a_request_has_so_many_headers
-        max_headers: usize = 64,
-        /// The largest size in bytes of the request line and the headers of a request. A larger one
-        /// is answered by 431.
-        // Beyond: `the head of a request may have … bytes at most
-        // (HttpServerOptions::max_header_bytes)`, 431; in our own server one that does not fit the
-        // buffer: `the head of a request is too large (HttpServerOptions::max_header_bytes,
-        // HttpServerOptions::max_headers)`, 431
-        // Tests: bounds::sockets::the_head_of_a_request_has_so_many_bytes
-        //   turnbuckle_http::head::tests::the_bytes_of_a_head_are_those_that_are_sent
-        max_header_bytes: usize = 64 << 10,
-        /// The time within which a client must send the headers of a request.
-        // Beyond: the connection ends
-        // Tests: bounds::sockets::a_head_may_take_so_long
-        header_timeout: Duration = Duration::from_secs(30),
-        /// The time within which a client must send the body of a request.
-        // Beyond: `the body did not come in time (HttpServerOptions::body_timeout)`, 408
-        // Tests: turnbuckle_http::streamable::service::tests::a_body_has_to_arrive_in_time
-        body_timeout: Duration = Duration::from_secs(30),
-        /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of
-        /// what is sent to it, before its connection is closed. Each byte that it takes starts the
-        /// time anew. On an HTTP/2 connection the same holds for each response. A server in which
-        /// the endpoint is mounted writes by itself and has to bound that time by itself.
-        // Beyond: the connection ends; in the log: `the peer read nothing for … (…)`
-        // Tests: turnbuckle_http::client::slow_readers::a_client_that_reads_nothing_is_cut_off_and_its_response_freed
-        //   turnbuckle_session::shared::write_timeout::tests::a_slow_reader_is_waited_for_however_long_the_whole_takes
-        //   turnbuckle_http::client::slow_readers::a_client_that_leaves_one_response_of_http2_unread_is_cut_off
-        write_timeout: Duration = Duration::from_secs(60),
-        /// The time for which a shutdown waits for requests in flight.
-        // Beyond: dropped
-        // Tests: http_serve::shutdown_is_bounded
-        shutdown_timeout: Duration = Duration::from_secs(10),
-        /// The time for which a server goes on to accept connections after its shutdown has begun,
-        /// so that load balancers see `/readyz` fail before connections are refused.
-        // Tests: turnbuckle_http::client::listening::a_server_tells_of_its_health_outside_of_layers_and_is_unready_once_it_shuts_down
-        shutdown_delay: Duration = Duration::ZERO,
-        /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any
-        /// layer, host or token is looked at. Both say 200; `/readyz` says 503 once the shutdown
-        /// has begun.
-        health_routes: bool = false,
         /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`.
         #[cfg(feature = "tls")]
-        tls: Option<crate::TlsIdentity> [from crate::TlsIdentity] = None,
-        /// The time that a TLS handshake may take, with the wait for its turn.
-        // Beyond: the connection ends; in the log: `a TLS handshake took too long
-        // (HttpServerOptions::tls_handshake_timeout, HttpServerOptions::max_tls_handshakes)`
-        // Tests: turnbuckle_http::server::tls::tests::a_handshake_may_take_so_long
-        #[cfg(feature = "tls")]
-        tls_handshake_timeout: Duration = Duration::from_secs(10),
-        /// The largest number of TLS handshakes at a time. Further ones wait, and those that have
-        /// taken longer than a second make room for them.
-        // Beyond: further ones wait, and those that have taken longer than a second make room for
-        // them
-        // Tests: turnbuckle_http::server::tls::tests::the_running_tls_handshakes_are_limited
-        //   turnbuckle_http::server::tls::tests::a_handshake_of_more_than_a_second_makes_room_where_others_wait
-        #[cfg(feature = "tls")]
-        max_tls_handshakes: usize = 256,
+        tls: Option<TlsIdentity> [from TlsIdentity] = None,
         /// Makes an [`HttpServer`](crate::HttpServer) speak HTTP/2 with clients that ask for it: by
         /// ALPN over TLS, else by prior knowledge.
         #[cfg(feature = "http2")]
         http2: bool = false,
-        /// The largest number of requests that are open on one HTTP/2 connection; further ones are
-        /// refused.
-        // Beyond: further ones are refused (`REFUSED_STREAM`)
-        // Tests: turnbuckle_http::client::http2::a_connection_has_so_many_open_requests_and_so_large_headers
-        #[cfg(feature = "http2")]
-        max_http2_streams: u32 = 128,
+        /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first
+        /// revision too, at `/sse` and `/messages`.
+        http_sse: bool = false,
+        /// Serves legacy requests without sessions: each request stands alone, and its client is
+        /// treated as one without capabilities.
+        stateless: bool = false,
+        /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any
+        /// layer, host or token is looked at. Both say 200; `/readyz` says 503 once the shutdown
+        /// has begun.
+        health_routes: bool = false,
+        /// The largest size of one message in bytes.
+        // Beyond: `a message may have … bytes at most (HttpServerOptions::max_message_bytes)`, 413
+        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
+        max_message_bytes: usize = 4 << 20,
         /// The bounds of one client: requests, rates and timeouts.
         limits: Limits = Limits::default(),
+        /// The sizes of the endpoint: connections, sessions, streams and heads.
+        http_limits: HttpLimits = HttpLimits::default(),
+        /// The times of the endpoint.
+        timeouts: HttpTimeouts = HttpTimeouts::default(),
+        /// The parts of the endpoint that one owner and one client address may take.
+        shares: HttpShares = HttpShares::default(),
+        /// The limits of what legacy sessions keep for clients that come back to a stream.
+        replay: ReplayLimits = ReplayLimits::default(),
     }
 }
 
@@ -258,5 +89,204 @@ impl HttpServerOptions {
     ) -> Self {
         self.allowed_origins = origins.into_iter().map(Into::into).collect();
         self
+    }
+}
+
+settings! {
+    /// The sizes of an endpoint over HTTP: connections, sessions, streams and heads.
+    #[derive(Debug, Clone)]
+    pub struct HttpLimits {
+        /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further
+        /// ones wait. A connection takes up to 26 KiB, which do not count for
+        /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30
+        /// KiB more.
+        // Beyond: the next waits; in the log: `the next connection has to wait
+        // (HttpLimits::max_connections)`
+        // Tests: bounds::sockets::open_connections_are_limited_and_further_ones_wait
+        max_connections: usize = 4_000,
+        /// The largest number of open legacy sessions. One more takes the place of a session that
+        /// is not in use; if all are, it is refused.
+        // Beyond: if all are in use: `too many … are open (…)`, 503
+        // Tests: bounds::endpoint::the_open_sessions_are_limited
+        //   http_sessions::unfinished_handshakes_do_not_block_other_clients
+        //   turnbuckle_http::streamable::sessions::tests::an_owner_of_many_sessions_takes_no_place_from_others
+        max_sessions: usize = 10_000,
+        /// The largest number of open HTTP+SSE connections; one more is refused. Each takes one of
+        /// [`max_connections`](Self::max_connections) for its stream, and others for its messages.
+        // Beyond: `too many … are open (…)`, 503
+        // Tests: http_sse::bounds::the_connections_are_limited
+        max_sse_connections: usize = 1000,
+        /// The largest number of open streams on which clients listen: those of GET requests to the
+        /// endpoint, and of `subscriptions/listen`. One more is refused.
+        // Beyond: `too many … are open (…)`, 503
+        // Tests: bounds::shares::streams_that_one_owner_listens_on_leave_room_for_others
+        max_listening_streams: usize = 10_000,
+        /// The largest number of streams of one session that are open or kept for replay; over
+        /// HTTP+SSE, of messages of one connection that are being received or wait.
+        // Beyond: not kept for replay: `Last-Event-ID: that event is not known (any more)`, 400;
+        // `too many messages of this connection wait (Limits::max_queue_bytes,
+        // HttpLimits::max_streams, HttpTimeouts::body_timeout)`, 503
+        // Tests: http_resume::one_stream_more_than_are_kept_is_served_and_forgotten
+        //   turnbuckle_http::streamable::sessions::tests::streams_are_kept_within_their_bounds
+        //   turnbuckle_http::streams::sse_connections::transport::tests::the_bodies_that_are_received_at_a_time_are_limited
+        max_streams: usize = 64,
+        /// The largest number of headers of a request; in an [`HttpServer`](crate::HttpServer) at
+        /// most 24,576. One more is answered by 431.
+        // Beyond: `a request may have … headers at most (HttpLimits::max_headers)`, 431
+        // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name
+        //   bounds::sockets::a_request_has_so_many_headers
+        max_headers: usize = 64,
+        /// The largest size in bytes of the request line and the headers of a request. A larger one
+        /// is answered by 431.
+        // Beyond: `the head of a request may have … bytes at most
+        // (HttpLimits::max_header_bytes)`, 431; in our own server one that does not fit the
+        // buffer: `the head of a request is too large (HttpLimits::max_header_bytes,
+        // HttpLimits::max_headers)`, 431
+        // Tests: bounds::sockets::the_head_of_a_request_has_so_many_bytes
+        //   turnbuckle_http::request::head::tests::the_bytes_of_a_head_are_those_that_are_sent
+        max_header_bytes: usize = 64 << 10,
+        /// The largest number of requests that are open on one HTTP/2 connection; further ones are
+        /// refused.
+        // Beyond: further ones are refused (`REFUSED_STREAM`)
+        // Tests: turnbuckle_http::client::http2::a_connection_has_so_many_open_requests_and_so_large_headers
+        #[cfg(feature = "http2")]
+        max_http2_streams: u32 = 128,
+    }
+}
+
+settings! {
+    /// The times of an endpoint over HTTP.
+    #[derive(Debug, Clone)]
+    pub struct HttpTimeouts {
+        /// The time within which a client must send the headers of a request.
+        // Beyond: the connection ends
+        // Tests: bounds::sockets::a_head_may_take_so_long
+        header_timeout: Duration = Duration::from_secs(30),
+        /// The time within which a client must send the body of a request.
+        // Beyond: `the body did not come in time (HttpTimeouts::body_timeout)`, 408
+        // Tests: turnbuckle_http::streamable::service::tests::a_body_has_to_arrive_in_time
+        body_timeout: Duration = Duration::from_secs(30),
+        /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of
+        /// what is sent to it, before its connection is closed. Each byte that it takes starts the
+        /// time anew. On an HTTP/2 connection the same holds for each response. A server in which
+        /// the endpoint is mounted writes by itself and has to bound that time by itself.
+        // Beyond: the connection ends; in the log: `the peer read nothing for … (…)`
+        // Tests: turnbuckle_http::client::slow_readers::a_client_that_reads_nothing_is_cut_off_and_its_response_freed
+        //   turnbuckle_session::shared::write_timeout::tests::a_slow_reader_is_waited_for_however_long_the_whole_takes
+        //   turnbuckle_http::client::slow_readers::a_client_that_leaves_one_response_of_http2_unread_is_cut_off
+        write_timeout: Duration = Duration::from_secs(60),
+        /// The time within which a client must send `notifications/initialized`; over HTTP+SSE, its
+        /// first message.
+        // Beyond: `there is no such session (any more); one that is idle ends after
+        // HttpTimeouts::session_idle_timeout or handshake_timeout`, 404
+        // Tests: http_sessions::how_long_a_handshake_may_take_is_settable
+        //   http_sse::bounds::a_client_that_says_nothing_is_let_go
+        handshake_timeout: Duration = Duration::from_secs(60),
+        /// The time after which an idle session is ended. A request in flight and an open stream
+        /// count as use.
+        // Beyond: `there is no such session (any more); one that is idle ends after
+        // HttpTimeouts::session_idle_timeout or handshake_timeout`, 404
+        // Tests: http_sessions::a_session_is_idle_only_from_the_end_of_its_use
+        session_idle_timeout: Duration = Duration::from_secs(30 * 60),
+        /// The time that a TLS handshake may take, with the wait for its turn.
+        // Beyond: the connection ends; in the log: `a TLS handshake took too long
+        // (HttpTimeouts::tls_handshake_timeout)`
+        // Tests: turnbuckle_http::server::tls::tests::a_handshake_may_take_so_long
+        #[cfg(feature = "tls")]
+        tls_handshake_timeout: Duration = Duration::from_secs(10),
+        /// The time that a response may take to be plain JSON; a later response is sent on an SSE
+        /// stream.
+        // Beyond: a stream
+        // Tests: http::a_request_is_answered_by_json_or_a_stream
+        json_wait: Duration = Duration::from_secs(1),
+        /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
+        /// proxies and clients keep it open.
+        // Beyond: a comment
+        // Tests: http::a_quiet_stream_says_that_it_is_there
+        keep_alive_interval: Duration = Duration::from_secs(15),
+        /// The time for which a server goes on to accept connections after its shutdown has begun,
+        /// so that load balancers see `/readyz` fail before connections are refused.
+        // Tests: turnbuckle_http::client::listening::a_server_tells_of_its_health_outside_of_layers_and_is_unready_once_it_shuts_down
+        shutdown_delay: Duration = Duration::ZERO,
+        /// The time for which a shutdown waits for requests in flight.
+        // Beyond: dropped
+        // Tests: http_serve::shutdown_is_bounded
+        shutdown_timeout: Duration = Duration::from_secs(10),
+    }
+}
+
+settings! {
+    /// The parts of an endpoint that one owner and one client address may take, so that others find room.
+    ///
+    /// An owner is a principal, or a connection if there is none. An address is one IPv4 address or one
+    /// /64 network of IPv6.
+    #[derive(Debug, Clone)]
+    pub struct HttpShares {
+        /// The largest part of [`max_sessions`](HttpLimits::max_sessions),
+        /// [`max_sse_connections`](HttpLimits::max_sse_connections) and
+        /// [`max_listening_streams`](HttpLimits::max_listening_streams) that one owner may take, in
+        /// percent. An owner is a principal, or a connection if there is none. 100 switches the
+        /// share off.
+        // Beyond: `too many … of one client are open (HttpShares::max_owner_percent, …)`,
+        // 429 with `Retry-After`
+        // Tests: bounds::shares::sessions_of_one_owner_or_address_leave_room_for_others
+        //   turnbuckle_http::streamable::sessions::tests::an_owner_over_its_share_ends_its_own_sessions
+        //   turnbuckle_http::shares::tests::an_owner_and_an_address_have_half_of_a_table_each
+        max_owner_percent: u8 = 50,
+        /// The largest part of the same numbers and of [`max_connections`](HttpLimits::max_connections)
+        /// that one client address may take, in percent: one IPv4 address or one /64 network of
+        /// IPv6. Behind a proxy all clients have its address: switch the share off, or name theirs
+        /// by [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. 100 switches
+        /// the share off.
+        // Beyond: `too many … of one client address are open
+        // (HttpShares::max_address_percent, …)`, 429 with `Retry-After`
+        // Tests: bounds::shares::connections_of_one_address_leave_room_for_others
+        //   bounds::shares::http_sse_connections_of_one_address_leave_room_for_others
+        //   bounds::shares::handshakes_of_one_address_take_no_session_from_others
+        //   turnbuckle_http::shares::tests::an_address_is_an_ipv4_address_or_an_ipv6_network
+        max_address_percent: u8 = 50,
+        /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
+        /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of
+        /// one owner.
+        // Beyond: `too many … the limit is … a second (…)`, 429 with `Retry-After`
+        // Tests: bounds::shares::handshakes_of_one_address_have_a_rate
+        //   turnbuckle_session::shared::keyed_rates::tests::each_key_has_a_rate_of_its_own_and_the_number_of_keys_is_bounded
+        address_handshake_rate: Rate = Rate::per_second(1000),
+    }
+}
+
+settings! {
+    /// The limits of what legacy sessions keep for clients that come back to a stream.
+    #[derive(Debug, Clone)]
+    pub struct ReplayLimits {
+        /// The largest number of messages of one stream that are kept for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streams::session_stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
+        //   http_resume::an_event_that_is_not_known_is_400
+        max_stream_events: usize = 256,
+        /// The largest number of bytes of one stream that are kept for replay, and that a slow
+        /// reader may be behind.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streams::session_stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
+        max_stream_bytes: usize = 1 << 20,
+        /// The largest number of bytes that the ended streams of one session keep for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streamable::sessions::tests::the_bytes_of_ended_streams_are_bounded_together
+        //   http_resume::the_replay_log_of_a_session_is_limited
+        max_session_bytes: usize = 4 << 20,
+        /// The largest number of bytes that the streams of all sessions together keep for replay.
+        /// Over this bound a stream removes messages that were read, or all if nobody reads it.
+        /// Kept bytes count for [`Limits::max_owner_bytes`] and [`Limits::max_total_bytes`] too.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: turnbuckle_http::streams::replay_log::tests::all_logs_together_keep_no_more_than_the_total
+        //   turnbuckle_http::streams::replay_log::tests::the_total_of_all_logs_is_exact
+        max_total_bytes: usize = 32 << 20,
+        /// The time for which an ended stream is kept for replay.
+        // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
+        // Tests: http_resume::a_stream_that_has_ended_is_kept_for_a_while
+        stream_ttl: Duration = Duration::from_secs(60),
+        /// The delay before a reconnect that clients are told (the `retry` field of SSE).
+        // Tests: http_resume::retry_goes_before_an_early_close
+        reconnect_delay: Duration = Duration::from_secs(1),
     }
 }

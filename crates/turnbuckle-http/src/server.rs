@@ -7,7 +7,6 @@ mod health;
 #[cfg(feature = "http2")]
 mod http2;
 mod listener;
-pub(crate) mod mounted;
 mod routes;
 #[cfg(unix)]
 mod socket_file;
@@ -16,25 +15,21 @@ mod tls;
 #[cfg(feature = "http2")]
 mod write_progress;
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::{Request, Response, StatusCode};
-use http_body::Body;
+use http::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tower_layer::Layer;
-use tower_service::Service;
 use turnbuckle_session::handler::{Rate, Signal};
 use turnbuckle_session::internal::{MemoryBudget, TokenBucket, count_refusal};
 use turnbuckle_session::transport::Dispatch;
 
 use crate::options::HttpServerOptions;
-use crate::origin::loopback_names_and;
 use crate::reply::SHARE_RETRY_DELAY;
+use crate::request::origin::loopback_names_and;
 use crate::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
@@ -43,12 +38,10 @@ pub use address::ListenAddress;
 use connection::ConnectionContext;
 use health::HealthRoutes;
 use listener::{AcceptedStream, Listener};
-pub use routes::{HttpRoutes, RequestBody, RoutesFuture};
+pub use routes::{HttpRoutes, RequestBody, RouteService, RoutesFuture};
 use routes::{RouteLayers, Routes, SseRoutes};
 #[cfg(feature = "tls")]
 use tls::TlsHandshakes;
-#[cfg(feature = "tls")]
-pub use tls::TlsIdentity;
 
 /// An HTTP server that has bound its address. [`serve`](Self::serve) runs it.
 #[derive(Debug)]
@@ -112,14 +105,14 @@ impl HttpServer {
                 service: HttpSse::in_budget(
                     dispatch.clone(),
                     options.clone(),
-                    closing.clone(),
+                    Arc::new(closing.clone()),
                     budget.clone(),
                 ),
             }),
             streamable: StreamableHttp::in_budget(
                 dispatch,
                 options.clone(),
-                closing.clone(),
+                Arc::new(closing.clone()),
                 budget,
             ),
             added: None,
@@ -163,38 +156,19 @@ impl HttpServer {
     /// Wraps all routes of the server in a layer, which may also answer other paths. The layer that
     /// was added last sees a request first.
     #[must_use]
-    pub fn layer<L, B>(mut self, layer: L) -> Self
+    pub fn layer<L>(mut self, layer: L) -> Self
     where
-        L: Layer<HttpRoutes> + Send + Sync + 'static,
-        L::Service: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        <L::Service as Service<Request<RequestBody>>>::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        L: Layer<HttpRoutes, Service: RouteService> + Send + Sync + 'static,
     {
         self.layers.add(layer);
         self
     }
 
-    /// Adds a service at a path, such as metrics: any `tower::Service` over HTTP, or an axum router
-    /// with routes of its own. The path is compared as a whole, and those of the transports come
+    /// Adds a service at a path, such as metrics, or an axum router with routes of its own. The path is compared as a whole, and those of the transports come
     /// first. [`layer`](Self::layer)s are around it, too. Its requests are not checked for their host
     /// or origin, and their bodies are not bounded.
     #[must_use]
-    pub fn route<S, B>(mut self, path: impl AsRef<str>, service: S) -> Self
-    where
-        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    pub fn route(mut self, path: impl AsRef<str>, service: impl RouteService) -> Self {
         let path = with_leading_slash(path.as_ref()).to_string();
         self.routes.add(Some(path), service);
         self
@@ -203,17 +177,7 @@ impl HttpServer {
     /// Sets the service for all paths that have none, such as an axum router with the other routes of
     /// a program. What [`route`](Self::route) says holds for it.
     #[must_use]
-    pub fn fallback<S, B>(mut self, service: S) -> Self
-    where
-        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-    {
+    pub fn fallback(mut self, service: impl RouteService) -> Self {
         self.routes.add(None, service);
         self
     }
@@ -281,14 +245,18 @@ impl HttpServer {
     }
 
     /// Serves until the [`shutdown`](Self::shutdown) signal is closed. From then on `/readyz` fails;
-    /// after [`HttpServerOptions::shutdown_delay`] no connection is accepted any more, streams of
+    /// after [`HttpTimeouts::shutdown_delay`] no connection is accepted any more, streams of
     /// change notifications are ended, and requests in flight have
-    /// [`HttpServerOptions::shutdown_timeout`] to finish before they are dropped.
+    /// [`HttpTimeouts::shutdown_timeout`] to finish before they are dropped.
     ///
     /// # Errors
     /// When the listening socket fails.
     pub async fn serve(self) -> io::Result<()> {
-        let permits = self.options.max_connections.min(Semaphore::MAX_PERMITS);
+        let permits = self
+            .options
+            .http_limits
+            .max_connections
+            .min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(permits));
         let options = Arc::new(self.options);
         let shares = AddressShares::new(&options);
@@ -305,7 +273,7 @@ impl HttpServer {
             closing: self.closing.clone(),
         });
         let mut connections = JoinSet::new();
-        let (shutdown, delay) = (self.shutdown, options.shutdown_delay);
+        let (shutdown, delay) = (self.shutdown, options.timeouts.shutdown_delay);
         let closed = async {
             shutdown.closing().await;
             if !delay.is_zero() {
@@ -335,7 +303,7 @@ impl HttpServer {
         shutdown.close();
         self.closing.close();
         let done = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(options.shutdown_timeout, done).await;
+        let _ = tokio::time::timeout(options.timeouts.shutdown_timeout, done).await;
         connections.shutdown().await;
         failure.map_or(Ok(()), Err)
     }
@@ -348,10 +316,10 @@ async fn accept(
     options: &HttpServerOptions,
 ) -> io::Result<(AcceptedStream, OwnedSemaphorePermit)> {
     if permits.available_permits() == 0 {
-        let max_connections = options.max_connections;
+        let max_connections = options.http_limits.max_connections;
         tracing::warn!(
             max_connections,
-            "the next connection has to wait (HttpServerOptions::max_connections)"
+            "the next connection has to wait (HttpLimits::max_connections)"
         );
     }
     let permit = permits.clone().acquire_owned().await;
@@ -370,8 +338,11 @@ struct AddressShares {
 impl AddressShares {
     fn new(options: &HttpServerOptions) -> Self {
         Self {
-            clients: Clients::new(options),
-            connections: ShareTable::new(ShareLimits::new(options.max_connections, options)),
+            clients: Clients::new(&options.shares),
+            connections: ShareTable::new(ShareLimits::new(
+                options.http_limits.max_connections,
+                &options.shares,
+            )),
             log_rate: TokenBucket::new(Rate::per_second(1)),
         }
     }
@@ -390,9 +361,9 @@ impl AddressShares {
     /// Closes a connection whose address has its share. A client without TLS is told why, if the socket
     /// takes the answer at once.
     fn refuse(&self, stream: AcceptedStream, exceeded: Exceeded, options: &HttpServerOptions) {
-        let setting = exceeded.setting("max_connections");
-        count_refusal(&format!("HttpServerOptions::{setting}"));
-        let message = exceeded.message("connections", "max_connections");
+        let setting = exceeded.setting("HttpLimits::max_connections");
+        count_refusal(setting);
+        let message = exceeded.message("connections", "HttpLimits::max_connections");
         if self.log_rate.admit("log entries", "once a second").is_ok() {
             tracing::warn!(address = ?stream.peer(), "a connection was closed: {message}");
         }

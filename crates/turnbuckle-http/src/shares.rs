@@ -6,7 +6,6 @@
 //! address.
 
 use std::collections::hash_map::RandomState;
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,16 +15,17 @@ use foldhash::HashMap;
 use http::Extensions;
 use turnbuckle_session::internal::{KeyedRates, OwnerAccount};
 use turnbuckle_session::transport::client_network;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Principal, ProtocolError};
 
-use crate::options::HttpServerOptions;
+use crate::options::HttpShares;
 
 /// The largest number of client addresses whose handshakes are counted apart; further ones count
 /// together.
 const MAX_ADDRESSES: usize = 10_000;
 
 /// The network address of the client that sent a request, for
-/// [`HttpServerOptions::max_address_percent`] and [`HttpServerOptions::address_handshake_rate`].
+/// [`HttpShares::max_address_percent`] and [`HttpShares::address_handshake_rate`].
 ///
 /// An [`HttpServer`](crate::HttpServer) takes the peer's address of the TCP connection. A layer that
 /// puts this value into the extensions of a request overrides that address: the layer of a server
@@ -103,22 +103,21 @@ impl Exceeded {
     pub(crate) fn setting(self, total: &str) -> &str {
         match self {
             Self::Total => total,
-            Self::Owner => "max_owner_percent",
-            Self::Address => "max_address_percent",
+            Self::Owner => "HttpShares::max_owner_percent",
+            Self::Address => "HttpShares::max_address_percent",
         }
     }
 
     /// Returns what refuses an entry of a table of `things` whose total is the setting `total`.
     pub(crate) fn message(self, things: &str, total: &str) -> String {
         match self {
-            Self::Total => format!("too many {things} are open (HttpServerOptions::{total})"),
+            Self::Total => format!("too many {things} are open ({total})"),
             Self::Owner => format!(
-                "too many {things} of one client are open (HttpServerOptions::max_owner_percent, \
-                 HttpServerOptions::{total})"
+                "too many {things} of one client are open (HttpShares::max_owner_percent, {total})"
             ),
             Self::Address => format!(
                 "too many {things} of one client address are open \
-                 (HttpServerOptions::max_address_percent, HttpServerOptions::{total})"
+                 (HttpShares::max_address_percent, {total})"
             ),
         }
     }
@@ -134,7 +133,7 @@ pub(crate) struct ShareLimits {
 
 impl ShareLimits {
     /// Returns the bounds of a table with this total.
-    pub(crate) fn new(total: usize, options: &HttpServerOptions) -> Self {
+    pub(crate) fn new(total: usize, shares: &HttpShares) -> Self {
         let share = |percent: u8| {
             let percent = usize::from(percent.min(100));
             // The parts of a large total are taken apart, so that nothing overflows.
@@ -142,8 +141,8 @@ impl ShareLimits {
         };
         Self {
             total,
-            owner: share(options.max_owner_percent),
-            address: share(options.max_address_percent),
+            owner: share(shares.max_owner_percent),
+            address: share(shares.max_address_percent),
         }
     }
 
@@ -271,13 +270,7 @@ impl Drop for Share {
     }
 }
 
-impl fmt::Debug for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Share")
-            .field("client", &self.client)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Share { client });
 
 /// The clients of one server or endpoint: their keys, and the rates of their handshakes.
 #[derive(Debug)]
@@ -287,10 +280,10 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn new(options: &HttpServerOptions) -> Self {
+    pub(crate) fn new(shares: &HttpShares) -> Self {
         Self {
             hasher: RandomState::new(),
-            handshakes: KeyedRates::new(options.address_handshake_rate, MAX_ADDRESSES),
+            handshakes: KeyedRates::new(shares.address_handshake_rate, MAX_ADDRESSES),
         }
     }
 
@@ -332,7 +325,7 @@ impl Clients {
     ) -> Result<(), ProtocolError> {
         account.admit_handshake()?;
         client.address.map_or(Ok(()), |address| {
-            let setting = "HttpServerOptions::address_handshake_rate";
+            let setting = "HttpShares::address_handshake_rate";
             self.handshakes
                 .admit(address, "handshakes of one client address", setting)
         })
@@ -355,7 +348,7 @@ mod tests {
     }
 
     fn table(total: usize) -> Arc<ShareTable> {
-        ShareTable::new(ShareLimits::new(total, &HttpServerOptions::new()))
+        ShareTable::new(ShareLimits::new(total, &HttpShares::new()))
     }
 
     #[test]
@@ -394,8 +387,8 @@ mod tests {
     #[test]
     fn shares_are_parts_of_any_total() {
         let share = |total, percent| {
-            let options = HttpServerOptions::new().max_owner_percent(percent);
-            ShareLimits::new(total, &options).owner
+            let shares = HttpShares::new().max_owner_percent(percent);
+            ShareLimits::new(total, &shares).owner
         };
         assert_eq!(share(10_000, 50), 5000);
         assert_eq!((share(1, 50), share(3, 50), share(0, 50)), (1, 2, 1));
@@ -405,8 +398,7 @@ mod tests {
 
     #[test]
     fn an_address_is_an_ipv4_address_or_an_ipv6_network() {
-        let options = HttpServerOptions::new();
-        let clients = Clients::new(&options);
+        let clients = Clients::new(&HttpShares::new());
         let at = |address: &str| clients.identify_address(address.parse().unwrap());
         assert_eq!(at("192.0.2.1"), at("::ffff:192.0.2.1"));
         assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
@@ -416,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_layer_overrides_the_address_of_the_connection() {
-        let clients = Clients::new(&HttpServerOptions::new());
+        let clients = Clients::new(&HttpShares::new());
         let account = OwnerAccount::new(&turnbuckle_session::handler::Limits::new());
         let proxy: IpAddr = "127.0.0.1".parse().unwrap();
         let connection = ConnectionInfo::new(account, Some(proxy));

@@ -117,10 +117,12 @@ impl LineDecoder {
             if !line.is_empty() {
                 // A short line would otherwise keep the memory of the long one that was read before it.
                 let is_small = self.allocated > CHUNK_BYTES && line.len() < self.allocated / 4;
-                return Some(Frame::Message(match is_small {
-                    true => Bytes::copy_from_slice(&line),
-                    false => line.freeze(),
-                }));
+                let line = if is_small {
+                    Bytes::copy_from_slice(&line)
+                } else {
+                    line.freeze()
+                };
+                return Some(Frame::Message(line));
             }
         }
     }

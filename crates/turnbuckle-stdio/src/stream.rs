@@ -1,6 +1,5 @@
 //! A transport over a byte stream.
 
-use std::fmt;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use turnbuckle_session::internal::WriteTimeout;
 use turnbuckle_session::transport::{
     CloseReason, Dispatch, Frame, Transport, TransportContext, serve,
 };
+use turnbuckle_types::base::debug_fields;
 
 use crate::framing::LineDecoder;
 use crate::options::StdioOptions;
@@ -126,15 +126,11 @@ where
     }
 }
 
-/// Prints no content of messages.
-impl<R, W> fmt::Debug for StreamTransport<R, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamTransport")
-            .field("lines", &self.lines)
-            .field("unsent", &(self.unsent.len() - self.sent))
-            .finish_non_exhaustive()
-    }
-}
+// The content of messages is not shown.
+debug_fields!([R, W] StreamTransport<R, W> {
+    lines,
+    unsent = |transport| transport.unsent.len() - transport.sent,
+});
 
 /// Replaces line breaks by spaces. In JSON text a line break can only be white space.
 #[cold]

@@ -9,7 +9,10 @@ use tokio::net::TcpListener;
 use turnbuckle::Authorize as _;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
-use turnbuckle::http::{HttpServer, HttpServerOptions, StreamableHttp};
+use turnbuckle::http::{
+    HttpLimits, HttpServer, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits,
+    StreamableHttp,
+};
 use turnbuckle::session::handler::{Limits, Rate, Signal};
 use turnbuckle::types::Principal;
 
@@ -61,10 +64,14 @@ pub(crate) fn serve_stateless(words: &[String]) -> Ended {
 /// what is there.
 pub(crate) fn leave(words: &[String]) -> Ended {
     #[allow(clippy::exit, reason = "nothing may be given back before")]
-    listen(words, config().replay_ttl(REPLAY), |_| {
-        thread::sleep(2 * REPLAY);
-        std::process::exit(0);
-    })
+    listen(
+        words,
+        config().replay(ReplayLimits::new().stream_ttl(REPLAY)),
+        |_| {
+            thread::sleep(2 * REPLAY);
+            std::process::exit(0);
+        },
+    )
 }
 
 /// Serves inside a server of axum's, for `axum OFFER`.
@@ -93,13 +100,19 @@ pub(crate) async fn in_axum(router: Router) -> Ended {
 /// and no waiting after it.
 fn config() -> HttpServerOptions {
     HttpServerOptions::new()
-        .max_sessions(20_000)
-        .max_owner_percent(100)
-        .max_address_percent(100)
-        .address_handshake_rate(Rate::UNLIMITED)
+        .http_limits(HttpLimits::new().max_sessions(20_000))
+        .shares(
+            HttpShares::new()
+                .max_owner_percent(100)
+                .max_address_percent(100)
+                .address_handshake_rate(Rate::UNLIMITED),
+        )
         .limits(Limits::new().handshake_rate(Rate::UNLIMITED))
-        .keep_alive_interval(Duration::from_secs(3_600))
-        .shutdown_timeout(Duration::from_millis(1))
+        .timeouts(
+            HttpTimeouts::new()
+                .keep_alive_interval(Duration::from_secs(3_600))
+                .shutdown_timeout(Duration::from_millis(1)),
+        )
 }
 
 fn listen(

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::http::{HttpServer, HttpServerOptions, HttpShares};
 use turnbuckle::session::handler::Rate;
 
 #[tokio::main]
@@ -11,9 +11,12 @@ async fn main() -> turnbuckle::Result {
     let config = HttpServerOptions::new()
         .limits(turnbuckle_echo::limits())
         // One client opens all sessions.
-        .max_owner_percent(100)
-        .max_address_percent(100)
-        .address_handshake_rate(Rate::UNLIMITED)
+        .shares(
+            HttpShares::new()
+                .max_owner_percent(100)
+                .max_address_percent(100)
+                .address_handshake_rate(Rate::UNLIMITED),
+        )
         .stateless(stateless);
     let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;
     writeln!(

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth_testing::TestAuthorizationServer;
-use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
 use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::{Authorize as _, Server};
 
@@ -85,7 +85,7 @@ async fn serve_stdio(server: Server) -> Result<(), CliError> {
 /// Serves HTTP. The first signal shuts down gracefully, the second at once.
 async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
     let http_options = HttpServerOptions::new()
-        .shutdown_timeout(SHUTDOWN_TIMEOUT)
+        .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
         // A token is for one resource, and the endpoint of HTTP+SSE would be another.
         .http_sse(!options.auth);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();

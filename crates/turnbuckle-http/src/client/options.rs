@@ -18,7 +18,7 @@ settings! {
         // Tests: turnbuckle_http::client::tests::statuses::redirects_are_limited
         max_redirects: usize = 5,
         /// The time that opening a connection may take, including DNS and TLS.
-        // Beyond: `no connection stood within … (HttpClientOptions::connect_timeout)`
+        // Beyond: `no connection stood within …` and the name of the setting
         // Tests: turnbuckle_http_client::tests::the_connect_timeout_covers_name_resolution
         //   turnbuckle_http::client::default_client::tests::the_connect_timeout_covers_the_tls_handshake
         connect_timeout: Duration = Duration::from_secs(10),

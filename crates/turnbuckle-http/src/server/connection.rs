@@ -25,8 +25,8 @@ use super::listener::AcceptedStream;
 use super::routes::{HttpRoutes, RouteLayers, Routes};
 #[cfg(feature = "tls")]
 use super::tls::TlsHandshakes;
-use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::reply::ResponseBody;
 use crate::reply::retry_after_seconds;
 use crate::shares::{ConnectionInfo, Share};
 
@@ -93,8 +93,8 @@ pub(super) async fn serve(
 
 /// Returns a stream that fails if its client reads nothing for too long.
 fn with_write_timeout<S>(stream: S, context: &ConnectionContext) -> WriteTimeout<S> {
-    let timeout = context.options.write_timeout;
-    WriteTimeout::new(stream, timeout, "HttpServerOptions::write_timeout")
+    let timeout = context.options.timeouts.write_timeout;
+    WriteTimeout::new(stream, timeout, "HttpTimeouts::write_timeout")
 }
 
 /// The service of one connection.
@@ -184,10 +184,10 @@ where
             closing_waker = Some(cx.waker().clone());
             let _ = closed.as_mut().poll(cx);
         }
-        match closing.is_closing() {
-            true => Poll::Ready(None),
-            false => Poll::Pending,
+        if closing.is_closing() {
+            return Poll::Ready(None);
         }
+        Poll::Pending
     });
     let served = match served.await {
         Some(served) => served,
@@ -220,9 +220,9 @@ pub(super) fn refusal(code: StatusCode, message: &str, delay: Option<Duration>) 
 }
 
 pub(super) fn log_large_head() {
-    count_refusal("HttpServerOptions::max_header_bytes");
+    count_refusal("HttpLimits::max_header_bytes");
     tracing::debug!(
-        "the head of a request is too large (HttpServerOptions::max_header_bytes, HttpServerOptions::max_headers)"
+        "the head of a request is too large (HttpLimits::max_header_bytes, HttpLimits::max_headers)"
     );
 }
 
@@ -237,10 +237,10 @@ pub(super) struct Http1Bounds {
 
 impl Http1Bounds {
     pub(super) fn new(options: &HttpServerOptions) -> Self {
-        let max_headers = options.max_headers;
+        let max_headers = options.http_limits.max_headers;
         Self {
-            header_timeout: options.header_timeout.min(MAX_HEADER_TIMEOUT),
-            max_header_bytes: options.max_header_bytes.max(MIN_HEADER_BYTES),
+            header_timeout: options.timeouts.header_timeout.min(MAX_HEADER_TIMEOUT),
+            max_header_bytes: options.http_limits.max_header_bytes.max(MIN_HEADER_BYTES),
             // A request with one header too many still gets an error that names the bound.
             max_headers: (max_headers >= HYPER_DEFAULT_HEADERS)
                 .then(|| max_headers.saturating_add(1).min(MAX_HEADERS)),

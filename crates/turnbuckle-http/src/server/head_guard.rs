@@ -67,8 +67,8 @@ impl<S> HeadGuard<S> {
         }
         let is_empty = bytes.windows(NO_BODY.len()).any(|part| part == NO_BODY);
         if is_empty {
-            let message = "the head of a request is too large (HttpServerOptions::max_header_bytes, \
-                           HttpServerOptions::max_headers)";
+            let message = "the head of a request is too large (HttpLimits::max_header_bytes, \
+                           HttpLimits::max_headers)";
             self.pending = refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message, None);
         }
         is_empty
@@ -134,10 +134,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeadGuard<S> {
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_pending(cx))?;
         self.unanswered = 0;
-        match self.replace(bytes) {
-            true => Poll::Ready(Ok(bytes.len())),
-            false => Pin::new(&mut self.stream).poll_write(cx, bytes),
+        if self.replace(bytes) {
+            return Poll::Ready(Ok(bytes.len()));
         }
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
     fn poll_write_vectored(
@@ -148,10 +148,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for HeadGuard<S> {
         ready!(self.poll_pending(cx))?;
         self.unanswered = 0;
         let head = parts.first().map_or(&[][..], |part| part);
-        match self.replace(head) {
-            true => Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum())),
-            false => Pin::new(&mut self.stream).poll_write_vectored(cx, parts),
+        if self.replace(head) {
+            return Poll::Ready(Ok(parts.iter().map(|part| part.len()).sum()));
         }
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
     }
 
     fn is_write_vectored(&self) -> bool {

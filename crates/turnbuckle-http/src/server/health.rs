@@ -3,7 +3,7 @@
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use turnbuckle_session::handler::Signal;
 
-use crate::body::ResponseBody;
+use crate::reply::ResponseBody;
 
 /// The answers about a server's health. They are given before any layer, host or token is looked at,
 /// and say nothing else.

@@ -19,8 +19,8 @@ use tokio::time::{sleep, timeout};
 
 use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
 use super::write_progress::{UnsentChunks, WriteProgress};
-use crate::body::ResponseBody;
 use crate::options::HttpServerOptions;
+use crate::reply::ResponseBody;
 
 /// The number of requests that a client may have opened and reset, before the server has taken them.
 const MAX_PENDING_RESETS: usize = 20;
@@ -39,7 +39,7 @@ const MAX_CHUNK_BYTES: usize = 4 << 10;
 
 /// Serves HTTP/1.1 or HTTP/2 until the connection ends.
 ///
-/// An HTTP/2 connection on which no request was open for [`HttpServerOptions::header_timeout`] is
+/// An HTTP/2 connection on which no request was open for [`HttpTimeouts::header_timeout`] is
 /// closed after at most twice that time, as is a connection that has not said which of both it is.
 pub(super) async fn serve<S>(
     stream: S,
@@ -50,7 +50,7 @@ pub(super) async fn serve<S>(
 {
     let activity = Arc::new(Activity::default());
     let counted = activity.clone();
-    let write_progress = WriteProgress::new(context.options.write_timeout);
+    let write_progress = WriteProgress::new(context.options.timeouts.write_timeout);
     let watched = write_progress.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
         let (service, open) = (service.clone(), OpenRequest::new(&counted));
@@ -74,7 +74,7 @@ pub(super) async fn serve<S>(
         () = activity.idle(bounds.header_timeout) => None,
         () = write_progress.wait_for_stall() => {
             tracing::debug!(
-                "a response was not read for too long (HttpServerOptions::write_timeout): \
+                "a response was not read for too long (HttpTimeouts::write_timeout): \
                  the connection ends"
             );
             return;
@@ -84,27 +84,24 @@ pub(super) async fn serve<S>(
         Some(served) => served,
         None => {
             connection.as_mut().graceful_shutdown();
-            let is_closing = context.closing.is_closing();
-            match is_closing {
-                true => {
-                    tokio::select! {
-                        served = connection => served,
-                        () = write_progress.wait_for_stall() => Ok(()),
-                    }
+            if context.closing.is_closing() {
+                tokio::select! {
+                    served = connection => served,
+                    () = write_progress.wait_for_stall() => Ok(()),
                 }
+            } else {
                 // A client that does not answer is not waited for.
-                false => {
-                    let ended = timeout(bounds.header_timeout, connection).await;
-                    ended.unwrap_or(Ok(()))
-                }
+                let ended = timeout(bounds.header_timeout, connection).await;
+                ended.unwrap_or(Ok(()))
             }
         }
     };
     if let Err(error) = served {
         let hyper = error.downcast_ref::<hyper::Error>();
-        match hyper.is_some_and(hyper::Error::is_parse_too_large) {
-            true => log_large_head(),
-            false => tracing::debug!(%error, "a connection ended early"),
+        if hyper.is_some_and(hyper::Error::is_parse_too_large) {
+            log_large_head();
+        } else {
+            tracing::debug!(%error, "a connection ended early");
         }
     }
 }
@@ -120,13 +117,16 @@ fn builder(bounds: &Http1Bounds, options: &HttpServerOptions) -> Builder<TokioEx
         http1.max_headers(most);
     }
     // HTTP/2 counts more bytes for the same headers. The endpoints count as HTTP/1.1 does.
-    let overhead = options.max_headers.saturating_mul(FIELD_OVERHEAD);
+    let overhead = options
+        .http_limits
+        .max_headers
+        .saturating_mul(FIELD_OVERHEAD);
     let max_header_bytes = bounds.max_header_bytes.saturating_add(overhead);
     let max_header_bytes = u32::try_from(max_header_bytes).unwrap_or(u32::MAX);
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(options.max_http2_streams)
+        .max_concurrent_streams(options.http_limits.max_http2_streams)
         .max_header_list_size(max_header_bytes)
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
         .max_local_error_reset_streams(MAX_ERROR_RESETS)

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -15,14 +14,16 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tower_layer::Layer;
 use tower_service::Service;
+use turnbuckle_types::base::debug_fields;
 
-use crate::body::ResponseBody;
+use crate::reply::ResponseBody;
 use crate::shares::ConnectionInfo;
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
+/// A response that is being made.
 type ResponseFuture = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
 
 /// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, those that were added, and
@@ -53,17 +54,7 @@ pub(crate) struct SseRoutes {
 
 impl Routes {
     /// Adds a service at a path, or for all paths that have none.
-    pub(super) fn add<S, B>(&mut self, path: Option<String>, service: S)
-    where
-        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
+    pub(super) fn add(&mut self, path: Option<String>, service: impl RouteService) {
         let service = HttpRoutes::from_service(service);
         let added = Arc::make_mut(self.added.get_or_insert_default());
         match path {
@@ -137,9 +128,30 @@ impl Body for RequestBody {
     }
 }
 
-impl fmt::Debug for RequestBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestBody").finish_non_exhaustive()
+debug_fields!(RequestBody {});
+
+/// A service that a server can have as a route, or a layer around its routes: any `tower::Service`
+/// over HTTP that never fails, is `Clone`, and answers with a body of `Bytes`, such as an axum router.
+pub trait RouteService: Clone + Send + Sync + 'static {
+    /// Answers a request, once the service is ready.
+    fn answer(self, request: Request<RequestBody>) -> ResponseFuture;
+}
+
+impl<S, B> RouteService for S
+where
+    S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    fn answer(mut self, request: Request<RequestBody>) -> ResponseFuture {
+        Box::pin(async move {
+            let Ok(()) = poll_fn(|cx| self.poll_ready(cx)).await;
+            let Ok(response) = self.call(request).await;
+            response.map(ResponseBody::from_body)
+        })
     }
 }
 
@@ -165,25 +177,8 @@ impl HttpRoutes {
         }))
     }
 
-    fn from_service<S, B>(service: S) -> Self
-    where
-        S: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        S::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        Self(Arc::new(move |request| {
-            let mut service = service.clone();
-            Box::pin(async move {
-                let Ok(()) = poll_fn(|cx| service.poll_ready(cx)).await;
-                let Ok(response) = service.call(request).await;
-                response.map(ResponseBody::from_body)
-            })
-        }))
+    fn from_service(service: impl RouteService) -> Self {
+        Self(Arc::new(move |request| service.clone().answer(request)))
     }
 
     /// Answers a request.
@@ -206,11 +201,7 @@ impl Service<Request<RequestBody>> for HttpRoutes {
     }
 }
 
-impl fmt::Debug for HttpRoutes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpRoutes").finish_non_exhaustive()
-    }
-}
+debug_fields!(HttpRoutes {});
 
 /// The response of [`HttpRoutes`].
 pub struct RoutesFuture(ResponseFuture);
@@ -223,28 +214,16 @@ impl Future for RoutesFuture {
     }
 }
 
-impl fmt::Debug for RoutesFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoutesFuture").finish_non_exhaustive()
-    }
-}
+debug_fields!(RoutesFuture {});
 
 /// The layers around the routes of a server. The one that was added last sees a request first.
 #[derive(Clone, Default)]
 pub(crate) struct RouteLayers(Vec<Arc<dyn Fn(HttpRoutes) -> HttpRoutes + Send + Sync>>);
 
 impl RouteLayers {
-    pub(crate) fn add<L, B>(&mut self, layer: L)
+    pub(crate) fn add<L>(&mut self, layer: L)
     where
-        L: Layer<HttpRoutes> + Send + Sync + 'static,
-        L::Service: Service<Request<RequestBody>, Response = Response<B>, Error = Infallible>
-            + Clone
-            + Send
-            + Sync
-            + 'static,
-        <L::Service as Service<Request<RequestBody>>>::Future: Send,
-        B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
+        L: Layer<HttpRoutes, Service: RouteService> + Send + Sync + 'static,
     {
         self.0.push(Arc::new(move |inner| {
             HttpRoutes::from_service(layer.layer(inner))
@@ -264,8 +243,4 @@ impl RouteLayers {
     }
 }
 
-impl fmt::Debug for RouteLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RouteLayers({})", self.0.len())
-    }
-}
+debug_fields!(RouteLayers { count = |layers| layers.0.len() });

@@ -1,19 +1,11 @@
-//! TLS: the certificate of a server, and the handshakes of its connections.
+//! The TLS handshakes of a server's connections.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use rustls::ServerConfig;
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{AcquireError, Semaphore, SemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
@@ -23,103 +15,9 @@ use tokio_rustls::server::TlsStream;
 use crate::options::HttpServerOptions;
 use crate::shares::{ClientAddress, ShareLimits};
 
-/// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
-/// neither.
-///
-/// Clones share the certificate: [`replace`](Self::replace) it in one of them while the server runs,
-/// for instance when the files have been renewed.
-#[derive(Clone)]
-pub struct TlsIdentity {
-    config: Arc<ServerConfig>,
-    current: Arc<CurrentCertificate>,
-}
-
-impl TlsIdentity {
-    /// Reads the certificate, followed by those of its issuers, and the private key from PEM texts.
-    ///
-    /// # Errors
-    /// When a text holds no certificate or no key, or the key does not belong to the certificate.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> io::Result<Self> {
-        let chain: Vec<_> = CertificateDer::pem_slice_iter(certificates)
-            .collect::<Result<_, _>>()
-            .map_err(|error| invalid(format!("the certificate is no PEM text: {error}")))?;
-        if chain.is_empty() {
-            return Err(invalid("there is no certificate in the PEM text".into()));
-        }
-        // The error of the parser is not shown: it may hold a part of the key.
-        let key = PrivateKeyDer::from_pem_slice(key)
-            .map_err(|_| invalid("there is no private key in the PEM text".into()))?;
-        let certified = CertifiedKey::from_der(chain, key, &ring::default_provider())
-            .map_err(|error| invalid(format!("the certificate and its key: {error}")))?;
-        let current = Arc::new(CurrentCertificate(RwLock::new(Arc::new(certified))));
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| invalid(error.to_string()))?
-            .with_no_client_auth()
-            .with_cert_resolver(current.clone());
-        Ok(Self {
-            config: Arc::new(config),
-            current,
-        })
-    }
-
-    /// Reads the certificate and the key from PEM files, as [`from_pem`](Self::from_pem) does. The
-    /// files are read once.
-    ///
-    /// # Errors
-    /// When a file cannot be read, and those of [`from_pem`](Self::from_pem).
-    pub fn from_pem_files(
-        certificates: impl AsRef<Path>,
-        key: impl AsRef<Path>,
-    ) -> io::Result<Self> {
-        let read = |path: &Path| {
-            std::fs::read(path).map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-            })
-        };
-        Self::from_pem(&read(certificates.as_ref())?, &read(key.as_ref())?)
-    }
-
-    /// Replaces the certificate and the key by those of `other`, in all clones. Handshakes that begin
-    /// from now on use them; open connections stay.
-    pub fn replace(&self, other: &Self) {
-        let certified = other.current.certified_key();
-        let current = self.current.0.write();
-        *current.unwrap_or_else(PoisonError::into_inner) = certified;
-    }
-}
-
-/// The certificate for the handshakes that begin now.
-struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
-
-impl CurrentCertificate {
-    fn certified_key(&self) -> Arc<CertifiedKey> {
-        let certified = self.0.read();
-        certified.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl ResolvesServerCert for CurrentCertificate {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.certified_key())
-    }
-}
-
-impl fmt::Debug for CurrentCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CurrentCertificate").finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for TlsIdentity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsIdentity").finish_non_exhaustive()
-    }
-}
-
-fn invalid(text: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, text)
-}
+/// The largest number of handshakes at a time. Further ones wait, and those that have taken longer than
+/// [`MIN_HANDSHAKE_TIME`] make room for them.
+const MAX_HANDSHAKES: usize = 256;
 
 /// The time that each handshake has, however many others wait for a permit.
 const MIN_HANDSHAKE_TIME: Duration = Duration::from_secs(1);
@@ -137,8 +35,11 @@ pub(super) struct TlsHandshakes {
 impl TlsHandshakes {
     /// Returns the handshakes of a server, if it has a certificate.
     pub(super) fn new(options: &HttpServerOptions) -> Option<Self> {
+        Self::with_permits(options, MAX_HANDSHAKES)
+    }
+
+    fn with_permits(options: &HttpServerOptions, most: usize) -> Option<Self> {
         let identity = options.tls.as_ref()?;
-        let most = options.max_tls_handshakes.clamp(1, Semaphore::MAX_PERMITS);
         let mut config = (*identity.config).clone();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         #[cfg(feature = "http2")]
@@ -149,8 +50,10 @@ impl TlsHandshakes {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             permits: Semaphore::new(most),
             waiting: watch::Sender::new(0),
-            address_permits: AddressPermits::new(ShareLimits::new(most, options).per_address()),
-            handshake_timeout: options.tls_handshake_timeout,
+            address_permits: AddressPermits::new(
+                ShareLimits::new(most, &options.shares).per_address(),
+            ),
+            handshake_timeout: options.timeouts.tls_handshake_timeout,
         })
     }
 
@@ -172,7 +75,7 @@ impl TlsHandshakes {
             tokio::select! {
                 accepted = self.acceptor.accept(stream) => accepted,
                 () = self.wait_for_crowd() => Err(io::Error::other(
-                    "it made room for others (HttpServerOptions::max_tls_handshakes)",
+                    "it made room for other clients that wait",
                 )),
             }
         };
@@ -184,8 +87,7 @@ impl TlsHandshakes {
             }
             Err(_) => {
                 tracing::debug!(
-                    "a TLS handshake took too long (HttpServerOptions::tls_handshake_timeout, \
-                     HttpServerOptions::max_tls_handshakes)"
+                    "a TLS handshake took too long (HttpTimeouts::tls_handshake_timeout)"
                 );
                 None
             }
@@ -265,51 +167,34 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
+    use rustls::crypto::ring;
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject as _;
     use rustls::{ClientConfig, RootCertStore};
     use tokio::io::duplex;
     use tokio::time::Instant;
     use tokio_rustls::TlsConnector;
 
     use super::*;
+    use crate::options::HttpTimeouts;
+    use crate::tls_identity::TlsIdentity;
 
     fn identity() -> (String, String) {
         let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         (issued.cert.pem(), issued.signing_key.serialize_pem())
     }
 
-    fn handshakes(options: HttpServerOptions) -> TlsHandshakes {
+    fn handshakes(timeouts: HttpTimeouts, most: usize) -> TlsHandshakes {
         let (certificate, key) = identity();
         let identity = TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
-        TlsHandshakes::new(&options.tls(identity)).unwrap()
-    }
-
-    #[test]
-    fn an_identity_needs_a_certificate_and_its_key_and_shows_neither() {
-        let (certificate, key) = identity();
-        let (_, other_key) = identity();
-        let read = |certificate: &str, key: &str| {
-            TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes())
-        };
-        for (certificate, key, expected) in [
-            ("", &*key, "no certificate"),
-            (&*key, &*key, "no certificate"),
-            (&*certificate, "", "no private key"),
-            (&*certificate, &*certificate, "no private key"),
-            (&*certificate, &*other_key, "the certificate and its key"),
-        ] {
-            let error = read(certificate, key).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-        let shown = format!("{:?}", read(&certificate, &key).unwrap());
-        assert_eq!(shown, "TlsIdentity { .. }");
-        let missing = TlsIdentity::from_pem_files("/nowhere.pem", "/nowhere.key").unwrap_err();
-        assert!(missing.to_string().contains("/nowhere.pem"), "{missing}");
+        let options = HttpServerOptions::new().tls(identity).timeouts(timeouts);
+        TlsHandshakes::with_permits(&options, most).unwrap()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_handshake_may_take_so_long() {
         let limit = Duration::from_secs(7);
-        let handshakes = handshakes(HttpServerOptions::new().tls_handshake_timeout(limit));
+        let handshakes = handshakes(HttpTimeouts::new().tls_handshake_timeout(limit), 1);
         let (_silent, stream) = duplex(1024);
         let begin = Instant::now();
         assert!(handshakes.accept(stream, None).await.is_none());
@@ -346,7 +231,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_running_tls_handshakes_are_limited() {
-        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
+        let handshakes = handshakes(HttpTimeouts::new(), 1);
         let mut cx = Context::from_waker(Waker::noop());
         let ((_a, first), (_b, second)) = (duplex(1024), duplex(1024));
         let mut first = Box::pin(handshakes.accept(first, None));
@@ -365,7 +250,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_handshake_of_more_than_a_second_makes_room_where_others_wait() {
-        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(1));
+        let handshakes = handshakes(HttpTimeouts::new(), 1);
         let start = Instant::now();
         let ((_a, silent), (_b, waiting)) = (duplex(1024), duplex(1024));
         let silent = async {
@@ -378,13 +263,13 @@ mod tests {
         };
         let (silent, waiting) = tokio::join!(silent, waiting);
         assert_eq!(silent, MIN_HANDSHAKE_TIME);
-        assert_eq!(waiting, HttpServerOptions::new().tls_handshake_timeout);
+        assert_eq!(waiting, HttpTimeouts::new().tls_handshake_timeout);
         assert_eq!(*handshakes.waiting.borrow(), 0);
     }
 
     #[tokio::test]
     async fn the_handshakes_of_one_address_leave_room_for_others() {
-        let handshakes = handshakes(HttpServerOptions::new().max_tls_handshakes(4));
+        let handshakes = handshakes(HttpTimeouts::new(), 4);
         let mut cx = Context::from_waker(Waker::noop());
         let mut held = Vec::new();
         for (peer, left) in [(1, 3), (1, 2), (1, 2), (1, 2), (2, 1)] {

@@ -18,20 +18,23 @@ use turnbuckle_wire::era::VersionHeader;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
 
-use super::connections::{ConnectionTable, OpenConnectionError};
-use super::stream::SseStream;
-use super::transport::{ConnectionClosed, EndOfInput, PushError, open_transport};
-use crate::body::{self, ResponseBody};
-use crate::head::RequestHeaders;
+use crate::event;
 use crate::options::HttpServerOptions;
-use crate::origin::OriginPolicy;
+use crate::reply::ResponseBody;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, exceeded_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, stream_reply,
     too_large_head, too_many_headers, unknown_coding, unsupported_media_type,
 };
+use crate::request::body;
+use crate::request::head::RequestHeaders;
+use crate::request::origin::OriginPolicy;
+use crate::request::principal;
 use crate::shares::{Clients, ConnectionInfo, ShareLimits, find_address};
-use crate::{event, principal};
+use crate::streams::sse_connections::{
+    ConnectionClosed, ConnectionTable, EndOfInput, OpenConnectionError, PushError, SseStream,
+    open_transport,
+};
 
 const STREAM_METHODS: HeaderValue = HeaderValue::from_static("GET, OPTIONS");
 const MESSAGE_METHODS: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
@@ -44,28 +47,28 @@ pub(crate) struct SseEndpoints {
     allowed: OriginPolicy,
     connections: Arc<ConnectionTable>,
     clients: Clients,
-    pub(super) shutdown: Signal,
+    pub(super) shutdown: Arc<Signal>,
 }
 
 impl SseEndpoints {
     pub(crate) fn new(
         dispatch: Arc<dyn Dispatch>,
         config: HttpServerOptions,
-        shutdown: Signal,
+        shutdown: Arc<Signal>,
         budget: Arc<MemoryBudget>,
     ) -> Self {
         // What was read is cut short by a shutdown alone, which has a time of its own.
         let mut limits = config.limits.clone();
-        limits.drain_timeout = config.shutdown_timeout;
+        limits.drain_timeout = config.timeouts.shutdown_timeout;
         Self {
             server: ServerEndpoint::in_budget(dispatch, limits.clone(), budget),
             limits,
             allowed: OriginPolicy::new(&config),
             connections: ConnectionTable::new(ShareLimits::new(
-                config.max_sse_connections,
-                &config,
+                config.http_limits.max_sse_connections,
+                &config.shares,
             )),
-            clients: Clients::new(&config),
+            clients: Clients::new(&config.shares),
             config,
             shutdown,
         }
@@ -108,12 +111,12 @@ impl SseEndpoints {
     where
         B: Body<Data: Buf>,
     {
-        if parts.headers.len() > self.config.max_headers {
-            return too_many_headers(self.config.max_headers);
+        if parts.headers.len() > self.config.http_limits.max_headers {
+            return too_many_headers(self.config.http_limits.max_headers);
         }
         let head = RequestHeaders::read(&parts.headers);
-        if head.bytes(&parts.method, &parts.uri) > self.config.max_header_bytes {
-            return too_large_head(self.config.max_header_bytes);
+        if head.bytes(&parts.method, &parts.uri) > self.config.http_limits.max_header_bytes {
+            return too_large_head(self.config.http_limits.max_header_bytes);
         }
         if let Err(forbidden) = self
             .allowed
@@ -169,14 +172,14 @@ impl SseEndpoints {
         let (queue, buffer, transport) = open_transport(
             account.clone(),
             self.limits.max_queue_bytes,
-            self.config.max_streams,
+            self.config.http_limits.max_streams,
             self.handshake_deadline(),
             self.shutdown_started(),
         );
         let entry = match self.connections.insert(queue, principal.as_deref(), client) {
             Ok(entry) => entry,
             Err(OpenConnectionError::TooMany(exceeded)) => {
-                return exceeded_reply(exceeded, "connections", "max_sse_connections");
+                return exceeded_reply(exceeded, "connections", "HttpLimits::max_sse_connections");
             }
             Err(OpenConnectionError::RandomnessUnavailable) => {
                 return error_reply(
@@ -188,9 +191,9 @@ impl SseEndpoints {
         let first = event::endpoint(messages, &entry.id);
         let context = TransportContext {
             principal,
-            shutdown: Some(self.shutdown.clone()),
+            shutdown: Some(Signal::clone(&self.shutdown)),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::head::captured::capture(parts, self.server.http_needs(), None),
+            http: crate::request::captured::capture(parts, self.server.http_needs(), None),
         };
         let served = serve_with_account(
             account,
@@ -198,16 +201,16 @@ impl SseEndpoints {
             transport,
             self.limits.clone(),
             context,
-            self.shutdown.clone(),
+            Signal::clone(&self.shutdown),
         );
-        let interval = self.config.keep_alive_interval;
+        let interval = self.config.timeouts.keep_alive_interval;
         let stream = SseStream::new(first, served, buffer, entry, interval);
         stream_reply(ResponseBody::sse_connection(stream))
     }
 
     /// Returns a future that ends when a new connection must have sent its first message.
     fn handshake_deadline(&self) -> EndOfInput {
-        Box::pin(tokio::time::sleep(self.config.handshake_timeout))
+        Box::pin(tokio::time::sleep(self.config.timeouts.handshake_timeout))
     }
 
     /// Returns a future that ends when the server begins to shut down.
@@ -233,7 +236,10 @@ impl SseEndpoints {
         if !head.has_json_body() {
             return unsupported_media_type();
         }
-        let (max, limit) = (self.config.max_message_bytes, self.config.body_timeout);
+        let (max, limit) = (
+            self.config.max_message_bytes,
+            self.config.timeouts.body_timeout,
+        );
         let _permit = match timeout(limit, queue.permit()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(ConnectionClosed)) => return connection_not_found(),
@@ -305,7 +311,7 @@ fn queue_full() -> HttpReply {
     error_reply(
         StatusCode::SERVICE_UNAVAILABLE,
         "too many messages of this connection wait (Limits::max_queue_bytes, \
-         HttpServerOptions::max_streams, HttpServerOptions::body_timeout): read its stream",
+         HttpLimits::max_streams, HttpTimeouts::body_timeout): read its stream",
     )
 }
 

@@ -1,4 +1,4 @@
-//! The server's end of the HTTP+SSE transport of the first revision.
+//! The endpoints of the HTTP+SSE transport of the first revision.
 //!
 //! A GET opens a connection. Its response is the stream of what the server sends; what the client
 //! sends is posted to the URI in the stream's first event. Together they are one duplex transport,
@@ -6,12 +6,7 @@
 //!
 //! Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 
-mod connections;
 mod endpoint;
 mod service;
-mod stream;
-mod transport;
-
-pub(crate) use stream::SseStream;
 
 pub use service::HttpSse;

@@ -1,7 +1,6 @@
 //! The HTTP+SSE transport as a tower service.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,11 +12,12 @@ use tower_service::Service;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::MemoryBudget;
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::base::debug_fields;
 
 use super::endpoint::SseEndpoints;
-use crate::body::ResponseBody;
+use crate::mounted;
 use crate::options::HttpServerOptions;
-use crate::server::mounted::{MountedEndpoint, register};
+use crate::reply::ResponseBody;
 use crate::shares::ConnectionInfo;
 
 /// The HTTP+SSE transport for clients of the first revision: a `tower::Service` for both of its
@@ -48,13 +48,12 @@ impl HttpSse {
     /// The shutdown of the process ([`shutdown_after`](crate::shutdown_after)) ends the connections.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, config: HttpServerOptions) -> Self {
-        let this = Self::with_shutdown(dispatch, config, Signal::new());
-        register(&this.endpoint);
-        this
+        let budget = MemoryBudget::new(&config.limits);
+        Self::in_budget(dispatch.into(), config, mounted::register(), budget)
     }
 
     /// Creates both endpoints, which end when `shutdown` is closed: then no message is taken any
-    /// more, and requests in flight have [`HttpServerOptions::shutdown_timeout`] to finish before
+    /// more, and requests in flight have [`HttpTimeouts::shutdown_timeout`] to finish before
     /// the streams end.
     #[must_use]
     pub fn with_shutdown(
@@ -63,14 +62,14 @@ impl HttpSse {
         shutdown: Signal,
     ) -> Self {
         let budget = MemoryBudget::new(&config.limits);
-        Self::in_budget(dispatch.into(), config, shutdown, budget)
+        Self::in_budget(dispatch.into(), config, Arc::new(shutdown), budget)
     }
 
     /// Creates both endpoints, whose memory is a part of a budget that others share.
     pub(crate) fn in_budget(
         dispatch: Arc<dyn Dispatch>,
         config: HttpServerOptions,
-        shutdown: Signal,
+        shutdown: Arc<Signal>,
         budget: Arc<MemoryBudget>,
     ) -> Self {
         Self {
@@ -93,7 +92,7 @@ impl HttpSse {
     /// [`Signal::close_after`] does both.
     #[must_use]
     pub fn shutdown(&self) -> Signal {
-        self.endpoint.shutdown.clone()
+        Signal::clone(&self.endpoint.shutdown)
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.
@@ -131,12 +130,6 @@ impl HttpSse {
     }
 }
 
-impl MountedEndpoint for SseEndpoints {
-    fn shutdown(&self) -> &Signal {
-        &self.shutdown
-    }
-}
-
 impl<B> Service<Request<B>> for HttpSse
 where
     B: Body<Data: Buf + Send> + Send + 'static,
@@ -155,10 +148,4 @@ where
     }
 }
 
-impl fmt::Debug for HttpSse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpSse")
-            .field("messages", &self.messages)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(HttpSse { messages });

@@ -20,17 +20,17 @@ use turnbuckle_wire::{FrameKind, classify};
 use super::pending_post::PostOutcome;
 use super::sessions::SessionTable;
 use super::status;
-use crate::body::ResponseBody;
-use crate::head::RequestHeaders;
 use crate::options::HttpServerOptions;
-use crate::origin::OriginPolicy;
+use crate::reply::ResponseBody;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
     method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_large_head,
     too_many_headers, unknown_coding, unsupported_media_type,
 };
+use crate::request::head::RequestHeaders;
+use crate::request::origin::OriginPolicy;
+use crate::request::{body, principal};
 use crate::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address};
-use crate::{body, principal};
 
 pub(crate) const SESSION_ID: HeaderName =
     HeaderName::from_static(turnbuckle_wire::era::headers::SESSION_ID);
@@ -43,7 +43,8 @@ pub(crate) struct StreamableEndpoint {
     pub(crate) server: ServerEndpoint,
     pub(crate) options: Arc<HttpServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
-    pub(crate) shutdown: Signal,
+    /// The signal that ends the streams of listening clients.
+    pub(crate) shutdown: Arc<Signal>,
     pub(super) clients: Clients,
     /// The streams on which clients listen.
     pub(super) listening: Arc<ShareTable>,
@@ -63,16 +64,17 @@ impl StreamableEndpoint {
     pub(crate) fn new(
         server: ServerEndpoint,
         options: HttpServerOptions,
-        shutdown: Signal,
+        shutdown: Arc<Signal>,
     ) -> Self {
         let options = Arc::new(options);
         let sessions = SessionTable::new(options.clone());
         sessions.evict_for(server.memory_budget());
+        let listening = options.http_limits.max_listening_streams;
         Self {
             server,
             sessions,
-            clients: Clients::new(&options),
-            listening: ShareTable::new(ShareLimits::new(options.max_listening_streams, &options)),
+            clients: Clients::new(&options.shares),
+            listening: ShareTable::new(ShareLimits::new(listening, &options.shares)),
             allowed: OriginPolicy::new(&options),
             options,
             shutdown,
@@ -113,12 +115,12 @@ impl StreamableEndpoint {
     where
         B: Body<Data: Buf>,
     {
-        if parts.headers.len() > self.options.max_headers {
-            return too_many_headers(self.options.max_headers);
+        if parts.headers.len() > self.options.http_limits.max_headers {
+            return too_many_headers(self.options.http_limits.max_headers);
         }
         let head = RequestHeaders::read(&parts.headers);
-        if head.bytes(&parts.method, &parts.uri) > self.options.max_header_bytes {
-            return too_large_head(self.options.max_header_bytes);
+        if head.bytes(&parts.method, &parts.uri) > self.options.http_limits.max_header_bytes {
+            return too_large_head(self.options.http_limits.max_header_bytes);
         }
         let host = head.requested_host(&parts.uri);
         if let Err(forbidden) = self.allowed.check(host, head.origin) {
@@ -130,9 +132,10 @@ impl StreamableEndpoint {
         let mut reply = match parts.method {
             Method::POST => {
                 let reply = self.post(parts, &head, body, connection).await;
-                match head.accepts_json {
-                    true => reply,
-                    false => reply.into_event(),
+                if head.accepts_json {
+                    reply
+                } else {
+                    reply.into_event()
                 }
             }
             Method::GET if !self.options.stateless => {
@@ -184,18 +187,14 @@ impl StreamableEndpoint {
                 "accept application/json and text/event-stream",
             );
         }
-        let HttpServerOptions {
-            max_message_bytes,
-            body_timeout,
-            ..
-        } = *self.options;
         let owner = || {
             let principal = principal::from_extensions(&parts.extensions);
             let account = connection.map(|connection| &connection.account);
             self.server.account(principal.as_deref(), account)
         };
-        let (length, max) = (head.content_length, max_message_bytes);
-        let frame = match body::read(body, length, max, body_timeout, owner).await {
+        let (length, max) = (head.content_length, self.options.max_message_bytes);
+        let timeout = self.options.timeouts.body_timeout;
+        let frame = match body::read(body, length, max, timeout, owner).await {
             Ok(frame) if has_large_buffer(connection) => body::detach(frame),
             Ok(frame) => frame,
             Err(why) => return body_error_reply(&why, &self.options),
@@ -223,9 +222,9 @@ impl StreamableEndpoint {
         let large_head = is_large.then(|| head.bytes(&parts.method, &parts.uri));
         let transport = TransportContext {
             principal: principal.clone(),
-            shutdown: Some(self.shutdown.clone()),
+            shutdown: Some(Signal::clone(&self.shutdown)),
             address: find_address(&parts.extensions, connection).map(|it| it.0),
-            http: crate::head::captured::capture(parts, self.server.http_needs(), large_head),
+            http: crate::request::captured::capture(parts, self.server.http_needs(), large_head),
         };
         let inbound = |text| InboundFrame {
             frame,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
+use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{InboundFrame, MessageOutcome, ReplySink, Session};
 use turnbuckle_types::{Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::NamedRevision;
@@ -14,22 +15,20 @@ use turnbuckle_wire::era::headers::HeaderValues;
 use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 use turnbuckle_wire::rpc::Message;
 
-use super::EventStream;
 use super::endpoint::{
     RequestSender, SESSION_ID, StreamableEndpoint, legacy_reply, response_reply,
 };
-use super::event_stream::EndSessionOnDrop;
 use super::pending_post::{PendingPost, PostOutcome};
 use super::post_sink::PostSink;
 use super::sessions::{HttpSession, OpenSessionError};
-use super::stream::{SessionStream, StreamReader};
-use crate::body::ResponseBody;
 use crate::event;
-use crate::head::RequestHeaders;
+use crate::reply::ResponseBody;
 use crate::reply::{
     HttpReply, accepted_reply, error_reply, exceeded_reply, memory_reply, stream_reply,
 };
+use crate::request::head::RequestHeaders;
 use crate::shares::{Client, Exceeded, Share};
+use crate::streams::{EndSessionOnDrop, EventStream, SessionStream, StreamReader};
 
 /// Characters of an unknown version that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
@@ -125,7 +124,7 @@ impl StreamableEndpoint {
                 Box::new(error_reply(
                     StatusCode::NOT_FOUND,
                     "there is no such session (any more); one that is idle ends after \
-                     HttpServerOptions::session_idle_timeout or handshake_timeout",
+                     HttpTimeouts::session_idle_timeout or handshake_timeout",
                 ))
             })
     }
@@ -179,7 +178,7 @@ impl StreamableEndpoint {
                 reply
             }
             Err(OpenSessionError::TooMany(exceeded)) => {
-                exceeded_reply(exceeded, "sessions", "max_sessions")
+                exceeded_reply(exceeded, "sessions", "HttpLimits::max_sessions")
             }
             Err(OpenSessionError::RandomnessUnavailable) => error_reply(
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -242,7 +241,7 @@ impl StreamableEndpoint {
         own.start_streaming(kept);
         let mut events = Vec::new();
         if kept && has_priming_event(open) {
-            event::append_priming_event(&mut events, own.id, self.options.reconnect_delay);
+            event::append_priming_event(&mut events, own.id, self.options.replay.reconnect_delay);
         }
         if reader.read_available(&mut events) {
             // The log has a copy of its own.
@@ -250,7 +249,8 @@ impl StreamableEndpoint {
             return stream_reply(ResponseBody::full(memory.attach(events)));
         }
         let head = (!events.is_empty()).then(|| events.into());
-        let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
+        let events =
+            EventStream::of_stream(head, reader, self.options.timeouts.keep_alive_interval);
         stream_reply(ResponseBody::events(events))
     }
 
@@ -275,8 +275,8 @@ impl StreamableEndpoint {
         };
         let principal = frame.transport.principal.as_deref();
         let account = self.server.account(principal, frame.account);
-        let limits = self.sessions.stream_limits().clone();
-        let own = SessionStream::new(1, limits, account.memory().clone());
+        let budget = self.sessions.replay_budget().clone();
+        let own = SessionStream::new(1, budget, account.memory().clone());
         own.expect_reader();
         let session =
             self.server
@@ -322,7 +322,7 @@ impl StreamableEndpoint {
                 open.standalone.id,
                 after,
                 number,
-                self.options.reconnect_delay,
+                self.options.replay.reconnect_delay,
             )
         });
         self.standalone_reply(head, open, reader, share)
@@ -332,12 +332,13 @@ impl StreamableEndpoint {
     fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> Option<HttpReply> {
         let (id, place) = event::parse_event_id(id)?;
         let reader = open.stream(id)?.attach(Some(place))?;
-        let head =
-            has_priming_event(open).then(|| event::retry_event(self.options.reconnect_delay));
+        let head = has_priming_event(open)
+            .then(|| event::retry_event(self.options.replay.reconnect_delay));
         if id == open.standalone.id {
             return Some(self.standalone_reply(head, open, reader, share));
         }
-        let events = EventStream::of_stream(head, reader, self.options.keep_alive_interval);
+        let events =
+            EventStream::of_stream(head, reader, self.options.timeouts.keep_alive_interval);
         Some(stream_reply(ResponseBody::events(events.counting(share))))
     }
 
@@ -348,8 +349,8 @@ impl StreamableEndpoint {
         reader: StreamReader,
         share: Share,
     ) -> HttpReply {
-        let (session, shutdown) = (open.session.clone(), self.shutdown.clone());
-        let keep_alive = self.options.keep_alive_interval;
+        let (session, shutdown) = (open.session.clone(), Signal::clone(&self.shutdown));
+        let keep_alive = self.options.timeouts.keep_alive_interval;
         let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
         stream_reply(ResponseBody::events(events.counting(share)))
     }
@@ -384,13 +385,16 @@ fn has_priming_event(open: &HttpSession) -> bool {
 
 /// Returns the reply to a request that opens a stream to listen on, when a bound leaves no room.
 pub(super) fn exceeded_listening(exceeded: Exceeded) -> HttpReply {
-    exceeded_reply(exceeded, "listening streams", "max_listening_streams")
+    exceeded_reply(
+        exceeded,
+        "listening streams",
+        "HttpLimits::max_listening_streams",
+    )
 }
 
 fn unknown_event_reply() -> HttpReply {
-    let message = "Last-Event-ID: that event is not known (any more); what is kept is bounded by \
-                   HttpServerOptions::max_replay_events, max_replay_bytes, max_session_replay_bytes, max_total_replay_bytes, \
-                   replay_ttl and max_streams";
+    let message = "Last-Event-ID: that event is not known (any more); the events that are kept are \
+                   bounded by ReplayLimits and HttpLimits::max_streams";
     error_reply(StatusCode::BAD_REQUEST, message)
 }
 

@@ -13,8 +13,8 @@ use turnbuckle_wire::rpc;
 use super::endpoint::{RequestSender, StreamableEndpoint, modern_reply};
 use super::legacy::exceeded_listening;
 use super::pending_post::{PendingPost, PostOutcome};
-use crate::head::{RequestHeaders, header_values};
 use crate::reply::HttpReply;
+use crate::request::head::{RequestHeaders, header_values};
 use crate::shares::Share;
 
 impl StreamableEndpoint {
@@ -37,13 +37,13 @@ impl StreamableEndpoint {
         if let Err(error) = self.check_mirrored_headers(map, head, request, principal) {
             return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
-        let share = match Method::role_of(&request.method) {
-            MethodRole::Subscription => match self.listening.take(self.identify(sender)) {
-                Ok(share) => Some(share),
+        let mut share = None;
+        if Method::role_of(&request.method) == MethodRole::Subscription {
+            match self.listening.take(self.identify(sender)) {
+                Ok(taken) => share = Some(taken),
                 Err(exceeded) => return exceeded_listening(exceeded).into(),
-            },
-            _ => None,
-        };
+            }
+        }
         self.serve_exchange(request, revision, frame, modern_reply, share)
     }
 

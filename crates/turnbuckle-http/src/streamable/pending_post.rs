@@ -9,15 +9,13 @@ use std::time::Duration;
 
 use turnbuckle_session::internal::{EncodedResponse, MemoryPermit, QueuedFrame, ResponseStream};
 
-use super::EventStream;
 use super::endpoint::{StreamableEndpoint, legacy_reply};
-use super::event_stream::EndSessionOnDrop;
 use super::post_sink::PostSink;
-use super::stream::{FirstOutput, ReaderReservation};
-use crate::body::ResponseBody;
 use crate::event;
+use crate::reply::ResponseBody;
 use crate::reply::{HttpReply, stream_reply};
 use crate::shares::Share;
+use crate::streams::{EndSessionOnDrop, EventStream, FirstOutput, ReaderReservation};
 
 /// The outcome of serving a POST.
 pub(super) enum PostOutcome<'a> {
@@ -34,7 +32,7 @@ impl From<HttpReply> for PostOutcome<'_> {
 }
 
 /// A POST whose response is not ready. If the response is the first message and arrives within
-/// [`json_wait`](crate::HttpServerOptions::json_wait), the reply is JSON. Otherwise it is an SSE
+/// [`json_wait`](crate::HttpTimeouts::json_wait), the reply is JSON. Otherwise it is an SSE
 /// stream.
 pub(super) struct PendingPost<'a> {
     endpoint: &'a StreamableEndpoint,
@@ -96,7 +94,7 @@ impl<'a> PendingPost<'a> {
 
     /// Waits for the first message, for `json_wait` at most, and returns the reply.
     pub(super) async fn reply(self) -> HttpReply {
-        let json_wait = self.endpoint.options.json_wait;
+        let json_wait = self.endpoint.options.timeouts.json_wait;
         match self.source {
             PostSource::Exchange {
                 mut stream,
@@ -174,7 +172,7 @@ impl StreamableEndpoint {
             }
         }
         let head = (!events.is_empty()).then(|| events.into());
-        let keep_alive = self.options.keep_alive_interval;
+        let keep_alive = self.options.timeouts.keep_alive_interval;
         let events = EventStream::of_exchange(head, stream, keep_alive);
         stream_reply(ResponseBody::events(events.counting(share)))
     }
@@ -193,7 +191,7 @@ impl StreamableEndpoint {
             PostSink::Session { session, .. } => self.stream_post(session, reader),
             PostSink::Single(_) => {
                 reader.stream().start_streaming(false);
-                let keep_alive = self.options.keep_alive_interval;
+                let keep_alive = self.options.timeouts.keep_alive_interval;
                 let events = EventStream::of_single_request(reader, end, keep_alive);
                 stream_reply(ResponseBody::events(events))
             }

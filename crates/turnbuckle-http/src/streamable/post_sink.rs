@@ -6,7 +6,7 @@ use tokio::sync::futures::Notified;
 use turnbuckle_session::internal::{EncodedResponse, QueueFull, ReplySink};
 
 use super::sessions::HttpSession;
-use super::stream::SessionStream;
+use crate::streams::SessionStream;
 
 /// The reply sink of one POST of the legacy era.
 #[derive(Debug)]

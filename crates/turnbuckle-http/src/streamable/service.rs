@@ -1,7 +1,6 @@
 //! The endpoint of Streamable HTTP as a tower service.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,11 +13,12 @@ use tower_service::Service;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{MemoryBudget, OwnerAccount, ServerEndpoint};
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::base::debug_fields;
 
-use super::StreamableEndpoint;
-use crate::body::ResponseBody;
+use super::endpoint::StreamableEndpoint;
+use crate::mounted;
 use crate::options::HttpServerOptions;
-use crate::server::mounted::{MountedEndpoint, register};
+use crate::reply::ResponseBody;
 use crate::shares::ConnectionInfo;
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
@@ -43,9 +43,8 @@ impl StreamableHttp {
     /// ([`shutdown_after`](crate::shutdown_after)) ends the streams of listening clients.
     #[must_use]
     pub fn new(dispatch: impl Into<Arc<dyn Dispatch>>, options: HttpServerOptions) -> Self {
-        let this = Self::with_shutdown(dispatch, options, Signal::new());
-        register(&this.endpoint);
-        this
+        let budget = MemoryBudget::new(&options.limits);
+        Self::in_budget(dispatch.into(), options, mounted::register(), budget)
     }
 
     /// Creates an endpoint that ends the streams of listening clients when `shutdown` is closed.
@@ -56,14 +55,14 @@ impl StreamableHttp {
         shutdown: Signal,
     ) -> Self {
         let budget = MemoryBudget::new(&options.limits);
-        Self::in_budget(dispatch.into(), options, shutdown, budget)
+        Self::in_budget(dispatch.into(), options, Arc::new(shutdown), budget)
     }
 
     /// Creates an endpoint whose memory is a part of a budget that others share.
     pub(crate) fn in_budget(
         dispatch: Arc<dyn Dispatch>,
         options: HttpServerOptions,
-        shutdown: Signal,
+        shutdown: Arc<Signal>,
         budget: Arc<MemoryBudget>,
     ) -> Self {
         let exchange = ServerEndpoint::in_budget(dispatch, options.limits.clone(), budget);
@@ -82,7 +81,7 @@ impl StreamableHttp {
     /// for these clients. [`Signal::close_after`] does both. Requests in flight go on.
     #[must_use]
     pub fn shutdown(&self) -> Signal {
-        self.endpoint.shutdown.clone()
+        Signal::clone(&self.endpoint.shutdown)
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.
@@ -124,12 +123,6 @@ impl StreamableHttp {
     }
 }
 
-impl MountedEndpoint for StreamableEndpoint {
-    fn shutdown(&self) -> &Signal {
-        &self.shutdown
-    }
-}
-
 impl<B> Service<Request<B>> for StreamableHttp
 where
     B: Body<Data: Buf + Send> + Send + 'static,
@@ -149,11 +142,7 @@ where
     }
 }
 
-impl fmt::Debug for StreamableHttp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StreamableHttp").finish_non_exhaustive()
-    }
-}
+debug_fields!(StreamableHttp {});
 
 #[cfg(test)]
 mod tests;

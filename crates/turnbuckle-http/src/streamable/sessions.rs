@@ -11,10 +11,10 @@ use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, ServerEndpoint,
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
 
-use super::stream::{SessionStream, StreamLimits};
 use crate::options::HttpServerOptions;
-use crate::principal::Owner;
+use crate::request::principal::Owner;
 use crate::shares::{Client, Exceeded, ShareCounts, ShareLimits};
+use crate::streams::{ReplayBudget, SessionStream};
 
 mod eviction;
 mod streams;
@@ -67,8 +67,8 @@ impl HttpSession {
     /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
     pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
         let id = self.streams().next_id();
-        let (limits, account) = (self.standalone.limits(), self.standalone.account());
-        SessionStream::new(id, limits.clone(), account.clone())
+        let (budget, account) = (self.standalone.replay_budget(), self.standalone.account());
+        SessionStream::new(id, budget.clone(), account.clone())
     }
 
     /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
@@ -120,10 +120,10 @@ impl HttpSession {
             self.touch();
             return false;
         }
-        let timeout = match self.is_initialized() {
-            true => options.session_idle_timeout,
-            false => options.handshake_timeout.min(options.session_idle_timeout),
-        };
+        let mut timeout = options.timeouts.session_idle_timeout;
+        if !self.is_initialized() {
+            timeout = timeout.min(options.timeouts.handshake_timeout);
+        }
         now.saturating_duration_since(*self.last_used()) >= timeout
     }
 
@@ -140,7 +140,7 @@ impl HttpSession {
 pub(crate) struct SessionTable {
     state: Mutex<TableState>,
     options: Arc<HttpServerOptions>,
-    stream_limits: Arc<StreamLimits>,
+    replay_budget: Arc<ReplayBudget>,
     share_limits: ShareLimits,
 }
 
@@ -219,16 +219,16 @@ impl SessionTable {
     pub(crate) fn new(options: Arc<HttpServerOptions>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),
-            stream_limits: StreamLimits::new(&options),
-            share_limits: ShareLimits::new(options.max_sessions, &options),
+            replay_budget: ReplayBudget::new(&options.replay),
+            share_limits: ShareLimits::new(options.http_limits.max_sessions, &options.shares),
             options,
         })
     }
 
-    /// Returns the limits that all streams of the endpoint share. A stream without a session is
-    /// created with them too.
-    pub(crate) fn stream_limits(&self) -> &Arc<StreamLimits> {
-        &self.stream_limits
+    /// Returns the budget that the replay logs of all streams of the endpoint share, also those of
+    /// streams without a session.
+    pub(crate) fn replay_budget(&self) -> &Arc<ReplayBudget> {
+        &self.replay_budget
     }
 
     fn state(&self) -> MutexGuard<'_, TableState> {
@@ -247,8 +247,8 @@ impl SessionTable {
     ) -> Result<Arc<HttpSession>, MemoryExceeded> {
         let account = endpoint.session_account(principal);
         let memory = account.memory().clone();
-        let limits = self.stream_limits.clone();
-        let standalone = SessionStream::new(STANDALONE_STREAM, limits, memory.clone());
+        let budget = self.replay_budget.clone();
+        let standalone = SessionStream::new(STANDALONE_STREAM, budget, memory.clone());
         let session = endpoint.new_session(account, standalone.clone());
         let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
         Ok(Arc::new(HttpSession {
@@ -265,7 +265,7 @@ impl SessionTable {
     /// Inserts a session into the table and returns its id, which nobody can guess.
     ///
     /// # Errors
-    /// When [`HttpServerOptions::max_sessions`] are open and in use, or as many as the client's share of
+    /// When [`HttpLimits::max_sessions`] are open and in use, or as many as the client's share of
     /// them, or the system has no randomness. The session is ended then.
     pub(crate) fn insert(
         self: &Arc<Self>,
@@ -311,8 +311,8 @@ impl SessionTable {
         if !evicted.is_empty() {
             tracing::warn!(
                 sessions = evicted.len(),
-                "sessions that nobody used made room for another one \
-                 (HttpServerOptions::max_sessions, max_owner_percent, max_address_percent)"
+                "sessions that nobody used made room for another one (HttpLimits::max_sessions, \
+                 HttpShares::max_owner_percent, HttpShares::max_address_percent)"
             );
             evicted.iter().for_each(|session| session.end());
         }
@@ -365,12 +365,12 @@ impl SessionTable {
 
     fn sweep_interval(&self) -> Duration {
         let HttpServerOptions {
-            session_idle_timeout,
-            handshake_timeout,
-            replay_ttl,
-            ..
-        } = *self.options;
-        let shortest = session_idle_timeout.min(handshake_timeout).min(replay_ttl);
+            timeouts, replay, ..
+        } = &*self.options;
+        let shortest = timeouts
+            .session_idle_timeout
+            .min(timeouts.handshake_timeout);
+        let shortest = shortest.min(replay.stream_ttl);
         (shortest / 2).clamp(Duration::from_millis(100), Duration::from_secs(30))
     }
 
@@ -386,7 +386,7 @@ impl SessionTable {
         } = &mut *state;
         *last_sweep = Some(now);
         by_id.retain(|_, session| {
-            session.remove_expired_streams(now, self.options.replay_ttl);
+            session.remove_expired_streams(now, self.options.replay.stream_ttl);
             let stays = !session.is_idle(now, &self.options);
             if !stays {
                 counts.remove(session.client);

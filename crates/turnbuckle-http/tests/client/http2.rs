@@ -9,7 +9,7 @@ use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use turnbuckle_http::{HttpConnector, HttpServer, HttpServerOptions};
+use turnbuckle_http::{HttpConnector, HttpLimits, HttpServer, HttpServerOptions, HttpTimeouts};
 
 use super::server::server;
 use super::*;
@@ -84,9 +84,11 @@ async fn clients_speak_either_version_on_one_port() {
 
 #[tokio::test]
 async fn a_connection_has_so_many_open_requests_and_so_large_headers() {
-    let options = HttpServerOptions::new()
-        .max_http2_streams(3)
-        .max_header_bytes(10_000);
+    let options = HttpServerOptions::new().http_limits(
+        HttpLimits::new()
+            .max_http2_streams(3)
+            .max_header_bytes(10_000),
+    );
     let (address, _) = start(options).await;
     // The first frame of the server has its settings: two bytes of a name, four of a value.
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -143,7 +145,8 @@ async fn a_client_that_opens_and_resets_requests_is_disconnected() {
 #[tokio::test]
 async fn a_connection_without_requests_is_closed() {
     let limit = Duration::from_millis(100);
-    let (address, _) = start(HttpServerOptions::new().header_timeout(limit)).await;
+    let (address, _) =
+        start(HttpServerOptions::new().timeouts(HttpTimeouts::new().header_timeout(limit))).await;
     // Silent, between both versions, and HTTP/2 without a request.
     for start in [&b""[..], b"PRI * HT", PREFACE] {
         let mut stream = TcpStream::connect(address).await.unwrap();

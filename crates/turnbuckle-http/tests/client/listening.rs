@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tower_service::Service;
 use turnbuckle_http::{
-    HttpConnector, HttpRoutes, HttpServer, HttpServerOptions, ListenAddress, RequestBody,
-    ResponseBody,
+    HttpConnector, HttpRoutes, HttpServer, HttpServerOptions, HttpTimeouts, ListenAddress,
+    RequestBody, ResponseBody,
 };
 use turnbuckle_session::handler::Signal;
 
@@ -286,7 +286,7 @@ async fn layers_are_around_added_routes_and_the_fallback() {
 async fn a_server_tells_of_its_health_outside_of_layers_and_is_unready_once_it_shuts_down() {
     let options = HttpServerOptions::new()
         .health_routes(true)
-        .shutdown_delay(Duration::from_secs(3600));
+        .timeouts(HttpTimeouts::new().shutdown_delay(Duration::from_secs(3600)));
     let running = Running::start(bind("127.0.0.1:0", options).await.layer(Guard));
     for path in ["/livez", "/readyz"] {
         let well = running.get(path, "Host: 10.1.2.3\r\n").await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use turnbuckle_http::{HttpConnector, HttpServerOptions, StreamableHttp};
+use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpTimeouts, StreamableHttp};
 use turnbuckle_server::{HandlerContext, Server, Tool};
 
 use super::*;
@@ -104,7 +104,8 @@ async fn an_ended_session_is_not_found() {
     tokio::time::sleep(Duration::from_secs(24 * 3600)).await;
     // The server's own stream keeps it open.
     client.request(1, "ping", json!({})).await.unwrap();
-    let options = HttpServerOptions::new().session_idle_timeout(Duration::from_secs(60));
+    let options = HttpServerOptions::new()
+        .timeouts(HttpTimeouts::new().session_idle_timeout(Duration::from_secs(60)));
     let service = StreamableHttp::new(server(), options);
     let connector = HttpConnector::new("http://localhost/mcp")
         .unwrap()

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tower_service::Service;
-use turnbuckle_http::{HttpServer, HttpServerOptions, RequestBody};
+use turnbuckle_http::{HttpServer, HttpServerOptions, HttpTimeouts, RequestBody};
 
 use super::server::server;
 use super::*;
@@ -65,7 +65,7 @@ type Bodies = mpsc::UnboundedReceiver<oneshot::Receiver<()>>;
 
 async fn start(options: HttpServerOptions) -> (SocketAddr, Bodies) {
     let (sender, bodies) = mpsc::unbounded_channel();
-    let options = options.write_timeout(WRITE_TIMEOUT);
+    let options = options.timeouts(HttpTimeouts::new().write_timeout(WRITE_TIMEOUT));
     let server = HttpServer::bind(server(), "127.0.0.1:0", options);
     let server = server.await.unwrap().route("/download", Download(sender));
     let address = server.local_addr().unwrap();

@@ -123,10 +123,10 @@ settings! {
         // Tests: turnbuckle_session::server::endpoint::tests::requests_beyond_the_memory_of_their_owner_are_refused_by_name
         //   turnbuckle_session::server::endpoint::tests::a_response_beyond_the_limit_becomes_an_error_with_its_name
         //   turnbuckle_session::server::endpoint::tests::a_response_counts_until_it_was_read_and_dropped
-        //   turnbuckle_http::body::tests::a_body_that_is_being_read_counts_for_its_owner
-        //   turnbuckle_http::body::tests::a_short_body_keeps_no_large_buffer
-        //   turnbuckle_http::head::captured::tests::a_large_head_is_copied_and_counted
-        //   turnbuckle_http::streamable::stream::tests::the_replay_log_of_a_stream_counts_for_its_owner
+        //   turnbuckle_http::request::body::tests::a_body_that_is_being_read_counts_for_its_owner
+        //   turnbuckle_http::request::body::tests::a_short_body_keeps_no_large_buffer
+        //   turnbuckle_http::request::captured::tests::a_large_head_is_copied_and_counted
+        //   turnbuckle_http::streams::session_stream::tests::the_replay_log_of_a_stream_counts_for_its_owner
         //   turnbuckle_stdio::framing::tests::a_short_line_keeps_no_memory_of_a_long_one
         //   bounds::session::questions_that_wait_count_for_the_memory_of_their_owner
         max_owner_bytes: usize = 64 << 20,

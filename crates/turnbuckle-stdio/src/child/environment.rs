@@ -41,9 +41,8 @@ fn is_inherited_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else {
         return false;
     };
-    let is_name = |inherited: &&str| match cfg!(windows) {
-        true => inherited.eq_ignore_ascii_case(name),
-        false => *inherited == name,
+    let is_name = |inherited: &&str| {
+        *inherited == name || (cfg!(windows) && inherited.eq_ignore_ascii_case(name))
     };
     name.starts_with("LC_") || INHERITED_NAMES.iter().any(is_name)
 }

@@ -168,7 +168,7 @@ async fn an_error_has_an_integer_code_and_a_message() {
 
 #[tokio::test(start_paused = true)]
 async fn errors_quote_input_in_short() {
-    // Over HTTP, names also stand in the head, which is bounded (HttpServerOptions::max_header_bytes).
+    // Over HTTP, names also stand in the head, which is bounded (HttpLimits::max_header_bytes).
     let long = "x".repeat(50_000);
     let long = long.as_str();
     for case in Case::all() {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpServerOptions, HttpTimeouts};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{Args, Failure, HandlerContext, Server, ServerBuilder, Tool};
@@ -307,7 +307,8 @@ async fn a_request_is_answered_by_json_or_a_stream() {
     assert!(!at_once.is_stream());
     assert_eq!(at_once.json().await["result"]["content"][0]["text"], "t");
 
-    let options = HttpServerOptions::new().json_wait(Duration::from_secs(5));
+    let options =
+        HttpServerOptions::new().timeouts(HttpTimeouts::new().json_wait(Duration::from_secs(5)));
     let patient = Web::with(&busy(), options);
     for (web, seconds, streams) in [(&web, 2, true), (&patient, 2, false), (&patient, 9, true)] {
         let begin = Instant::now();
@@ -424,7 +425,8 @@ async fn a_stream_forbids_buffering() {
 async fn a_quiet_stream_says_that_it_is_there() {
     let web = Web::with(
         &busy(),
-        HttpServerOptions::new().keep_alive_interval(Duration::from_secs(20)),
+        HttpServerOptions::new()
+            .timeouts(HttpTimeouts::new().keep_alive_interval(Duration::from_secs(20))),
     );
     let begin = Instant::now();
     let events = web

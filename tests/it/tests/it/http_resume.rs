@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpLimits, HttpServerOptions, ReplayLimits};
 use turnbuckle_it::web::{Event, Session, Web, sessions};
 use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_wire::revision::Revision;
@@ -131,7 +131,10 @@ async fn a_replay_stays_on_its_stream() {
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_is_not_known_is_400() {
-    let web = Web::with(&busy(), HttpServerOptions::new().max_replay_events(4));
+    let web = Web::with(
+        &busy(),
+        HttpServerOptions::new().replay(ReplayLimits::new().max_stream_events(4)),
+    );
     let session = web.open(Revision::NEWEST_LEGACY).await;
     let last = broken_off(&session, 1, 1).await;
     let (stream, _) = last.split_once('-').unwrap();
@@ -155,7 +158,8 @@ async fn an_event_that_is_not_known_is_400() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_has_ended_is_kept_for_a_while() {
-    let options = HttpServerOptions::new().replay_ttl(Duration::from_secs(30));
+    let options =
+        HttpServerOptions::new().replay(ReplayLimits::new().stream_ttl(Duration::from_secs(30)));
     let session = Web::with(&busy(), options)
         .open(Revision::NEWEST_LEGACY)
         .await;
@@ -171,8 +175,8 @@ async fn a_stream_that_has_ended_is_kept_for_a_while() {
 
 #[tokio::test(start_paused = true)]
 async fn the_replay_log_of_a_session_is_limited() {
-    let streams = HttpServerOptions::new().max_streams(3);
-    let bytes = HttpServerOptions::new().max_session_replay_bytes(1500);
+    let streams = HttpServerOptions::new().http_limits(HttpLimits::new().max_streams(3));
+    let bytes = HttpServerOptions::new().replay(ReplayLimits::new().max_session_bytes(1500));
     for options in [streams, bytes] {
         let session = Web::with(&busy(), options)
             .open(Revision::NEWEST_LEGACY)
@@ -216,7 +220,8 @@ async fn the_general_stream_goes_on_where_it_broke_off() {
 // requirement: 43f7b73074ef 6ef6db4cd07b
 #[tokio::test(start_paused = true)]
 async fn retry_goes_before_an_early_close() {
-    let options = HttpServerOptions::new().reconnect_delay(Duration::from_millis(700));
+    let options = HttpServerOptions::new()
+        .replay(ReplayLimits::new().reconnect_delay(Duration::from_millis(700)));
     let web = Web::with(&busy(), options);
     for revision in polling() {
         let session = web.open(revision).await;
@@ -249,7 +254,10 @@ async fn retry_goes_before_an_early_close() {
 #[tokio::test(start_paused = true)]
 async fn one_stream_more_than_are_kept_is_served_and_forgotten() {
     for revision in sessions() {
-        let web = Web::with(&busy(), HttpServerOptions::new().max_streams(2));
+        let web = Web::with(
+            &busy(),
+            HttpServerOptions::new().http_limits(HttpLimits::new().max_streams(2)),
+        );
         let session = web.open(revision).await;
         let mut last = Vec::new();
         for id in 1..=3 {
@@ -267,7 +275,10 @@ async fn one_stream_more_than_are_kept_is_served_and_forgotten() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
-    let web = Web::with(&busy(), HttpServerOptions::new().max_streams(1));
+    let web = Web::with(
+        &busy(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_streams(1)),
+    );
     for revision in polling() {
         let session = web.open(revision).await;
         let nap = session.call_tool(1, "sleep", &json!({"seconds": 60}));
@@ -283,7 +294,9 @@ async fn a_stream_that_cannot_be_kept_is_not_closed_early() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_reader_loses_nothing() {
     let limits = Limits::new().progress_rate(Rate::UNLIMITED);
-    let options = HttpServerOptions::new().max_replay_events(8).limits(limits);
+    let options = HttpServerOptions::new()
+        .replay(ReplayLimits::new().max_stream_events(8))
+        .limits(limits);
     for revision in sessions() {
         let session = Web::with(&busy(), options.clone()).open(revision).await;
         let events = session

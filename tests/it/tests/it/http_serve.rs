@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::{HttpServer, HttpServerOptions};
+use turnbuckle_http::{HttpServer, HttpServerOptions, HttpTimeouts};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::Signal;
@@ -252,7 +252,7 @@ async fn a_client_that_closes_gives_its_request_up() {
     let (server, begun, given_up) = holding();
     // Closed while the answer is waited for, and closed while it is streamed.
     for wait in [Duration::from_secs(3600), Duration::ZERO] {
-        let options = HttpServerOptions::new().json_wait(wait);
+        let options = HttpServerOptions::new().timeouts(HttpTimeouts::new().json_wait(wait));
         let running = Running::start(server.clone(), options).await;
         let mut stream = running.send(&modern("hold")).await;
         timeout(PATIENCE, begun.notified())
@@ -272,9 +272,11 @@ async fn a_client_that_closes_gives_its_request_up() {
 #[tokio::test]
 async fn shutdown_is_bounded() {
     let (server, begun, given_up) = holding();
-    let options = HttpServerOptions::new()
-        .json_wait(Duration::ZERO)
-        .shutdown_timeout(Duration::from_millis(300));
+    let options = HttpServerOptions::new().timeouts(
+        HttpTimeouts::new()
+            .json_wait(Duration::ZERO)
+            .shutdown_timeout(Duration::from_millis(300)),
+    );
     let running = Running::start(server, options).await;
     let mut held = running.send(&modern("hold")).await;
     timeout(PATIENCE, begun.notified())
@@ -294,7 +296,11 @@ async fn shutdown_is_bounded() {
 
 #[tokio::test]
 async fn shutdown_lets_streams_come_to_their_end() {
-    let running = Running::start(echo(), HttpServerOptions::new().shutdown_timeout(PATIENCE)).await;
+    let running = Running::start(
+        echo(),
+        HttpServerOptions::new().timeouts(HttpTimeouts::new().shutdown_timeout(PATIENCE)),
+    )
+    .await;
     let mut listening = running.send(&listen()).await;
     read_until(&mut listening, "acknowledged").await;
     let opened = running.exchange(&initialize()).await;

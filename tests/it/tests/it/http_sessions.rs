@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpLimits, HttpServerOptions, HttpTimeouts};
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::Limits;
@@ -105,7 +105,8 @@ async fn a_missing_session_id_is_400() {
 // requirement: 40980dbad1e2
 #[tokio::test(start_paused = true)]
 async fn an_ended_session_is_404() {
-    let options = HttpServerOptions::new().session_idle_timeout(10 * MINUTE);
+    let options =
+        HttpServerOptions::new().timeouts(HttpTimeouts::new().session_idle_timeout(10 * MINUTE));
     for revision in sessions() {
         let web = Web::with(&echo(), options.clone());
         let deleted = web.open(revision).await;
@@ -142,7 +143,7 @@ async fn a_second_handshake_is_refused() {
 async fn a_session_that_is_used_is_not_idle() {
     let web = Web::with(
         &busy(),
-        HttpServerOptions::new().session_idle_timeout(10 * MINUTE),
+        HttpServerOptions::new().timeouts(HttpTimeouts::new().session_idle_timeout(10 * MINUTE)),
     );
     let [asking, reading, working] = [(), (), ()].map(|()| web.open(Revision::NEWEST_LEGACY));
     let (asking, reading, working) = (asking.await, reading.await, working.await);
@@ -167,7 +168,7 @@ async fn a_session_that_is_used_is_not_idle() {
 async fn a_session_is_idle_only_from_the_end_of_its_use() {
     let web = Web::with(
         &busy(),
-        HttpServerOptions::new().session_idle_timeout(10 * MINUTE),
+        HttpServerOptions::new().timeouts(HttpTimeouts::new().session_idle_timeout(10 * MINUTE)),
     );
     let [reading, working] = [(), ()].map(|()| web.open(Revision::NEWEST_LEGACY));
     let (reading, working) = (reading.await, working.await);
@@ -220,7 +221,10 @@ async fn how_long_a_handshake_may_take_is_settable() {
     let limit = Duration::from_secs(10);
     let brief = Duration::from_millis(1);
     for (wait, status) in [(limit - brief, 200), (limit + brief, 404)] {
-        let web = Web::with(&echo(), HttpServerOptions::new().handshake_timeout(limit));
+        let web = Web::with(
+            &echo(),
+            HttpServerOptions::new().timeouts(HttpTimeouts::new().handshake_timeout(limit)),
+        );
         let opening = web.initialize(Revision::NEWEST_LEGACY, json!({}));
         let opened = opening.send().await;
         let id = opened.header("mcp-session-id").unwrap().to_owned();
@@ -232,7 +236,7 @@ async fn how_long_a_handshake_may_take_is_settable() {
         if status == 404 {
             let error = got.json().await["error"]["message"].to_string();
             assert!(
-                error.contains("HttpServerOptions::session_idle_timeout or handshake_timeout"),
+                error.contains("HttpTimeouts::session_idle_timeout or handshake_timeout"),
                 "{error}"
             );
         }
@@ -241,7 +245,10 @@ async fn how_long_a_handshake_may_take_is_settable() {
 
 #[tokio::test(start_paused = true)]
 async fn unfinished_handshakes_do_not_block_other_clients() {
-    let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(5));
+    let web = Web::with(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(5)),
+    );
     let honest = web.open(Revision::NEWEST_LEGACY).await;
     for _ in 0..100 {
         let opened = web.initialize(Revision::NEWEST_LEGACY, json!({}));
@@ -259,7 +266,10 @@ async fn unfinished_handshakes_do_not_block_other_clients() {
 
 #[tokio::test(start_paused = true)]
 async fn sessions_in_use_keep_their_places() {
-    let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(2));
+    let web = Web::with(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(2)),
+    );
     let mut streams = Vec::new();
     let mut sessions = Vec::new();
     for _ in 0..2 {
@@ -271,10 +281,7 @@ async fn sessions_in_use_keep_their_places() {
     let (status, answer) = open().json().await;
     assert_eq!(status, 503);
     let message = answer["error"]["message"].to_string();
-    assert!(
-        message.contains("HttpServerOptions::max_sessions"),
-        "{message}"
-    );
+    assert!(message.contains("HttpLimits::max_sessions"), "{message}");
     // A client that vanishes leaves its place.
     drop(streams.pop());
     assert_eq!(open().send().await.status, 200);
@@ -286,7 +293,7 @@ async fn nothing_stays_of_a_client_that_vanished() {
     let mut limits = Limits::default();
     limits.handler_timeout = 5 * MINUTE;
     let options = HttpServerOptions::new()
-        .session_idle_timeout(10 * MINUTE)
+        .timeouts(HttpTimeouts::new().session_idle_timeout(10 * MINUTE))
         .limits(limits);
     let web = Web::with(&server, options);
     let session = web.open(Revision::NEWEST_LEGACY).await;
@@ -330,7 +337,10 @@ async fn a_session_is_deleted_at_any_time_of_its_calls() {
         for pause in [0, 1, 50, 199, 200, 201, 300] {
             for tool in ["hold", "wake"] {
                 let (server, here) = holding();
-                let web = Web::with(&server, HttpServerOptions::new().json_wait(waits));
+                let web = Web::with(
+                    &server,
+                    HttpServerOptions::new().timeouts(HttpTimeouts::new().json_wait(waits)),
+                );
                 let session = web.open(revision).await;
                 let mut calls = JoinSet::new();
                 for id in 1..=3 {

@@ -16,6 +16,7 @@ use turnbuckle_session::handler::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
+use crate::options::HttpTimeouts;
 
 /// The server's end of a connection: its input in pieces, and a record of each write.
 struct Wire {
@@ -207,7 +208,7 @@ async fn a_response_after_json_wait_is_a_stream() {
         ));
     let response = service.answer(request.unwrap()).await;
     let waited = began.elapsed();
-    let json_wait = HttpServerOptions::new().json_wait;
+    let json_wait = HttpServerOptions::new().timeouts.json_wait;
     assert!(waited >= json_wait && waited < 2 * json_wait, "{waited:?}");
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let first = response.into_body().frame().await.unwrap().unwrap();
@@ -275,7 +276,11 @@ impl Body for DelayedBody {
 #[tokio::test(start_paused = true)]
 async fn a_body_has_to_arrive_in_time() {
     let limit = Duration::from_secs(5);
-    let (service, _) = counting(HttpServerOptions::new().stateless(true).body_timeout(limit));
+    let (service, _) = counting(
+        HttpServerOptions::new()
+            .stateless(true)
+            .timeouts(HttpTimeouts::new().body_timeout(limit)),
+    );
     let brief = Duration::from_millis(1);
     for (wait, status) in [(limit - brief, 200), (limit + brief, 408)] {
         let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
@@ -288,8 +293,7 @@ async fn a_body_has_to_arrive_in_time() {
         assert_eq!(response.status(), status);
         let text = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(text.to_vec()).unwrap();
-        let named =
-            text.contains("the body did not come in time (HttpServerOptions::body_timeout)");
+        let named = text.contains("the body did not come in time (HttpTimeouts::body_timeout)");
         assert_eq!(named, status == 408, "{text}");
     }
 }

@@ -20,10 +20,10 @@ impl SessionTable {
     fn remove_unused(&self, id: &str) -> Option<Arc<HttpSession>> {
         let mut state = self.state();
         let session = state.by_id.get(id)?;
-        match session.is_in_use() {
-            true => None,
-            false => state.remove(id),
+        if session.is_in_use() {
+            return None;
         }
+        state.remove(id)
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::shrink;
 use crate::options::HttpServerOptions;
-use crate::streamable::stream::SessionStream;
+use crate::streams::SessionStream;
 
 /// The streams of one session by id. An ended stream stays for replay, within bounds of number,
 /// bytes and age; beyond one of them the stream that ended first is removed first.
@@ -57,7 +57,7 @@ impl SessionStreams {
         options: &HttpServerOptions,
     ) -> bool {
         self.make_room(stream, options);
-        if self.by_id.len() >= options.max_streams {
+        if self.by_id.len() >= options.http_limits.max_streams {
             return false;
         }
         self.by_id.insert(stream.id, stream.clone());
@@ -68,9 +68,9 @@ impl SessionStreams {
     fn make_room(&mut self, stream: &SessionStream, options: &HttpServerOptions) {
         self.find_ended();
         while !self.ended.is_empty() {
-            let fits = self.ended_bytes <= options.max_session_replay_bytes
-                && !stream.limits().replay().is_exceeded();
-            if self.by_id.len() < options.max_streams && fits {
+            let fits = self.ended_bytes <= options.replay.max_session_bytes
+                && !stream.replay_budget().is_exceeded();
+            if self.by_id.len() < options.http_limits.max_streams && fits {
                 break;
             }
             self.remove_oldest_ended();

@@ -7,6 +7,7 @@ use turnbuckle_types::{Implementation, ServerCapabilities};
 use turnbuckle_wire::era::ParamHeader;
 
 use super::*;
+use crate::options::{HttpLimits, ReplayLimits};
 
 struct NoHandlers(ServerIdentity);
 
@@ -67,7 +68,7 @@ fn open(
 
 #[tokio::test(start_paused = true)]
 async fn a_full_table_has_room_for_another_session_while_one_is_not_in_use() {
-    let options = HttpServerOptions::new().max_sessions(2);
+    let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(2));
     let (sessions, exchange) = sessions(options);
     let first = open(&sessions, &exchange).unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -91,7 +92,7 @@ async fn a_full_table_has_room_for_another_session_while_one_is_not_in_use() {
 
 #[tokio::test(start_paused = true)]
 async fn an_owner_of_many_sessions_takes_no_place_from_others() {
-    let options = HttpServerOptions::new().max_sessions(8);
+    let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(8));
     let (sessions, exchange) = sessions(options);
     let ann = Principal::new("https://issuer.example", "ann");
     let eve = Principal::new("https://issuer.example", "eve");
@@ -144,7 +145,7 @@ async fn the_end_of_a_session_ends_its_streams() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_are_kept_within_their_bounds() {
-    let options = HttpServerOptions::new().max_streams(3);
+    let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_streams(3));
     let (sessions, exchange) = sessions(options.clone());
     let id = open(&sessions, &exchange).unwrap();
     let open = sessions.get(&id, None).unwrap();
@@ -161,7 +162,7 @@ async fn streams_are_kept_within_their_bounds() {
 async fn the_bytes_of_ended_streams_are_bounded_together() {
     let event = crate::event::message_with_id(1, 1, b"{}").len();
     for (bytes, kept) in [(2 * event, 2), (2 * event - 1, 1), (event - 1, 0)] {
-        let options = HttpServerOptions::new().max_session_replay_bytes(bytes);
+        let options = HttpServerOptions::new().replay(ReplayLimits::new().max_session_bytes(bytes));
         let (sessions, exchange) = sessions(options.clone());
         let id = open(&sessions, &exchange).unwrap();
         let open = sessions.get(&id, None).unwrap();
@@ -189,7 +190,7 @@ async fn the_bytes_of_ended_streams_are_bounded_together() {
 
 #[tokio::test(start_paused = true)]
 async fn an_owner_over_its_share_ends_its_own_sessions() {
-    let options = HttpServerOptions::new().max_sessions(4);
+    let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(4));
     let (sessions, exchange) = sessions(options);
     let ann = Principal::new("https://issuer.example", "ann");
     let eve = Principal::new("https://issuer.example", "eve");

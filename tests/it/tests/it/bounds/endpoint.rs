@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpLimits, HttpServerOptions, ReplayLimits};
 use turnbuckle_it::web::{Ask, Web};
 use turnbuckle_wire::revision::Revision;
 
@@ -43,8 +43,8 @@ fn padded_ping(web: &Web, size: usize) -> Ask {
 fn rows() -> Vec<Row> {
     vec![
         Row {
-            setting: "(HttpServerOptions::max_headers)",
-            options: HttpServerOptions::new().max_headers(20),
+            setting: "(HttpLimits::max_headers)",
+            options: HttpServerOptions::new().http_limits(HttpLimits::new().max_headers(20)),
             at: |web| headers(web, 20),
             over: |web| headers(web, 21),
             status: 431,
@@ -74,7 +74,10 @@ async fn a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name() {
 
 #[tokio::test(start_paused = true)]
 async fn the_headers_are_limited_over_http_and_http_sse() {
-    let web = Web::sse(&echo(), HttpServerOptions::new().max_headers(3));
+    let web = Web::sse(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_headers(3)),
+    );
     let open = || {
         web.ask(http::Method::GET)
             .to("/sse")
@@ -83,12 +86,15 @@ async fn the_headers_are_limited_over_http_and_http_sse() {
     assert_eq!(open().header("x-1", "1").send().await.status, 200);
     let refused = open().header("x-1", "1").header("x-2", "1").send().await;
     assert_eq!(refused.status, 431);
-    refused_by(&refused.json().await, "(HttpServerOptions::max_headers)");
+    refused_by(&refused.json().await, "(HttpLimits::max_headers)");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_open_sessions_are_limited() {
-    let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(2));
+    let web = Web::with(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(2)),
+    );
     let mut streams = Vec::new();
     for _ in 0..2 {
         let session = web.open(Revision::NEWEST_LEGACY).await;
@@ -100,14 +106,14 @@ async fn the_open_sessions_are_limited() {
         .send()
         .await;
     assert_eq!(refused.status, 503);
-    refused_by(&refused.json().await, "(HttpServerOptions::max_sessions)");
+    refused_by(&refused.json().await, "(HttpLimits::max_sessions)");
 }
 
 /// Checks that the loss of events is reported with the setting that bounds them.
 #[tokio::test(start_paused = true)]
 async fn the_replay_logs_of_all_streams_are_limited() {
     for (total, kept) in [(256 << 20, true), (0, false)] {
-        let options = HttpServerOptions::new().max_total_replay_bytes(total);
+        let options = HttpServerOptions::new().replay(ReplayLimits::new().max_total_bytes(total));
         let web = Web::with(&busy(), options);
         let session = web.open(Revision::NEWEST_LEGACY).await;
         let mut events = session

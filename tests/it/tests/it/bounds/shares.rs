@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
-use turnbuckle_http::{HttpServer, HttpServerOptions};
+use turnbuckle_http::{HttpLimits, HttpServer, HttpServerOptions, HttpShares};
 use turnbuckle_it::web::{Ask, Got, Web};
 use turnbuckle_server::{HandlerContext, ReadRequest, Resource};
 use turnbuckle_session::handler::{Limits, Rate, Signal};
@@ -50,13 +50,16 @@ async fn open_in_use(web: &Web, who: impl Fn(Ask) -> Ask) -> Result<Got, Got> {
 
 #[tokio::test(start_paused = true)]
 async fn sessions_of_one_owner_or_address_leave_room_for_others() {
-    let web = Web::with(&echo(), HttpServerOptions::new().max_sessions(4));
+    let web = Web::with(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(4)),
+    );
     for (setting, who) in [
         (
-            "HttpServerOptions::max_owner_percent",
+            "HttpShares::max_owner_percent",
             &(|ask: Ask| ask.principal(eve())) as &dyn Fn(Ask) -> Ask,
         ),
-        ("HttpServerOptions::max_address_percent", &|ask: Ask| {
+        ("HttpShares::max_address_percent", &|ask: Ask| {
             ask.address(address(1))
         }),
     ] {
@@ -79,8 +82,8 @@ async fn sessions_of_one_owner_or_address_leave_room_for_others() {
 #[tokio::test(start_paused = true)]
 async fn handshakes_of_one_address_take_no_session_from_others() {
     let options = HttpServerOptions::new()
-        .max_sessions(8)
-        .address_handshake_rate(Rate::UNLIMITED);
+        .http_limits(HttpLimits::new().max_sessions(8))
+        .shares(HttpShares::new().address_handshake_rate(Rate::UNLIMITED));
     let web = Web::with(&echo(), options);
     let honest = initialize(&web).address(address(2)).send().await;
     let id = honest.header("mcp-session-id").expect("an id").to_owned();
@@ -95,7 +98,8 @@ async fn handshakes_of_one_address_take_no_session_from_others() {
 
 #[tokio::test(start_paused = true)]
 async fn handshakes_of_one_address_have_a_rate() {
-    let options = HttpServerOptions::new().address_handshake_rate(Rate::per_second(2));
+    let options = HttpServerOptions::new()
+        .shares(HttpShares::new().address_handshake_rate(Rate::per_second(2)));
     for web in [
         Web::with(&echo(), options.clone()),
         Web::with(&echo(), options.clone().stateless(true)),
@@ -109,7 +113,7 @@ async fn handshakes_of_one_address_have_a_rate() {
         assert!(refused.header("retry-after").is_some());
         let refused = refused.json().await;
         assert_eq!(refused["id"], json!(0), "{refused}");
-        refused_by(&refused, "HttpServerOptions::address_handshake_rate");
+        refused_by(&refused, "HttpShares::address_handshake_rate");
         assert_eq!(open(2).send().await.status, 200, "another address");
         tokio::time::advance(Duration::from_secs(1)).await;
         assert_eq!(open(1).send().await.status, 200);
@@ -120,7 +124,7 @@ async fn handshakes_of_one_address_have_a_rate() {
     let refused = open().send().await;
     assert_eq!(refused.status, 429);
     assert!(refused.header("retry-after").is_some());
-    let setting = "HttpServerOptions::address_handshake_rate";
+    let setting = "HttpShares::address_handshake_rate";
     refused_by(&refused.json().await, setting);
 }
 
@@ -141,12 +145,15 @@ async fn handshakes_of_one_principal_have_a_rate() {
 
 #[tokio::test(start_paused = true)]
 async fn http_sse_connections_of_one_address_leave_room_for_others() {
-    let web = Web::sse(&echo(), HttpServerOptions::new().max_sse_connections(4));
+    let web = Web::sse(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sse_connections(4)),
+    );
     let open = |last| web.ask(http::Method::GET).to("/sse").address(address(last));
     let first = [open(1).send().await, open(1).send().await];
     let refused = open(1).send().await;
     assert_eq!(refused.status, 429);
-    let setting = "HttpServerOptions::max_address_percent";
+    let setting = "HttpShares::max_address_percent";
     refused_by(&refused.json().await, setting);
     assert_eq!(open(2).send().await.status, 200);
     drop(first);
@@ -155,7 +162,7 @@ async fn http_sse_connections_of_one_address_leave_room_for_others() {
 
 #[tokio::test(start_paused = true)]
 async fn streams_that_one_owner_listens_on_leave_room_for_others() {
-    let options = HttpServerOptions::new().max_listening_streams(4);
+    let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_listening_streams(4));
     let web = Web::with(&echo(), options);
     let listen = |who: Principal| {
         let filter = json!({"notifications": {"toolsListChanged": true}});
@@ -164,7 +171,7 @@ async fn streams_that_one_owner_listens_on_leave_room_for_others() {
     let first = [listen(eve()).events().await, listen(eve()).events().await];
     let refused = listen(eve()).send().await;
     assert_eq!(refused.status, 429);
-    let setting = "HttpServerOptions::max_owner_percent, HttpServerOptions::max_listening_streams";
+    let setting = "HttpShares::max_owner_percent, HttpLimits::max_listening_streams";
     refused_by(&refused.json().await, setting);
     let refused = open_in_use(&web, |ask| ask.principal(eve())).await;
     assert_eq!(
@@ -178,7 +185,7 @@ async fn streams_that_one_owner_listens_on_leave_room_for_others() {
     let bob = Principal::new("https://issuer.example", "bob");
     let refused = listen(bob).send().await;
     assert_eq!(refused.status, 503);
-    let setting = "(HttpServerOptions::max_listening_streams)";
+    let setting = "(HttpLimits::max_listening_streams)";
     refused_by(&refused.json().await, setting);
     drop(first);
     let again = listen(eve()).send().await;
@@ -227,7 +234,8 @@ async fn ask(stream: &mut TcpStream) -> String {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn connections_of_one_address_leave_room_for_others() {
-    let (server, shutdown) = start(HttpServerOptions::new().max_connections(4)).await;
+    let (server, shutdown) =
+        start(HttpServerOptions::new().http_limits(HttpLimits::new().max_connections(4))).await;
     let mut held = Vec::new();
     for _ in 0..2 {
         let mut stream = connect([127, 0, 0, 1], server).await;
@@ -240,10 +248,7 @@ async fn connections_of_one_address_leave_room_for_others() {
     read.expect("an end").expect("a response");
     assert!(text.starts_with("HTTP/1.1 429"), "{text}");
     assert!(text.contains("retry-after: 5\r\n"), "{text}");
-    assert!(
-        text.contains("HttpServerOptions::max_address_percent"),
-        "{text}"
-    );
+    assert!(text.contains("HttpShares::max_address_percent"), "{text}");
     let mut other = connect([127, 0, 0, 2], server).await;
     assert!(ask(&mut other).await.starts_with("HTTP/1.1 400"));
     drop(held);

@@ -6,7 +6,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use turnbuckle_http::{HttpServer, HttpServerOptions};
+use turnbuckle_http::{
+    HttpLimits, HttpServer, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits,
+};
 use turnbuckle_session::handler::{Limits, Rate, Signal};
 
 use crate::servers::echo;
@@ -82,7 +84,9 @@ async fn assert_refused(address: &str, request: &str, setting: &str) {
 #[tokio::test]
 async fn the_head_of_a_request_has_so_many_bytes() {
     for most in [1000, 16 << 10, 20_000] {
-        let (address, shutdown) = start(HttpServerOptions::new().max_header_bytes(most)).await;
+        let (address, shutdown) =
+            start(HttpServerOptions::new().http_limits(HttpLimits::new().max_header_bytes(most)))
+                .await;
         let head = |request: &str| request.find("\r\n\r\n").expect("a head") + 4;
         let padding = most - head(&request(0, 0));
         // It is no request of the protocol, but it was read.
@@ -90,10 +94,10 @@ async fn the_head_of_a_request_has_so_many_bytes() {
         assert_eq!((head(&at), ask(&address, &at).await.1), (most, 400));
         let over = request(padding + 1, 0);
         assert_eq!(head(&over), most + 1);
-        assert_refused(&address, &over, "HttpServerOptions::max_header_bytes").await;
+        assert_refused(&address, &over, "HttpLimits::max_header_bytes").await;
         // So much came that does not fit the buffer, and the head is not over.
         let over = &request(2 * padding + (8 << 10), 0)[..most.max(8 << 10)];
-        assert_refused(&address, over, "HttpServerOptions::max_header_bytes").await;
+        assert_refused(&address, over, "HttpLimits::max_header_bytes").await;
         shutdown.close();
     }
 }
@@ -102,7 +106,8 @@ async fn the_head_of_a_request_has_so_many_bytes() {
 async fn heads_that_are_half_sent_count_for_the_memory_of_all_clients() {
     let limits = Limits::new().max_total_bytes(200_000);
     let options = HttpServerOptions::new().limits(limits);
-    let (address, shutdown) = start(options.max_address_percent(100)).await;
+    let (address, shutdown) =
+        start(options.shares(HttpShares::new().max_address_percent(100))).await;
     let half = request(60_000, 0)[..50_000].to_owned();
     let mut connections = JoinSet::new();
     for _ in 0..8 {
@@ -122,19 +127,25 @@ async fn heads_that_are_half_sent_count_for_the_memory_of_all_clients() {
 async fn a_limit_of_the_largest_value_is_no_limit() {
     let long = Duration::MAX;
     let options = HttpServerOptions::new()
-        .max_connections(usize::MAX)
-        .max_headers(usize::MAX)
-        .max_header_bytes(usize::MAX)
+        .http_limits(
+            HttpLimits::new()
+                .max_connections(usize::MAX)
+                .max_headers(usize::MAX)
+                .max_header_bytes(usize::MAX)
+                .max_sessions(usize::MAX),
+        )
         .max_message_bytes(usize::MAX)
-        .max_sessions(usize::MAX)
-        .header_timeout(long)
-        .body_timeout(long)
-        .json_wait(long)
-        .keep_alive_interval(long)
-        .session_idle_timeout(long)
-        .handshake_timeout(long)
-        .replay_ttl(long)
-        .shutdown_timeout(long);
+        .timeouts(
+            HttpTimeouts::new()
+                .header_timeout(long)
+                .body_timeout(long)
+                .json_wait(long)
+                .keep_alive_interval(long)
+                .session_idle_timeout(long)
+                .handshake_timeout(long)
+                .shutdown_timeout(long),
+        )
+        .replay(ReplayLimits::new().stream_ttl(long));
     let (address, shutdown) = start(options).await;
     assert_eq!(ask(&address, &request(1, 20_000)).await.1, 400);
     // More do not fit a map of headers.
@@ -146,11 +157,12 @@ async fn a_limit_of_the_largest_value_is_no_limit() {
 async fn a_request_has_so_many_headers() {
     // Four are its own.
     for most in [30, 100, 200] {
-        let (address, shutdown) = start(HttpServerOptions::new().max_headers(most)).await;
+        let (address, shutdown) =
+            start(HttpServerOptions::new().http_limits(HttpLimits::new().max_headers(most))).await;
         assert_eq!(ask(&address, &request(1, most - 4)).await.1, 400, "{most}");
         for over in [most - 3, most, 2 * most] {
             let over = request(1, over);
-            assert_refused(&address, &over, "HttpServerOptions::max_headers").await;
+            assert_refused(&address, &over, "HttpLimits::max_headers").await;
         }
         shutdown.close();
     }
@@ -160,8 +172,8 @@ async fn a_request_has_so_many_headers() {
 async fn open_connections_are_limited_and_further_ones_wait() {
     let (address, shutdown) = start(
         HttpServerOptions::new()
-            .max_connections(2)
-            .max_address_percent(100),
+            .http_limits(HttpLimits::new().max_connections(2))
+            .shares(HttpShares::new().max_address_percent(100)),
     )
     .await;
     let (first, _) = ask(&address, &request(1, 0)).await;
@@ -183,7 +195,8 @@ async fn open_connections_are_limited_and_further_ones_wait() {
 
 #[tokio::test]
 async fn a_head_that_does_not_come_is_not_waited_for() {
-    let options = HttpServerOptions::new().header_timeout(Duration::from_millis(50));
+    let options = HttpServerOptions::new()
+        .timeouts(HttpTimeouts::new().header_timeout(Duration::from_millis(50)));
     let (address, shutdown) = start(options).await;
     let mut stream = TcpStream::connect(&address).await.expect("a connection");
     stream.write_all(b"POST /mcp HT").await.expect("room");
@@ -198,7 +211,9 @@ async fn a_head_may_take_so_long() {
     // Longer than a busy machine takes from the answer to where the clock stands still.
     let (limit, brief) = (Duration::from_hours(1), Duration::from_mins(1));
     for (wait, in_time) in [(limit - brief, true), (limit + brief, false)] {
-        let (address, shutdown) = start(HttpServerOptions::new().header_timeout(limit)).await;
+        let (address, shutdown) =
+            start(HttpServerOptions::new().timeouts(HttpTimeouts::new().header_timeout(limit)))
+                .await;
         // The wait for the next head begins with the answer to this.
         let (mut stream, _) = ask(&address, &request(1, 0)).await;
         // The clock stands still until it is told to go on, whatever the sockets wait for.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::Method as Verb;
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpLimits, HttpServerOptions, HttpTimeouts};
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_session::handler::{Limits, Rate};
@@ -20,16 +20,16 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
 
 #[tokio::test(start_paused = true)]
 async fn the_connections_are_limited() {
-    let web = Web::sse(&echo(), HttpServerOptions::new().max_sse_connections(2));
+    let web = Web::sse(
+        &echo(),
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sse_connections(2)),
+    );
     let open = || async { web.ask(Verb::GET).to("/sse").send().await };
     let (first, _second) = (open().await, open().await);
     let refused = open().await;
     assert_eq!(refused.status, 503);
     let error = refused.json().await["error"]["message"].to_string();
-    assert!(
-        error.contains("HttpServerOptions::max_sse_connections"),
-        "{error}"
-    );
+    assert!(error.contains("HttpLimits::max_sse_connections"), "{error}");
     drop(first);
     assert_eq!(open().await.status, 200);
 }
@@ -55,7 +55,8 @@ async fn the_bytes_of_a_message_are_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_let_go() {
-    let options = HttpServerOptions::new().handshake_timeout(Duration::from_secs(5));
+    let options = HttpServerOptions::new()
+        .timeouts(HttpTimeouts::new().handshake_timeout(Duration::from_secs(5)));
     let begin = Instant::now();
     let connection = SseConnection::connect(Web::sse(&echo(), options)).await;
     assert!(connection.stream.messages().await.is_empty());
@@ -74,7 +75,8 @@ async fn a_client_that_says_nothing_is_let_go() {
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_stream_says_that_it_is_there() {
-    let options = HttpServerOptions::new().keep_alive_interval(Duration::from_secs(5));
+    let options = HttpServerOptions::new()
+        .timeouts(HttpTimeouts::new().keep_alive_interval(Duration::from_secs(5)));
     let mut connection = SseConnection::open_with(&echo(), options, json!({})).await;
     connection.call(1, "sleep", json!({"seconds": 13})).await;
     let begin = Instant::now();
@@ -112,7 +114,7 @@ async fn a_slow_reader_is_waited_for() {
     let body_timeout = Duration::from_secs(10);
     let options = HttpServerOptions::new()
         .limits(limits)
-        .body_timeout(body_timeout);
+        .timeouts(HttpTimeouts::new().body_timeout(body_timeout));
     let mut connection = SseConnection::open_with(&server, options, json!({})).await;
     connection.call(1, "flood", json!({})).await;
     // It reads once, and then no more.

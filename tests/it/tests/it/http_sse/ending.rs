@@ -14,7 +14,10 @@ use tower_layer::layer_fn;
 use tower_service::Service;
 use turnbuckle_client::Client;
 use turnbuckle_client::service::from_fn;
-use turnbuckle_http::{ClientRequestBody, HttpConnector, HttpServerOptions, HttpSse, SseConnector};
+use turnbuckle_http::{
+    ClientRequestBody, HttpConnector, HttpLimits, HttpServerOptions, HttpSse, HttpTimeouts,
+    SseConnector,
+};
 use turnbuckle_it::coupled::Tap;
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{HandlerContext, Server, Tool};
@@ -109,7 +112,10 @@ fn holding() -> (Server, Arc<Notify>, Arc<()>) {
 #[tokio::test(start_paused = true)]
 async fn a_closed_http_sse_stream_cancels_its_requests() {
     let (server, changed, alive) = holding();
-    let web = Web::sse(&server, HttpServerOptions::new().max_sse_connections(1));
+    let web = Web::sse(
+        &server,
+        HttpServerOptions::new().http_limits(HttpLimits::new().max_sse_connections(1)),
+    );
     for _ in 0..100 {
         let mut connection = SseConnection::connect(web.clone()).await;
         connection.initialize(Revision::ALL[0], json!({})).await;
@@ -149,7 +155,8 @@ async fn a_post_that_waits_hears_of_the_end() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_answers_running_requests() {
     let shutdown = Signal::new();
-    let options = HttpServerOptions::new().shutdown_timeout(Duration::from_secs(8));
+    let options = HttpServerOptions::new()
+        .timeouts(HttpTimeouts::new().shutdown_timeout(Duration::from_secs(8)));
     let web = Web::sse_until(&echo(), options, shutdown.clone());
     let mut connection = SseConnection::connect(web.clone()).await;
     connection.initialize(Revision::ALL[0], json!({})).await;

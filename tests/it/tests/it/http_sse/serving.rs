@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use turnbuckle_http::{HttpServer, HttpServerOptions};
+use turnbuckle_http::{HttpLimits, HttpServer, HttpServerOptions};
 use turnbuckle_it::harness::modern_meta;
 use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_wire::revision::Revision;
@@ -136,7 +136,7 @@ async fn a_closed_http_sse_connection_cancels_its_requests() {
         .unwrap();
     let options = HttpServerOptions::new()
         .http_sse(true)
-        .max_sse_connections(1);
+        .http_limits(HttpLimits::new().max_sse_connections(1));
     let server = HttpServer::bind(server, "127.0.0.1:0", options).await;
     let server = server.unwrap();
     let (address, shutdown) = (server.local_addr().unwrap(), server.shutdown());

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use tokio::runtime::{Builder, Handle};
 use tokio::time::{sleep, timeout};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, FormAnswer, QuestionContext};
-use turnbuckle_http::{HttpConnector, HttpServerOptions, HttpSse, SseConnector, StreamableHttp};
+use turnbuckle_http::{
+    HttpConnector, HttpLimits, HttpServerOptions, HttpSse, SseConnector, StreamableHttp,
+};
 use turnbuckle_it::harness::{Bind, Case};
 use turnbuckle_it::wires::{Passed, Script, Wires};
 use turnbuckle_server::{Failure, HandlerContext, NeedsInput, Server, Tool};
@@ -111,9 +113,11 @@ enum Served {
 impl Served {
     fn new(server: Server, binding: Bind) -> Self {
         let options = || {
-            HttpServerOptions::new()
-                .max_sessions(SESSIONS)
-                .max_sse_connections(SESSIONS)
+            HttpServerOptions::new().http_limits(
+                HttpLimits::new()
+                    .max_sessions(SESSIONS)
+                    .max_sse_connections(SESSIONS),
+            )
         };
         match binding {
             Bind::Pipe | Bind::Stream => Self::Duplex(server, binding),

@@ -1,6 +1,8 @@
 //! Replies of the HTTP endpoints: responses, refusals, streams, and the headers that let a page of
 //! an allowed origin read them.
 
+mod body;
+
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,10 +13,12 @@ use turnbuckle_wire::era::write_decode_error;
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, DecodeError};
 
-use crate::body::{BodyError, ResponseBody};
 use crate::event;
 use crate::options::HttpServerOptions;
+use crate::request::body::BodyError;
 use crate::shares::Exceeded;
+
+pub use body::ResponseBody;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
@@ -204,7 +208,7 @@ pub(crate) fn retry_after_seconds(wait: Duration) -> u64 {
 /// total.
 #[cold]
 pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> HttpReply {
-    count_refusal(&format!("HttpServerOptions::{}", exceeded.setting(total)));
+    count_refusal(exceeded.setting(total));
     let code = match exceeded {
         Exceeded::Total => StatusCode::SERVICE_UNAVAILABLE,
         Exceeded::Owner | Exceeded::Address => StatusCode::TOO_MANY_REQUESTS,
@@ -234,19 +238,19 @@ pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
 
 /// Returns the reply to a request with too many headers.
 pub(crate) fn too_many_headers(most: usize) -> HttpReply {
-    count_refusal("HttpServerOptions::max_headers");
+    count_refusal("HttpLimits::max_headers");
     error_reply(
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        &format!("a request may have {most} headers at most (HttpServerOptions::max_headers)"),
+        &format!("a request may have {most} headers at most (HttpLimits::max_headers)"),
     )
 }
 
 /// Returns the reply to a request whose head has too many bytes.
 #[cold]
 pub(crate) fn too_large_head(most: usize) -> HttpReply {
-    count_refusal("HttpServerOptions::max_header_bytes");
+    count_refusal("HttpLimits::max_header_bytes");
     let message = format!(
-        "the head of a request may have {most} bytes at most (HttpServerOptions::max_header_bytes)"
+        "the head of a request may have {most} bytes at most (HttpLimits::max_header_bytes)"
     );
     error_reply(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message)
 }
@@ -283,10 +287,10 @@ pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> 
         BodyError::NoMemory(exceeded) => memory_reply(*exceeded),
         BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
         BodyError::TimedOut => {
-            count_refusal("HttpServerOptions::body_timeout");
+            count_refusal("HttpTimeouts::body_timeout");
             error_reply(
                 StatusCode::REQUEST_TIMEOUT,
-                "the body did not come in time (HttpServerOptions::body_timeout)",
+                "the body did not come in time (HttpTimeouts::body_timeout)",
             )
         }
     }

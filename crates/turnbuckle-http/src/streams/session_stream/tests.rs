@@ -2,18 +2,13 @@ use turnbuckle_session::handler::Limits;
 use turnbuckle_session::internal::OwnerAccount;
 
 use super::*;
-
-const READERS: usize = 8;
+use crate::options::ReplayLimits;
 
 fn stream_of(id: u64, events: usize, bytes: usize) -> Arc<SessionStream> {
-    let options = HttpServerOptions::new()
-        .max_replay_events(events)
-        .max_replay_bytes(bytes);
-    SessionStream::new(
-        id,
-        StreamLimits::new(&options.max_stream_connections(READERS)),
-        memory(),
-    )
+    let limits = ReplayLimits::new()
+        .max_stream_events(events)
+        .max_stream_bytes(bytes);
+    SessionStream::new(id, ReplayBudget::new(&limits), memory())
 }
 
 fn memory() -> Arc<MemoryAccount> {
@@ -98,7 +93,7 @@ fn the_newest_of_several_readers_reads_and_the_one_before_takes_over() {
     send_one(&stream);
     assert!(one.is_active());
     assert_eq!(read_ids(&one), ["0-2"]);
-    let more: Vec<_> = (0..READERS).map(|_| stream.attach(None)).collect();
+    let more: Vec<_> = (0..MAX_CONNECTIONS).map(|_| stream.attach(None)).collect();
     assert!(is_over(&one), "it was closed for a newer one");
     assert!(!is_over(more[0].as_ref().unwrap()));
 }
@@ -330,8 +325,8 @@ fn an_ended_stream_takes_nothing_more() {
 #[test]
 fn unread_events_are_kept_beyond_the_total() {
     const EVENT: usize = "id: 1-1\nevent: message\ndata: {}\n\n".len();
-    let options = HttpServerOptions::new().max_total_replay_bytes(0);
-    let stream = SessionStream::new(1, StreamLimits::new(&options), memory());
+    let options = ReplayLimits::new().max_total_bytes(0);
+    let stream = SessionStream::new(1, ReplayBudget::new(&options), memory());
     let reader = stream.attach(None);
     assert!((0..3).all(|_| send_one(&stream)));
     assert_eq!(stream.replay_bytes(), 3 * EVENT);
@@ -343,7 +338,7 @@ fn unread_events_are_kept_beyond_the_total() {
 #[test]
 fn the_replay_log_of_a_stream_counts_for_its_owner() {
     let account = memory();
-    let limits = StreamLimits::new(&HttpServerOptions::new());
+    let limits = ReplayBudget::new(&ReplayLimits::new());
     let stream = SessionStream::new(1, limits, account.clone());
     let reader = stream.attach(None).unwrap();
     stream.start_streaming(true);

@@ -7,7 +7,7 @@ use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
 
 use super::transport::MessageQueue;
-use crate::principal::ScopedOwner;
+use crate::request::principal::ScopedOwner;
 use crate::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 
 /// The open connections and their queues of posted messages.
@@ -111,7 +111,7 @@ mod tests {
 
     use super::super::transport::open_transport;
     use super::*;
-    use crate::options::HttpServerOptions;
+    use crate::options::HttpShares;
 
     const UNKNOWN: Client = Client {
         owner: None,
@@ -119,7 +119,7 @@ mod tests {
     };
 
     fn table() -> Arc<ConnectionTable> {
-        ConnectionTable::new(ShareLimits::new(2, &HttpServerOptions::new()))
+        ConnectionTable::new(ShareLimits::new(2, &HttpShares::new()))
     }
 
     fn queue() -> MessageQueue {

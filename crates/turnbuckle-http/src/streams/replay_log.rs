@@ -15,31 +15,27 @@ use tokio::time::Instant;
 use turnbuckle_session::internal::MemoryPermit;
 
 use crate::event;
-use crate::options::HttpServerOptions;
+use crate::options::ReplayLimits;
 
 /// The bounds of every replay log of one endpoint, and the bytes that all of them keep together.
 #[derive(Debug)]
 pub(crate) struct ReplayBudget {
-    max_events: usize,
-    max_bytes: usize,
-    max_total_bytes: usize,
+    limits: ReplayLimits,
     total_bytes: AtomicUsize,
 }
 
 impl ReplayBudget {
-    pub(crate) fn new(options: &HttpServerOptions) -> Arc<Self> {
+    pub(crate) fn new(limits: &ReplayLimits) -> Arc<Self> {
         Arc::new(Self {
-            max_events: options.max_replay_events,
-            max_bytes: options.max_replay_bytes,
-            max_total_bytes: options.max_total_replay_bytes,
+            limits: limits.clone(),
             total_bytes: AtomicUsize::new(0),
         })
     }
 
     /// Returns whether all logs together keep more than
-    /// [`max_total_replay_bytes`](HttpServerOptions::max_total_replay_bytes).
+    /// [`ReplayLimits::max_total_bytes`].
     pub(crate) fn is_exceeded(&self) -> bool {
-        self.total_bytes.load(Ordering::Relaxed) > self.max_total_bytes
+        self.total_bytes.load(Ordering::Relaxed) > self.limits.max_total_bytes
     }
 
     fn add(&self, bytes: usize) {
@@ -147,7 +143,8 @@ impl ReplayLog {
         }
         let newest = self.events.iter().rev().take(behind);
         let unread_bytes: usize = newest.map(|event| event.bytes.len()).sum();
-        behind < self.budget.max_events && unread_bytes + bytes <= self.budget.max_bytes
+        let limits = &self.budget.limits;
+        behind < limits.max_stream_events && unread_bytes + bytes <= limits.max_stream_bytes
     }
 
     /// Removes the oldest events while the log, or all logs of the endpoint together, are over a
@@ -169,7 +166,8 @@ impl ReplayLog {
     }
 
     fn is_over_bounds(&self) -> bool {
-        self.events.len() > self.budget.max_events || self.bytes > self.budget.max_bytes
+        let limits = &self.budget.limits;
+        self.events.len() > limits.max_stream_events || self.bytes > limits.max_stream_bytes
     }
 
     /// Closes the log: its stream has ended, and no event follows. The age of a closed log counts
@@ -221,7 +219,7 @@ mod tests {
 
     #[test]
     fn events_are_read_by_their_sequence_numbers() {
-        let budget = ReplayBudget::new(&HttpServerOptions::new());
+        let budget = ReplayBudget::new(&ReplayLimits::new());
         let mut log = ReplayLog::new(4, budget);
         assert!(log.is_empty());
         assert_eq!((log.first_sequence(), log.next_sequence()), (1, 1));
@@ -237,17 +235,11 @@ mod tests {
     #[test]
     fn count_and_bytes_are_bounded() {
         for (options, kept) in [
-            (HttpServerOptions::new().max_replay_events(3), 3),
-            (
-                HttpServerOptions::new().max_replay_bytes(4 * EVENT_BYTES),
-                4,
-            ),
-            (
-                HttpServerOptions::new().max_replay_bytes(4 * EVENT_BYTES - 1),
-                3,
-            ),
+            (ReplayLimits::new().max_stream_events(3), 3),
+            (ReplayLimits::new().max_stream_bytes(4 * EVENT_BYTES), 4),
+            (ReplayLimits::new().max_stream_bytes(4 * EVENT_BYTES - 1), 3),
             // The newest event of a stream is kept.
-            (HttpServerOptions::new().max_replay_bytes(0), 1),
+            (ReplayLimits::new().max_stream_bytes(0), 1),
         ] {
             let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
             append(&mut log, 9);
@@ -258,7 +250,7 @@ mod tests {
 
     #[test]
     fn all_logs_together_keep_no_more_than_the_total() {
-        let options = HttpServerOptions::new().max_total_replay_bytes(4 * EVENT_BYTES);
+        let options = ReplayLimits::new().max_total_bytes(4 * EVENT_BYTES);
         let budget = ReplayBudget::new(&options);
         let [mut one, mut two] = [1, 2].map(|id| ReplayLog::new(id, budget.clone()));
         append(&mut one, 3);
@@ -275,7 +267,7 @@ mod tests {
 
     #[test]
     fn unread_events_are_not_removed() {
-        let options = HttpServerOptions::new().max_total_replay_bytes(0);
+        let options = ReplayLimits::new().max_total_bytes(0);
         let budget = ReplayBudget::new(&options);
         let mut log = ReplayLog::new(1, budget.clone());
         for _ in 0..3 {
@@ -291,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_total_of_all_logs_is_exact() {
-        let options = HttpServerOptions::new().max_total_replay_bytes(3 * EVENT_BYTES);
+        let options = ReplayLimits::new().max_total_bytes(3 * EVENT_BYTES);
         let budget = ReplayBudget::new(&options);
         let mut logs: Vec<_> = (0..9).map(|_| ReplayLog::new(1, budget.clone())).collect();
         logs.iter_mut().for_each(|log| append(log, 1));
@@ -301,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_line_of_the_newest_removed_event_is_known() {
-        let options = HttpServerOptions::new().max_replay_events(1);
+        let options = ReplayLimits::new().max_stream_events(1);
         let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
         append(&mut log, 1);
         assert!(log.assign_line(1, 7).is_some());
@@ -312,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_reader_may_lag_by_the_retained_bytes() {
-        let options = HttpServerOptions::new().max_replay_events(3);
+        let options = ReplayLimits::new().max_stream_events(3);
         let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
         assert!(log.has_room(1, usize::MAX), "nothing is unread");
         append(&mut log, 3);
@@ -323,7 +315,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_age_of_a_log_counts_from_its_first_close() {
-        let budget = ReplayBudget::new(&HttpServerOptions::new());
+        let budget = ReplayBudget::new(&ReplayLimits::new());
         let mut log = ReplayLog::new(1, budget);
         assert!(!log.is_closed() && log.closed_at().is_none());
         log.close();

@@ -3,7 +3,6 @@
 //!
 //! Specification: basic/transports/streamable-http, "Security & Endpoint" (2026-07-28).
 
-use std::fmt;
 use std::net::IpAddr;
 
 use turnbuckle_types::base::host::is_loopback;
@@ -40,27 +39,15 @@ struct AllowedHost {
 }
 
 /// The refusal of a request by its host or origin. Its text names the setting that allows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OriginRefusal {
+    #[error("the host {0:?} is not one of HttpServerOptions::allowed_hosts")]
     Host(String),
+    #[error(
+        "the origin {0:?} is not one of HttpServerOptions::allowed_origins; pages of this machine \
+         are on the endpoint's own port, or need HttpServerOptions::allow_loopback_origins"
+    )]
     Origin(String),
-}
-
-impl fmt::Display for OriginRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Host(host) => write!(
-                f,
-                "the host {host:?} is not one of HttpServerOptions::allowed_hosts"
-            ),
-            Self::Origin(origin) => write!(
-                f,
-                "the origin {origin:?} is not one of HttpServerOptions::allowed_origins; pages of this \
-                 machine are on the endpoint's own port, or need \
-                 HttpServerOptions::allow_loopback_origins"
-            ),
-        }
-    }
 }
 
 impl OriginPolicy {

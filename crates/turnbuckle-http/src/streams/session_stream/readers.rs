@@ -6,7 +6,7 @@ use std::task::Waker;
 use bytes::Bytes;
 
 use crate::event::StreamPosition;
-use crate::streamable::replay_log::ReplayLog;
+use crate::streams::replay_log::ReplayLog;
 
 /// The connections of one stream. The newest one is sent new events; the others wait until it is
 /// gone, so that every event goes to one connection.

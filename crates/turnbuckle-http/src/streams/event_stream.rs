@@ -8,11 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{QueuedFrame, ReplySink as _, ResponseStream, Session};
+use turnbuckle_types::base::debug_fields;
 
-use super::stream::StreamReader;
+use super::session_stream::StreamReader;
 use crate::event;
-use crate::keep_alive::KeepAlive;
 use crate::shares::Share;
+use crate::streams::keep_alive::KeepAlive;
 
 /// The body of an SSE response.
 pub(crate) struct EventStream {
@@ -171,10 +172,4 @@ fn send_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) 
     }
 }
 
-impl std::fmt::Debug for EventStream {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventStream")
-            .field("keep_alive", &self.keep_alive)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(EventStream { keep_alive });

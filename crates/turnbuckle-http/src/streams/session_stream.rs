@@ -16,7 +16,6 @@ use turnbuckle_session::internal::{
 
 use super::replay_log::{ReplayBudget, ReplayLog};
 use crate::event::StreamPosition;
-use crate::options::HttpServerOptions;
 
 mod reader;
 mod readers;
@@ -24,42 +23,24 @@ mod readers;
 pub(crate) use reader::{ReaderReservation, StreamReader};
 use readers::Readers;
 
-/// The bounds of the streams of one endpoint.
-#[derive(Debug)]
-pub(crate) struct StreamLimits {
-    max_connections: usize,
-    replay: Arc<ReplayBudget>,
-}
-
-impl StreamLimits {
-    pub(crate) fn new(options: &HttpServerOptions) -> Arc<Self> {
-        Arc::new(Self {
-            max_connections: options.max_stream_connections.max(1),
-            replay: ReplayBudget::new(options),
-        })
-    }
-
-    /// Returns the budget that the replay logs of all streams share.
-    pub(crate) fn replay(&self) -> &ReplayBudget {
-        &self.replay
-    }
-}
+/// The largest number of open connections of one stream; one more closes the oldest.
+const MAX_CONNECTIONS: usize = 8;
 
 /// A stream: its replay log, the connections that read it, and the response to the POST that it
 /// belongs to.
 #[derive(Debug)]
 pub(crate) struct SessionStream {
     pub(crate) id: u64,
-    limits: Arc<StreamLimits>,
+    replay_budget: Arc<ReplayBudget>,
     /// The account of the session, on which the events count.
     account: Arc<MemoryAccount>,
-    state: Mutex<State>,
+    state: Mutex<StreamState>,
     /// Notified when a sender that had to wait may try again.
     space: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct StreamState {
     log: ReplayLog,
     readers: Readers,
     post: PostState,
@@ -95,17 +76,17 @@ pub(crate) enum FirstOutput {
 impl SessionStream {
     pub(crate) fn new(
         id: u64,
-        limits: Arc<StreamLimits>,
+        replay_budget: Arc<ReplayBudget>,
         account: Arc<MemoryAccount>,
     ) -> Arc<Self> {
-        let state = State {
-            log: ReplayLog::new(id, limits.replay.clone()),
+        let state = StreamState {
+            log: ReplayLog::new(id, replay_budget.clone()),
             readers: Readers::new(),
             post: PostState::default(),
         };
         Arc::new(Self {
             id,
-            limits,
+            replay_budget,
             account,
             state: Mutex::new(state),
             space: Notify::new(),
@@ -118,13 +99,13 @@ impl SessionStream {
     }
 
     /// Appends a response, whose permit goes along with it.
-    fn append_response(&self, state: &mut State, mut response: EncodedResponse) {
+    fn append_response(&self, state: &mut StreamState, mut response: EncodedResponse) {
         let mut memory = std::mem::take(&mut response.memory);
         memory.absorb(self.account.reserve_beyond_limits(0));
         state.append(&response.into_bytes(), memory);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StreamState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -177,14 +158,13 @@ impl SessionStream {
 
     /// Adds a connection, which is sent new events from now on. With a position it resumes the
     /// connection that the position belongs to, and is first sent again what that one was sent
-    /// after the position. Older connections wait until it is gone; beyond
-    /// [`HttpServerOptions::max_stream_connections`] the oldest is closed. Returns `None` if the
+    /// after the position. Older connections wait until it is gone; beyond [`MAX_CONNECTIONS`] the
+    /// oldest is closed. Returns `None` if the
     /// position is unknown, or no longer known.
     pub(crate) fn attach(self: &Arc<Self>, after: Option<StreamPosition>) -> Option<StreamReader> {
         let mut guard = self.state();
         let state = &mut *guard;
-        let max = self.limits.max_connections;
-        let attached = state.readers.attach(after, &state.log, max)?;
+        let attached = state.readers.attach(after, &state.log, MAX_CONNECTIONS)?;
         drop(guard);
         attached.displaced.into_iter().for_each(Waker::wake);
         Some(StreamReader::new(
@@ -204,9 +184,9 @@ impl SessionStream {
         self.state().log.closed_at()
     }
 
-    /// Returns the bounds that the stream shares with the others of its endpoint.
-    pub(crate) fn limits(&self) -> &Arc<StreamLimits> {
-        &self.limits
+    /// Returns the budget that the replay logs of all streams of the endpoint share.
+    pub(crate) fn replay_budget(&self) -> &Arc<ReplayBudget> {
+        &self.replay_budget
     }
 
     /// Returns the bytes that are kept for replay.
@@ -228,7 +208,7 @@ impl SessionStream {
     }
 }
 
-impl State {
+impl StreamState {
     fn append(&mut self, message: &[u8], memory: MemoryPermit) {
         self.log.append(message, memory);
         self.trim();
@@ -236,9 +216,10 @@ impl State {
 
     /// Removes events that are over a bound: what was read, or everything if nobody reads.
     fn trim(&mut self) {
-        let keep_from = match self.readers.is_read() {
-            true => self.readers.first_unread(),
-            false => u64::MAX,
+        let keep_from = if self.readers.is_read() {
+            self.readers.first_unread()
+        } else {
+            u64::MAX
         };
         self.log.trim(keep_from);
         self.readers.skip_removed(&self.log);
@@ -349,7 +330,7 @@ impl ReplySink for SessionStream {
 }
 
 /// Wakes the active reader and the POST that waits for its first output.
-fn wake(mut state: MutexGuard<'_, State>) {
+fn wake(mut state: MutexGuard<'_, StreamState>) {
     let reader = state.readers.take_active_waker();
     let post = state.post.waker.take();
     drop(state);
@@ -357,7 +338,7 @@ fn wake(mut state: MutexGuard<'_, State>) {
 }
 
 /// Wakes all readers and the POST that waits for its first output.
-fn wake_all(mut state: MutexGuard<'_, State>) {
+fn wake_all(mut state: MutexGuard<'_, StreamState>) {
     let readers = state.readers.take_wakers();
     let post = state.post.waker.take();
     drop(state);

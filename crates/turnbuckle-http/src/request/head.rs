@@ -5,8 +5,6 @@ use http::{HeaderMap, Method, Uri};
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::headers::{self, HeaderValues};
 
-pub(crate) mod captured;
-
 const JSON: &[u8] = b"application/json";
 
 /// The `Accept` header in the spelling of most clients.

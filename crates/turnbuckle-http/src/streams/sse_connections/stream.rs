@@ -1,17 +1,17 @@
 //! The stream of an HTTP+SSE connection: the response body that serves the connection.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use turnbuckle_session::transport::CloseReason;
+use turnbuckle_types::base::debug_fields;
 
-use super::connections::ConnectionEntry;
+use super::table::ConnectionEntry;
 use super::transport::EventBuffer;
 use crate::event;
-use crate::keep_alive::KeepAlive;
+use crate::streams::keep_alive::KeepAlive;
 
 /// The future that serves a connection until it ends.
 type ServedConnection = Pin<Box<dyn Future<Output = CloseReason> + Send + Sync>>;
@@ -28,7 +28,7 @@ pub(crate) struct SseStream {
 }
 
 impl SseStream {
-    pub(super) fn new<F>(
+    pub(crate) fn new<F>(
         first_event: Bytes,
         served: F,
         buffer: EventBuffer,
@@ -72,8 +72,4 @@ impl SseStream {
     }
 }
 
-impl fmt::Debug for SseStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SseStream").finish_non_exhaustive()
-    }
-}
+debug_fields!(SseStream {});
