@@ -163,7 +163,7 @@ fn a_refusal_is_shown_without_control_characters() {
         panic!("not refused");
     };
     assert_eq!(error, "access_denied");
-    assert_eq!(description.as_deref(), Some("no[31m"));
+    assert_eq!(description.as_deref(), Some("no [31m"));
 }
 
 #[test]

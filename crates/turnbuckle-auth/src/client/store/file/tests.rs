@@ -298,7 +298,7 @@ async fn damaged_files_are_errors() {
         assert_eq!(error.kind(), AuthErrorKind::StoreCorrupt, "{error}");
         let text = error.to_string();
         assert!(
-            text.contains("rm '") && text.contains(path.to_str().unwrap()),
+            text.contains("run: rm ") && text.contains(path.to_str().unwrap()),
             "{text}"
         );
     }

@@ -42,7 +42,7 @@ async fn a_directory_that_others_can_access_is_refused() {
     for bits in [0o755, 0o750, 0o701, 0o770] {
         set_mode(&dir.store(), bits);
         let error = FileStore::open(dir.store()).unwrap_err();
-        insecure(error, &["chmod 700 '", dir.store().to_str().unwrap()]);
+        insecure(error, &["chmod 700 ", dir.store().to_str().unwrap()]);
     }
     set_mode(&dir.store(), 0o700);
     let store = FileStore::open(dir.store()).unwrap();
@@ -67,7 +67,7 @@ async fn a_file_that_others_can_access_is_refused() {
     store.save("key", &Secret::new("value")).await.unwrap();
     let path = value_file(&dir.store(), "key");
     set_mode(&path, 0o640);
-    let parts = ["chmod 600 '", path.to_str().unwrap()];
+    let parts = ["chmod 600 ", path.to_str().unwrap()];
     insecure(store.load("key").await.unwrap_err(), &parts);
     insecure(store.keys().await.unwrap_err(), &parts);
     // A new value comes in a new file.
