@@ -149,9 +149,9 @@ async fn form(ask: Ask) -> Result<String> {
 
 /// Tells everybody that the watched resource has changed
 #[tool]
-fn touch(context: HandlerContext) -> &'static str {
-    context.server().notify_resource_updated(WATCHED);
-    context.server().notify_tools_changed();
+fn touch(server: Server) -> &'static str {
+    server.notify_resource_updated(WATCHED);
+    server.notify_tools_changed();
     "They were told."
 }
 
@@ -173,9 +173,9 @@ fn greet(name: String) -> String {
 
 /// Returns the tasks and the entries of tables that this process has
 #[tool]
-fn held(context: HandlerContext) -> String {
+fn held(server: Server) -> String {
     let tasks = Handle::current().metrics().num_alive_tasks();
-    let subscriptions = context.server().subscription_count();
+    let subscriptions = server.subscription_count();
     let mut counts = BTreeMap::from([("tasks", tasks), ("subscriptions", subscriptions)]);
     counts.extend(TABLES.get().map(|tables| tables()).into_iter().flatten());
     serde_json::to_string(&counts).unwrap_or_default()

@@ -3,7 +3,8 @@
 use std::fmt;
 
 /// The reason why a page is invalid.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct PageError(String);
 
 impl PageError {
@@ -11,11 +12,3 @@ impl PageError {
         Self(format!("page {uri:?}: {reason}"))
     }
 }
-
-impl fmt::Display for PageError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PageError {}

@@ -276,7 +276,7 @@ pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
     into_tokens(expand::data::expand_data(inside.into(), item.into()))
 }
 
-/// Says for each variant of an error type what clients read of it, so that handlers can return it.
+/// Defines the text that clients read for each variant of an error type, so that handlers can return it.
 ///
 /// ```
 /// use std::fmt;

@@ -19,7 +19,7 @@ pub(crate) const MAX_CHAIN: usize = 512;
 pub(crate) struct ValidationCost {
     /// Of the decision.
     pub(crate) work: u64,
-    /// Of asking again what was evaluated, for those keywords that depend on it.
+    /// Of asking again which members and items were evaluated, for those keywords that depend on it.
     reevaluation: u64,
     /// Of telling every violation.
     pub(crate) all_errors: u64,

@@ -55,7 +55,7 @@ settings! {
     }
 }
 
-/// The depth that no schema may exceed, whatever its limits say.
+/// The depth that no schema may exceed, also with higher limits.
 pub(crate) const MAX_DEPTH: usize = 256;
 
 impl SchemaLimits {

@@ -19,7 +19,7 @@ pub(crate) struct Plan {
 /// A subschema in a [`Plan`]. Costs are in units of about one comparison.
 #[derive(Default)]
 pub(crate) struct PlanNode {
-    /// The fixed cost of the subschema's keywords, whatever the value is.
+    /// The fixed cost of the subschema's keywords, for any value.
     pub(crate) weight: u64,
     /// The number of values that `enum` and `const` list.
     pub(crate) enum_count: u64,

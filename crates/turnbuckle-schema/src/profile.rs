@@ -18,7 +18,7 @@ use crate::error::SchemaError;
 /// The form of tool schemas that clients are shown. Values are always validated against the schema
 /// as written.
 ///
-/// [`lint`](fn@crate::lint) lists the known objections to what is left.
+/// [`lint`](fn@crate::lint) lists the known objections to the resulting schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The schema as written.

@@ -6,11 +6,11 @@
 //! so both are estimated before it starts.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{RawJson, Schema};
 
 use crate::SchemaLimits;
@@ -128,13 +128,9 @@ impl Validator {
     }
 }
 
-impl fmt::Debug for Validator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Validator")
-            .field("dialect", &self.checked.dialect)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Validator {
+    dialect = |validator| validator.checked.dialect
+});
 
 /// Checks that a schema is valid in its dialect.
 fn check_dialect(schema: &Value, dialect: Dialect) -> Result<(), SchemaError> {
@@ -213,7 +209,7 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
     }
 }
 
-/// Describes what the schema expects, as a noun phrase.
+/// Describes the expected value, as a noun phrase.
 fn describe_expected(error: &ValidationError<'_>) -> Cow<'static, str> {
     let plain: &'static str = match error.kind() {
         ValidationErrorKind::Type {
@@ -282,7 +278,7 @@ fn describe_expected(error: &ValidationError<'_>) -> Cow<'static, str> {
     plain.into()
 }
 
-/// Describes what each alternative expects, if all errors are about the value itself.
+/// Describes the expected value of each alternative, if all errors are about the value itself.
 fn describe_alternatives(
     error: &ValidationError<'_>,
     context: &[Vec<ValidationError<'static>>],

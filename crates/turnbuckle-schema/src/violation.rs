@@ -46,7 +46,7 @@ impl Violation {
         &self.path
     }
 
-    /// Returns what was expected and what was found, shortened and without control characters.
+    /// Returns the expected value and the one that was found, shortened and without control characters.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message

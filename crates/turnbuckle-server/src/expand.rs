@@ -149,7 +149,7 @@ pub mod error_kinds {
     use crate::error::failure::Failure;
     use crate::error::into_failure::IntoFailure;
 
-    /// A `Result` whose error says what clients read.
+    /// A `Result` with an error that implements [`IntoFailure`].
     pub trait OwnError {
         /// Returns the conversion.
         fn error_converter(&self) -> AsIs {

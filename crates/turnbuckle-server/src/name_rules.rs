@@ -1,7 +1,5 @@
 //! Rules for names of tools and prompts, URIs, URLs and media types.
 
-use std::fmt;
-
 use turnbuckle_types::base::text::{has_hidden, is_hidden};
 
 /// The most characters of a tool's name.
@@ -23,52 +21,30 @@ pub(crate) const MAX_URL: usize = 8192;
 pub(crate) const MAX_MEDIA_TYPE: usize = 255;
 
 /// The reason that a name, URI or media type cannot be registered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NameError {
     /// The name is empty.
+    #[error("it is empty")]
     Empty,
     /// The name is longer than `limit` (characters of a tool name, bytes of anything else).
-    TooLong {
-        /// The longest length that is allowed.
-        limit: usize,
-    },
+    #[error("it is longer than {limit}")]
+    TooLong { limit: usize },
     /// A character that is not allowed, `at` this byte.
-    Character {
-        /// The character.
-        character: char,
-        /// The byte offset of the character.
-        at: usize,
-    },
+    #[error("the character {character:?} at byte {at} is not allowed")]
+    Character { character: char, at: usize },
     /// The URI does not begin with a scheme and a colon.
+    #[error("it does not begin with a scheme such as `file:`")]
     NoScheme,
     /// The URL has no host, or nothing after its scheme.
+    #[error("it names no host")]
     NoHost,
     /// A `%` that is not followed by two hexadecimal digits, `at` this byte.
-    Escape {
-        /// The byte offset of the `%`.
-        at: usize,
-    },
+    #[error("the `%` at byte {at} starts no escape")]
+    Escape { at: usize },
     /// The media type is not of the form `type/subtype`.
+    #[error("it is not of the form `type/subtype`")]
     NotAMediaType,
 }
-
-impl fmt::Display for NameError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("it is empty"),
-            Self::TooLong { limit } => write!(f, "it is longer than {limit}"),
-            Self::Character { character, at } => {
-                write!(f, "the character {character:?} at byte {at} is not allowed")
-            }
-            Self::NoScheme => f.write_str("it does not begin with a scheme such as `file:`"),
-            Self::NoHost => f.write_str("it names no host"),
-            Self::Escape { at } => write!(f, "the `%` at byte {at} starts no escape"),
-            Self::NotAMediaType => f.write_str("it is not of the form `type/subtype`"),
-        }
-    }
-}
-
-impl std::error::Error for NameError {}
 
 /// Checks the name of a tool: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
 ///
@@ -106,8 +82,6 @@ pub(crate) fn is_long_tool_name(name: &str) -> bool {
 }
 
 /// Checks the name of a prompt: up to 256 bytes of text without hidden characters.
-///
-/// The specification restricts no characters; these can be shown in a menu.
 ///
 /// Specification: server/prompts (2026-07-28).
 ///
@@ -161,7 +135,7 @@ pub(crate) fn check_url(url: &str) -> Result<(), NameError> {
 /// Checks the scheme of a URI template that begins with a literal.
 ///
 /// # Errors
-/// If it begins with a literal that is no scheme.
+/// If it begins with a literal that is not a scheme.
 pub(crate) fn check_template_scheme(template: &str) -> Result<(), NameError> {
     let literal = template.split('{').next().unwrap_or_default();
     if literal.is_empty() && !template.is_empty() {

@@ -115,12 +115,11 @@ pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, Group,
     Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoFailure, IntoItem,
-    IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, Objection,
-    OutputValidator, Profile, Progress, Prompt, PromptBuilder, PromptOutput, ProvidedItem,
-    Provider, Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource,
-    ResourceBuilder, ResourceOutput, Roots, SchemaLimits, Server, ServerBuilder, ServerUpdate,
-    State, StateKey, StateKeyRing, Structured, TemplateError, TemplateValue, TemplateVariables,
-    Tool, ToolBuilder, ToolOutput, UriTemplate, lint,
+    IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, NoHandler,
+    Objection, OutputValidator, Profile, Progress, Prompt, PromptOutput, ProvidedItem, Provider,
+    Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource, ResourceOutput, Roots,
+    SchemaLimits, Server, ServerBuilder, ServerUpdate, State, StateKey, StateKeyRing, Structured,
+    TemplateError, TemplateValue, TemplateVariables, Tool, ToolOutput, UriTemplate, lint,
 };
 pub use turnbuckle_server::{middleware, service};
 

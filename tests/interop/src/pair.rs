@@ -163,19 +163,16 @@ struct Name {
 
 fn changing(touches: &Arc<AtomicU64>) -> Vec<Tool> {
     let touches = touches.clone();
-    let touch = move |(): (), context: HandlerContext| {
+    let touch = move |(): (), server: Server| {
         touches.fetch_add(1, Ordering::Relaxed);
-        context.server().notify_resource_updated(COUNTER);
+        server.notify_resource_updated(COUNTER);
         std::future::ready("touched")
     };
-    let add =
-        async |Args(Name { name }): Args<Name>, context: HandlerContext| -> Result<&'static str> {
-            let added = async |(): (), _: HandlerContext| "was added";
-            context
-                .server()
-                .add_tool(Tool::builder(name).handler(added))?;
-            Ok("added")
-        };
+    let add = async |Args(Name { name }): Args<Name>, server: Server| -> Result<&'static str> {
+        let added = async |(): (), _: HandlerContext| "was added";
+        server.add_tool(Tool::builder(name).handler(added))?;
+        Ok("added")
+    };
     vec![
         Tool::builder("touch").handler(touch),
         Tool::builder("add_tool").handler(add),

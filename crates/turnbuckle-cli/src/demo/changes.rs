@@ -16,15 +16,14 @@ pub(super) struct Changes;
 impl Changes {
     /// Notifies subscribers that test://watched-resource has changed
     #[tool(title = "Touch the watched resource")]
-    fn touch_watched_resource(context: HandlerContext) -> &'static str {
-        context.server().notify_resource_updated(WATCHED_URI);
+    fn touch_watched_resource(server: Server) -> &'static str {
+        server.notify_resource_updated(WATCHED_URI);
         "Subscribers were notified."
     }
 
     /// Adds a tool, or removes it if it is there
     #[tool(title = "Change the tools")]
-    fn test_trigger_tool_change(context: HandlerContext) -> Result<String> {
-        let server = context.server();
+    fn test_trigger_tool_change(server: Server) -> Result<String> {
         if server.remove_tool(TEMPORARY) {
             return Ok(format!("The tool {TEMPORARY} was removed."));
         }
@@ -37,8 +36,7 @@ impl Changes {
 
     /// Adds a prompt, or removes it if it is there
     #[tool(title = "Change the prompts")]
-    fn test_trigger_prompt_change(context: HandlerContext) -> Result<String> {
-        let server = context.server();
+    fn test_trigger_prompt_change(server: Server) -> Result<String> {
         if server.remove_prompt(TEMPORARY) {
             return Ok(format!("The prompt {TEMPORARY} was removed."));
         }
@@ -51,8 +49,7 @@ impl Changes {
 
     /// Adds a resource, or removes it if it is there
     #[tool(title = "Change the resources")]
-    fn test_trigger_resource_change(context: HandlerContext) -> Result<String> {
-        let server = context.server();
+    fn test_trigger_resource_change(server: Server) -> Result<String> {
         if server.remove_resource(TEMPORARY_URI) {
             return Ok(format!("The resource {TEMPORARY_URI} was removed."));
         }

@@ -1,4 +1,4 @@
-//! Expansion of `#[derive(IntoFailure)]`: what clients read of each variant of an error type.
+//! Expansion of `#[derive(IntoFailure)]`: the text that clients read for each variant of an error type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

@@ -178,7 +178,7 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Describes what a node expects, as a noun phrase.
+/// Describes the value that a node expects, as a noun phrase.
 pub(super) fn describe_expected(node: &Node) -> String {
     if let Some(options) = &node.options {
         let options = options

@@ -86,9 +86,10 @@ impl<'s> Repairer<'s> {
         self.spend(text.len() as u64 / 64)?;
         let node = &self.holder.nodes[id];
         let mut now = Cow::Borrowed(text);
-        let read = match self.integers_only {
-            true => rewrite_integer(node.types, text),
-            false => parse_string_as(node.types, text),
+        let read = if self.integers_only {
+            rewrite_integer(node.types, text)
+        } else {
+            parse_string_as(node.types, text)
         };
         if let Some(read) = read {
             now = Cow::Owned(read);

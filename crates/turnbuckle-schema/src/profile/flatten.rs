@@ -114,7 +114,7 @@ fn required_by(branch: &Keywords) -> impl Iterator<Item = &Value> {
     required.into_iter().flatten()
 }
 
-/// Returns a schema that accepts what any of the schemas accepts.
+/// Returns a schema that accepts all values that any of the schemas accepts.
 fn union_of(schemas: &[&Value]) -> Value {
     let [first, ..] = schemas else {
         return true.into();

@@ -23,7 +23,7 @@ const DEPENDENT_KEYWORDS: [&[&str]; 3] = [
     &["if", "then", "else"],
 ];
 
-/// Returns a schema that accepts what both accept, or `None` if that needs `allOf`. The annotations
+/// Returns a schema that accepts the values that both accept, or `None` if that needs `allOf`. The annotations
 /// of the first one are kept.
 pub(super) fn conjoin(one: &Keywords, other: &Keywords) -> Option<Keywords> {
     for group in DEPENDENT_KEYWORDS {

@@ -26,7 +26,7 @@ pub(super) struct Portable<'a> {
     root: &'a Value,
     document: Document<'a>,
     dialect: Dialect,
-    /// True if the strict profile follows: nulls are marked for it, and what is cut becomes text.
+    /// True if the strict profile follows: nulls are marked for it, and keywords that are cut become text.
     strict: bool,
     /// The addresses of the targets of the references that the walk is inside of.
     open_references: Vec<usize>,

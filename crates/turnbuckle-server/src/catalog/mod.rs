@@ -11,12 +11,12 @@ pub(crate) mod registry;
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use foldhash::HashSet;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Principal, ProtocolError};
 use turnbuckle_wire::era::{EncodedResult, ResultBody};
 use turnbuckle_wire::revision::Revision;
@@ -147,9 +147,9 @@ pub(crate) struct ListedPage<T> {
 }
 
 impl<T: CatalogItem> CatalogState<T> {
-    /// Adds an item if its name is new. Otherwise returns the item with the position of the one
-    /// that has the name.
-    fn add(&mut self, item: T) -> Result<(), (Arc<T>, Position)> {
+    /// Adds an item if its name is new, and returns its position. Otherwise returns the item with the
+    /// position of the one that has the name.
+    fn add(&mut self, item: T) -> Result<Position, (Arc<T>, Position)> {
         let slot = CatalogEntry {
             item: Arc::new(item),
             position: self.last_position + 1,
@@ -163,7 +163,7 @@ impl<T: CatalogItem> CatalogState<T> {
         }
         self.last_position += 1;
         self.show(self.last_position, item);
-        Ok(())
+        Ok(self.last_position)
     }
 
     /// Adds or replaces an item; returns whether the list changed.
@@ -243,13 +243,24 @@ impl<T: CatalogItem> CatalogState<T> {
     }
 }
 
-impl<T> fmt::Debug for CatalogState<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CatalogState")
-            .field("offered", &self.by_name.len())
-            .field("enabled_items", &self.enabled_in_order.len())
-            .field("restricted", &self.restricted)
-            .finish_non_exhaustive()
+debug_fields!([T] CatalogState<T> {
+    offered = |state| state.by_name.len(),
+    enabled_items = |state| state.enabled_in_order.len(),
+    restricted,
+});
+
+impl Catalogs {
+    /// Returns the scopes that items require, in order and without repetition.
+    pub(crate) fn required_scopes(&self) -> Vec<String> {
+        let mut scopes = Vec::new();
+        self.tools.add_scopes(&mut scopes);
+        self.prompts.add_scopes(&mut scopes);
+        self.resources.add_scopes(&mut scopes);
+        self.templates.add_scopes(&mut scopes);
+        for access in self.providers.access_rules() {
+            access.add_scopes(&mut scopes);
+        }
+        scopes
     }
 }
 
@@ -286,9 +297,9 @@ impl<T: CatalogItem> Catalog<T> {
         items.enabled_in_order.reserve(more);
     }
 
-    /// Adds an item if its name is new. Otherwise returns the item with the position of the one
-    /// that has the name. The first item has position 1.
-    pub(crate) fn add(&mut self, item: T) -> Result<(), (Arc<T>, Position)> {
+    /// Adds an item if its name is new, and returns its position. Otherwise returns the item with the
+    /// position of the one that has the name.
+    pub(crate) fn add(&mut self, item: T) -> Result<Position, (Arc<T>, Position)> {
         let items = self.items.get_mut().unwrap_or_else(PoisonError::into_inner);
         items.add(item)
     }
@@ -307,8 +318,8 @@ impl<T: CatalogItem> Catalog<T> {
                 CatalogEdit::Enable(name, _) => (name, true),
             };
             let before = meanwhile.insert(name, stays);
-            let known = before.unwrap_or_else(|| items.by_name.contains(name.as_str()));
-            (!known).then_some(name.as_str())
+            let exists = before.unwrap_or_else(|| items.by_name.contains(name.as_str()));
+            (!exists).then_some(name.as_str())
         })
     }
 
@@ -344,6 +355,12 @@ impl<T: CatalogItem> Catalog<T> {
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         let items = self.items.read().unwrap_or_else(PoisonError::into_inner);
         items.enabled_items().cloned().collect()
+    }
+
+    fn add_scopes(&self, scopes: &mut Vec<String>) {
+        for item in self.all() {
+            item.access().add_scopes(scopes);
+        }
     }
 
     /// Returns the first item, in order, for which `pick` returns a value and that this principal

@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use turnbuckle_types::ProtocolError;
+use turnbuckle_wire::revision::Method;
 
 use crate::request::input::mac;
 
@@ -29,13 +30,35 @@ const CURSOR_BYTES: usize = (DECODED_BYTES * 4).div_ceil(3);
 pub(crate) type Position = u64;
 
 /// The lists that are paged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum ListKind {
     Tools = 1,
     Prompts = 2,
     Resources = 3,
     ResourceTemplates = 4,
+}
+
+impl ListKind {
+    /// Returns the items of the list, as error messages name them.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resource templates",
+        }
+    }
+
+    /// Returns the method of the list request.
+    pub(crate) fn method(self) -> Method {
+        match self {
+            Self::Tools => Method::ListTools,
+            Self::Prompts => Method::ListPrompts,
+            Self::Resources => Method::ListResources,
+            Self::ResourceTemplates => Method::ListResourceTemplates,
+        }
+    }
 }
 
 /// Encodes and decodes cursors.

@@ -1,12 +1,12 @@
 //! Registered providers: calls of their functions, within their bounds.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::transport::HttpNeeds;
 use turnbuckle_types::ProtocolError;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::Reply;
 
 use super::provider_cursor::MAX_CURSOR_BYTES;
@@ -39,7 +39,7 @@ impl Providers {
     /// Adds the providers of a group.
     ///
     /// # Errors
-    /// If a function of a provider takes what the server does not have, or what it cannot have.
+    /// If a function of a provider has a parameter that the server cannot supply.
     pub(crate) fn register(
         &mut self,
         providers: GroupProviders,
@@ -223,11 +223,4 @@ impl<T: Send + 'static> ProviderEntry<T> {
     }
 }
 
-impl<T> fmt::Debug for ProviderEntry<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProviderEntry")
-            .field("name", &self.name)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([T] ProviderEntry<T> { name, timeout });

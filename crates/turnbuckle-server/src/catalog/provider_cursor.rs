@@ -2,11 +2,10 @@
 //!
 //! Such a cursor holds the provider's own cursor, which may be the key of a row or a part of a query.
 //! It is encrypted and authenticated with the keys of the request state, and bound to its list and
-//! to the principal: a provider gets back only what it returned for the same principal.
+//! to the principal: a provider gets back only cursors that it returned for the same principal.
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::ProtocolError;
-use turnbuckle_wire::revision::Method;
 
 use crate::catalog::page::{self, ListKind};
 use crate::request::input::{StateBinding, StateKeyRing};
@@ -58,7 +57,7 @@ impl ProviderPosition {
     /// Opens a cursor that [`seal`](Self::seal) made for the same list and principal.
     ///
     /// # Errors
-    /// Invalid params, if it is no such cursor.
+    /// Invalid params, if the text is not such a cursor.
     pub(crate) fn open(
         cursor: &str,
         list: ListKind,
@@ -87,14 +86,8 @@ impl ProviderPosition {
 }
 
 fn binding(list: ListKind, context: &RequestContext) -> StateBinding<'_> {
-    let method = match list {
-        ListKind::Tools => Method::ListTools,
-        ListKind::Prompts => Method::ListPrompts,
-        ListKind::Resources => Method::ListResources,
-        ListKind::ResourceTemplates => Method::ListResourceTemplates,
-    };
     StateBinding {
-        method: method.as_str(),
+        method: list.method().as_str(),
         target: "cursor",
         arguments: "",
         principal: context.principal(),

@@ -1,15 +1,15 @@
 //! The items that a server starts with, from all its groups, each with a unique name.
 
-use crate::catalog::page::ListKind;
+use std::collections::HashMap;
+
+use crate::catalog::page::{ListKind, Position};
 use crate::catalog::provider::Providers;
 use crate::catalog::{Catalog, Catalogs};
 use crate::error::BuildError;
 use crate::items::CatalogItem;
 use crate::items::group::Group;
-use crate::items::prompt::PromptEntry;
 use crate::items::registration::{MountPrefix, Registration};
 use crate::items::resource::RegisteredResource;
-use crate::items::tool::ToolEntry;
 
 /// The items registered so far.
 pub(crate) struct Registry {
@@ -19,14 +19,8 @@ pub(crate) struct Registry {
     mounts: Mounts,
 }
 
-/// The prefix under which each item was mounted, in the order of registration.
-#[derive(Debug, Default)]
-struct Mounts {
-    tools: Vec<MountPrefix>,
-    prompts: Vec<MountPrefix>,
-    resources: Vec<MountPrefix>,
-    templates: Vec<MountPrefix>,
-}
+/// The prefixes of the items that were mounted under one.
+type Mounts = HashMap<(ListKind, Position), MountPrefix>;
 
 impl Registry {
     pub(crate) fn new() -> Self {
@@ -52,23 +46,31 @@ impl Registry {
         group: Group,
         registration: &Registration,
     ) -> Result<(), BuildError> {
-        self.reserve(
-            group.tools.len(),
-            group.prompts.len(),
-            group.resources.len(),
-        );
+        let (catalogs, mounts) = (&mut self.catalogs, &mut self.mounts);
+        catalogs.tools.reserve(group.tools.len());
+        catalogs.prompts.reserve(group.prompts.len());
+        catalogs.resources.reserve(group.resources.len());
         for tool in group.tools {
-            self.add_tool(tool.register(registration)?, registration)?;
+            let tool = tool.register(registration)?;
+            add(&mut catalogs.tools, tool, mounts, registration)?;
         }
         for prompt in group.prompts {
-            self.add_prompt(prompt.register(registration)?, registration)?;
+            let prompt = prompt.register(registration)?;
+            self.completes |= !prompt.completers.is_empty();
+            add(&mut catalogs.prompts, prompt, mounts, registration)?;
         }
         for resource in group.resources {
-            self.add_resource(resource.register(registration)?, registration)?;
+            match resource.register(registration)? {
+                RegisteredResource::Resource(resource) => {
+                    add(&mut catalogs.resources, resource, mounts, registration)?;
+                }
+                RegisteredResource::Template(template) => {
+                    self.completes |= !template.completers.is_empty();
+                    add(&mut catalogs.templates, template, mounts, registration)?;
+                }
+            }
         }
-        self.catalogs
-            .providers
-            .register(group.providers, registration)?;
+        catalogs.providers.register(group.providers, registration)?;
         for (prefix, mut inner) in group.groups {
             let settings = std::mem::take(&mut inner.settings);
             let registration = registration.for_group(settings, prefix.as_deref())?;
@@ -76,98 +78,30 @@ impl Registry {
         }
         Ok(())
     }
-
-    /// Reserves room for further items.
-    pub(crate) fn reserve(&mut self, tools: usize, prompts: usize, resources: usize) {
-        self.catalogs.tools.reserve(tools);
-        self.catalogs.prompts.reserve(prompts);
-        self.catalogs.resources.reserve(resources);
-        self.mounts.tools.reserve(tools);
-    }
-
-    pub(crate) fn add_tool(
-        &mut self,
-        tool: ToolEntry,
-        registration: &Registration,
-    ) -> Result<(), BuildError> {
-        add(
-            "tools",
-            &mut self.catalogs.tools,
-            &mut self.mounts.tools,
-            tool,
-            registration,
-        )
-    }
-
-    pub(crate) fn add_prompt(
-        &mut self,
-        prompt: PromptEntry,
-        registration: &Registration,
-    ) -> Result<(), BuildError> {
-        self.completes |= !prompt.completers.is_empty();
-        let mounts = &mut self.mounts.prompts;
-        add(
-            "prompts",
-            &mut self.catalogs.prompts,
-            mounts,
-            prompt,
-            registration,
-        )
-    }
-
-    pub(crate) fn add_resource(
-        &mut self,
-        resource: RegisteredResource,
-        registration: &Registration,
-    ) -> Result<(), BuildError> {
-        match resource {
-            RegisteredResource::Resource(resource) => {
-                let mounts = &mut self.mounts.resources;
-                add(
-                    "resources",
-                    &mut self.catalogs.resources,
-                    mounts,
-                    resource,
-                    registration,
-                )
-            }
-            RegisteredResource::Template(template) => {
-                self.completes |= !template.completers.is_empty();
-                let mounts = &mut self.mounts.templates;
-                let templates = &mut self.catalogs.templates;
-                add(
-                    "resource templates",
-                    templates,
-                    mounts,
-                    template,
-                    registration,
-                )
-            }
-        }
-    }
 }
 
 /// Adds an item to a catalog.
 ///
 /// # Errors
-/// If the name is taken; the error says where both items come from.
+/// If the name is taken; the error names the places that both items come from.
 fn add<T: CatalogItem>(
-    kind: &str,
     catalog: &mut Catalog<T>,
-    mounts: &mut Vec<MountPrefix>,
     item: T,
+    mounts: &mut Mounts,
     registration: &Registration,
 ) -> Result<(), BuildError> {
-    let Err((item, position)) = catalog.add(item) else {
-        mounts.push(registration.mounted_as.clone());
-        return Ok(());
-    };
-    let mut reason = format!("there are two {kind} {:?}", item.key());
-    let before = usize::try_from(position)
-        .ok()
-        .and_then(|came| came.checked_sub(1));
-    let before = before.and_then(|at| mounts.get(at)?.clone());
     let now = &registration.mounted_as;
+    let (item, position) = match catalog.add(item) {
+        Ok(position) => {
+            if now.is_some() {
+                mounts.insert((catalog.kind, position), now.clone());
+            }
+            return Ok(());
+        }
+        Err(conflict) => conflict,
+    };
+    let mut reason = format!("there are two {} {:?}", catalog.kind.name(), item.key());
+    let before = mounts.get(&(catalog.kind, position)).cloned().flatten();
     if before.is_some() || now.is_some() {
         let describe = |mount: Option<&str>| match mount {
             Some(prefix) => format!("mounted as {prefix:?}"),

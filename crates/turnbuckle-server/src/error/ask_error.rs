@@ -137,21 +137,12 @@ impl Error for AskError {
 
 /// The meaning of an [`AskError`] for the protocol. It is the source of the error, since wrappers that
 /// hide the type of an error show its sources.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, thiserror::Error)]
 enum AskErrorMeaning {
+    #[error("invalid params")]
     InvalidParams,
+    #[error("internal error")]
     Internal,
+    #[error("no answer")]
     ForModel,
 }
-
-impl fmt::Display for AskErrorMeaning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InvalidParams => "invalid params",
-            Self::Internal => "internal error",
-            Self::ForModel => "no answer",
-        })
-    }
-}
-
-impl Error for AskErrorMeaning {}

@@ -104,7 +104,7 @@ impl Failure {
         }
     }
 
-    /// Returns a copy of what the failure means, without its causes; `None` for an error of the
+    /// Returns a copy of the meaning of the failure, without its causes; `None` for an error of the
     /// application.
     pub(crate) fn copy_meaning(&self) -> Option<FailureKind> {
         match &*self.0 {
@@ -162,7 +162,7 @@ impl<E: Into<BoxError>> From<E> for Failure {
     }
 }
 
-/// Prints the message and all causes, since this is what a `main` that returns a failure prints.
+/// Prints the message and all causes, since a `main` that returns a failure prints this.
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {

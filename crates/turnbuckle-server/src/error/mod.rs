@@ -7,15 +7,14 @@ pub(crate) mod failure;
 pub(crate) mod into_failure;
 mod needs_input;
 
-use std::fmt;
-
 pub(crate) use argument_error::ArgumentError;
 pub use ask_error::AskError;
 pub use needs_input::NeedsInput;
 
 /// A mistake in the definition of a server, or of several, found when it is built or changed. The text
 /// says what to change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BuildError(String);
 
 impl BuildError {
@@ -24,11 +23,3 @@ impl BuildError {
         Self(reason.into())
     }
 }
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for BuildError {}

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::Serialize;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{ErrorKind, InputRequest, InputRequests, Json, ProtocolError};
 
 /// Questions that the client has to answer before a handler can go on, each under a key of the
@@ -12,7 +13,7 @@ use turnbuckle_types::{ErrorKind, InputRequest, InputRequests, Json, ProtocolErr
 ///
 /// Return it as an error (`?`), or let [`HandlerContext::ask`](crate::HandlerContext::ask) create
 /// it. The client can neither read nor change the state, but it may send the same state twice until
-/// the state expires: guard yourself what must happen only once.
+/// the state expires: guard work yourself that must be done only once.
 ///
 /// Specification: basic/patterns/mrtr (2026-07-28).
 #[derive(Clone, Default)]
@@ -21,7 +22,8 @@ pub struct NeedsInput(Box<InputNeeds>);
 
 /// The questions and the state. The source of a [`NeedsInput`], since wrappers that hide the type of
 /// an error show its sources.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, thiserror::Error)]
+#[error("input required")]
 pub(crate) struct InputNeeds {
     pub(crate) requests: InputRequests,
     pub(crate) state: Option<Json>,
@@ -119,16 +121,15 @@ impl NeedsInput {
     }
 }
 
-/// Shows neither questions nor state, since they may be confidential.
-impl fmt::Debug for NeedsInput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let keys: Vec<&str> = self.0.requests.iter().map(|(key, _)| key).collect();
-        f.debug_struct("NeedsInput")
-            .field("requests", &keys)
-            .field("has_state", &self.0.state.is_some())
-            .finish_non_exhaustive()
-    }
-}
+// Questions and state may be confidential.
+debug_fields!(NeedsInput {
+    requests = |needs| {
+        let keys = needs.0.requests.iter().map(|(key, _)| key.to_owned());
+        keys.collect::<Vec<_>>()
+    },
+    has_state = |needs| needs.0.state.is_some(),
+});
+debug_fields!(InputNeeds {});
 
 impl fmt::Display for NeedsInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,17 +142,3 @@ impl std::error::Error for NeedsInput {
         Some(&*self.0)
     }
 }
-
-impl fmt::Debug for InputNeeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for InputNeeds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("input required")
-    }
-}
-
-impl std::error::Error for InputNeeds {}

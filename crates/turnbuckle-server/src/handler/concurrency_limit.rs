@@ -45,12 +45,12 @@ impl ConcurrencyLimit {
     /// # Errors
     /// When too many calls wait already, or the request is cancelled while it waits.
     pub(crate) async fn acquire(&self, context: &HandlerContext) -> Result<ConcurrencyPermit> {
-        if let Some(turn) = self.try_acquire() {
-            return Ok(turn);
+        if let Some(permit) = self.try_acquire() {
+            return Ok(permit);
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
-        let _waits = WaitingGuard(&self.waiting);
-        let max_waiting = context.environment().max_waiting();
+        let _waiting = WaitingGuard(&self.waiting);
+        let max_waiting = context.settings().max_waiting;
         if before >= max_waiting {
             let message = format!(
                 "the server is busy: {} calls run and {max_waiting} wait; try again later",
@@ -61,8 +61,8 @@ impl ConcurrencyLimit {
             return Err(Failure::new(message));
         }
         tokio::select! {
-            turn = self.permits.clone().acquire_owned() => {
-                turn.map_err(|_| Failure::new("the server accepts no more calls"))
+            permit = self.permits.clone().acquire_owned() => {
+                permit.map_err(|_| Failure::new("the server accepts no more calls"))
             }
             // The request is cancelled, so this message is not sent.
             () = context.cancelled() => Err(Failure::new("the call was cancelled while it waited")),
@@ -90,12 +90,12 @@ pub(crate) struct ConcurrencyLimited {
 
 impl ErasedHandler for ConcurrencyLimited {
     fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
-        let now: Option<Vec<ConcurrencyPermit>> = self
+        let free: Option<Vec<ConcurrencyPermit>> = self
             .limits
             .iter()
-            .map(|limits| limits.try_acquire())
+            .map(|limit| limit.try_acquire())
             .collect();
-        if let Some(permits) = now {
+        if let Some(permits) = free {
             return match self.inner.clone().call(request) {
                 HandlerOutcome::Pending(running) => HandlerOutcome::Pending(Box::pin(async move {
                     let reply = running.await;
@@ -105,16 +105,16 @@ impl ErasedHandler for ConcurrencyLimited {
                 ready => ready,
             };
         }
-        let kept = request.detach();
+        let request = request.detach();
         HandlerOutcome::Pending(Box::pin(async move {
             let mut permits = Vec::with_capacity(self.limits.len());
-            for limits in &self.limits {
-                match limits.acquire(&kept.context).await {
-                    Ok(turn) => permits.push(turn),
+            for limit in &self.limits {
+                match limit.acquire(&request.context).await {
+                    Ok(permit) => permits.push(permit),
                     Err(failure) => return wrapper_failure_reply(failure, self.errors_in_result),
                 }
             }
-            let reply = match kept.call(self.inner.clone()) {
+            let reply = match request.call(self.inner.clone()) {
                 HandlerOutcome::Ready(reply) => reply,
                 HandlerOutcome::Pending(running) => running.await,
             };

@@ -17,7 +17,7 @@ use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
 use super::rounds::{
-    FailureMapping, HandlerRun, RerunHandler, check_extension_result, panic_failure, run_handler,
+    FailureMapping, HandlerRun, check_extension_result, panic_failure, run_handler,
 };
 use super::{Handler, HandlerKind, HandlerOutput, SyncMarker};
 use crate::error::failure::{Failure, Result};
@@ -148,15 +148,39 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
     }
 
     /// Runs a handler from its parameters to its reply, whether or not its extractors wait.
-    fn run_detached(self: Arc<Self>, kept: DetachedRequest) -> HandlerRun {
+    fn run_detached(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
             let run = {
-                let invocation = self.invocation(&kept.context, kept.payload())?;
+                let invocation = self.invocation(&request.context, request.payload())?;
                 self.handler.start_waiting(&invocation).await?
             };
             let output = run.await;
-            output.into_handler_reply(&self.reply_options, kept.uri())
+            output.into_handler_reply(&self.reply_options, request.uri())
         })
+    }
+
+    /// Turns the first run into the outcome of its request.
+    fn run<F>(
+        self: Arc<Self>,
+        context: HandlerContext,
+        first: F,
+        finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
+    ) -> HandlerOutcome
+    where
+        F: Future + Send + 'static,
+    {
+        let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
+        let rerun = move |context| self.clone().rerun(context);
+        run_handler(mapping, rerun, context, first, finish)
+    }
+
+    /// Runs the handler again with the parameters of the original request.
+    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
+        let request = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
+        match self.pool.clone() {
+            Some(pool) => self.run_on_pool(pool, request),
+            None => self.run_detached(request),
+        }
     }
 
     /// Runs a sync handler on this thread, and sometimes measures its time.
@@ -179,8 +203,8 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
     }
 
     /// Starts a sync handler on a thread of the blocking pool, which waits for its extractors.
-    fn start_on_pool(&self, kept: &DetachedRequest) -> Result<H::Run> {
-        let invocation = self.invocation(&kept.context, kept.payload())?;
+    fn start_on_pool(&self, request: &DetachedRequest) -> Result<H::Run> {
+        let invocation = self.invocation(&request.context, request.payload())?;
         if H::EXTRACTS_AT_ONCE {
             return self.handler.start(&invocation);
         }
@@ -188,7 +212,7 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
             tokio::select! {
                 run = self.handler.start_waiting(&invocation) => run,
                 // The request is cancelled, so this message is not sent.
-                () = kept.context.cancelled() => Err(Failure::new("the call was cancelled")),
+                () = request.context.cancelled() => Err(Failure::new("the call was cancelled")),
             }
         })
     }
@@ -197,18 +221,18 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
     fn run_on_pool(
         self: Arc<Self>,
         pool: Arc<ConcurrencyLimit>,
-        kept: DetachedRequest,
+        request: DetachedRequest,
     ) -> HandlerRun {
         Box::pin(async move {
-            let permit = pool.acquire(&kept.context).await?;
+            let permit = pool.acquire(&request.context).await?;
             let work = move || {
                 // The permit is held until the work is done, even if nobody waits for the result any more.
                 let _permit = permit;
-                if kept.context.is_cancelled() {
+                if request.context.is_cancelled() {
                     return Err(Failure::new("the call was cancelled before it began"));
                 }
-                let run = self.start_on_pool(&kept)?;
-                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, kept.uri())
+                let run = self.start_on_pool(&request)?;
+                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, request.uri())
             };
             let done = run_blocking(work).await;
             done.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)))
@@ -258,12 +282,12 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
         if let Some(pool) = self.pool.clone() {
             let context = request.context.clone();
             let run = self.clone().run_on_pool(pool, request.detach());
-            return run_handler(self, context, run, identity);
+            return self.run(context, run, identity);
         }
         if !H::EXTRACTS_AT_ONCE {
             let context = request.context.clone();
             let run = self.clone().run_detached(request.detach());
-            return run_handler(self, context, run, identity);
+            return self.run(context, run, identity);
         }
         if H::IS_SYNC {
             let reply = catch_panic(|| {
@@ -275,7 +299,7 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
                 reply.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
             return match reply {
                 Ok(reply) => check_extension_result(reply, &context).into(),
-                Err(failure) => run_handler(self, context, ready(Err(failure)), identity),
+                Err(failure) => self.run(context, ready(Err(failure)), identity),
             };
         }
         let run = catch_panic(|| self.start(&request.context, request.payload()));
@@ -284,27 +308,11 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
         match run {
             Ok(run) => {
                 let this = self.clone();
-                run_handler(self, context, run, move |output| {
+                self.run(context, run, move |output| {
                     output.into_handler_reply(&this.reply_options, uri.as_deref())
                 })
             }
-            Err(failure) => run_handler(self, context, ready(Err(failure)), identity),
+            Err(failure) => self.run(context, ready(Err(failure)), identity),
         }
-    }
-}
-
-impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> RerunHandler
-    for TypedHandler<K, H, M>
-{
-    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
-        let kept = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
-        if let Some(pool) = self.pool.clone() {
-            return self.run_on_pool(pool, kept);
-        }
-        self.run_detached(kept)
-    }
-
-    fn failure_mapping(&self) -> FailureMapping {
-        FailureMapping::for_kind::<K>(self.masks_errors)
     }
 }

@@ -14,7 +14,7 @@ use crate::request::context::HandlerContext;
 /// The most characters of a name that a line of the log has.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Logs the error of a handler with all its sources, and returns what clients read of it: its own
+/// Logs the error of a handler with all its sources, and returns the text for clients: its own
 /// message, or, if it is to be masked, a sentence with a reference that the log has, too.
 ///
 /// `method` is `None` for the methods of extensions.

@@ -24,7 +24,7 @@ pub use call_kind::CallKind;
 pub(crate) use erased::{
     HandlerFactory, HandlerSettings, blocking_handler_factory, handler_factory,
 };
-pub(crate) use request::{DetachedRequest, ErasedHandler, HandlerRequest};
+pub(crate) use request::{DetachedRequest, ErasedHandler, HandlerRequest, OwnedPayload};
 pub(crate) use rounds::{FailureMapping, failure_reply};
 
 /// The kind of item that a handler belongs to: a tool, a prompt, a resource or a completer.
@@ -80,7 +80,7 @@ pub trait HandlerOutput<K: HandlerKind>: Send + 'static {
 ///
 /// An async function is polled in place while it is ready, and moves to a task of its own the first
 /// time that it waits. A sync function runs in place; one that takes long belongs on the blocking
-/// pool ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking)).
+/// pool ([`Tool::blocking`](crate::Tool::blocking)).
 ///
 /// A handler that captures variables and awaits is a closure that returns a future, `move |…| async
 /// move { … }`: an async closure that captures is not `Fn`.

@@ -42,7 +42,7 @@ pub(crate) struct DetachedRequest {
 
 /// The part of a [`RequestPayload`] that does not borrow from the message.
 #[derive(Debug, Clone)]
-enum OwnedPayload {
+pub(crate) enum OwnedPayload {
     /// The arguments of a tool or a prompt, which are borrowed from the message.
     Arguments,
     /// The URI of `resources/read` and the variables of its template.
@@ -63,30 +63,12 @@ impl<'a> HandlerRequest<'a> {
         }
     }
 
-    /// Creates a request to read a resource.
-    pub(crate) fn for_read(context: HandlerContext, reading: ReadRequest) -> Self {
+    /// Creates a request without arguments.
+    pub(crate) fn with_payload(context: HandlerContext, payload: OwnedPayload) -> Self {
         Self {
             context,
             arguments: None,
-            payload: OwnedPayload::Read(reading),
-        }
-    }
-
-    /// Creates a request to complete an argument.
-    pub(crate) fn for_completion(context: HandlerContext, typing: CompletionRequest) -> Self {
-        Self {
-            context,
-            arguments: None,
-            payload: OwnedPayload::Completion(typing),
-        }
-    }
-
-    /// Creates a list request.
-    pub(crate) fn for_list(context: HandlerContext) -> Self {
-        Self {
-            context,
-            arguments: None,
-            payload: OwnedPayload::List,
+            payload,
         }
     }
 
@@ -115,16 +97,13 @@ impl<'a> HandlerRequest<'a> {
 
     /// Returns the URI that is read, if any.
     pub(super) fn uri(&self) -> Option<&str> {
-        match &self.payload {
-            OwnedPayload::Read(reading) => Some(&reading.uri),
-            _ => None,
-        }
+        self.payload.uri()
     }
 
     /// Returns the context, and the URI that is read, if any.
     pub(super) fn into_parts(self) -> (HandlerContext, Option<String>) {
         match self.payload {
-            OwnedPayload::Read(reading) => (self.context, Some(reading.uri)),
+            OwnedPayload::Read(request) => (self.context, Some(request.uri)),
             _ => (self.context, None),
         }
     }
@@ -141,13 +120,29 @@ fn range_in(text: &str, part: &str) -> Range<usize> {
 }
 
 impl OwnedPayload {
+    fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Read(request) => Some(&request.uri),
+            _ => None,
+        }
+    }
+
     fn payload<'a>(&'a self, arguments: Option<RawJson<'a>>) -> RequestPayload<'a> {
         match self {
             Self::Arguments | Self::List => RequestPayload::Arguments(arguments),
-            Self::Read(reading) => RequestPayload::Read(reading),
-            Self::Completion(typing) => RequestPayload::Completion(typing),
+            Self::Read(request) => RequestPayload::Read(request),
+            Self::Completion(request) => RequestPayload::Completion(request),
         }
     }
+}
+
+/// Returns the arguments that a layer set, or else those at a range of the message.
+fn find_arguments(context: &HandlerContext, range: Option<Range<usize>>) -> Option<RawJson<'_>> {
+    if let Some(replaced) = context.replaced_arguments() {
+        return Some(replaced);
+    }
+    let text = context.text().get(range?)?;
+    (!text.is_empty()).then(|| RawJson::from_valid_text(text))
 }
 
 impl DetachedRequest {
@@ -163,9 +158,9 @@ impl DetachedRequest {
         };
         let arguments = params.arguments;
         let arguments = arguments.map(|arguments| range_in(context.text(), arguments.as_str()));
-        let reading = uri.and_then(|uri| K::read_request(reply_options, &uri));
+        let request = uri.and_then(|uri| K::read_request(reply_options, &uri));
         Self {
-            payload: reading.map_or(OwnedPayload::Arguments, OwnedPayload::Read),
+            payload: request.map_or(OwnedPayload::Arguments, OwnedPayload::Read),
             arguments,
             context,
         }
@@ -173,14 +168,10 @@ impl DetachedRequest {
 
     /// Returns the arguments of a tool or a prompt.
     pub(crate) fn arguments(&self) -> Option<RawJson<'_>> {
-        if !matches!(self.payload, OwnedPayload::Arguments) {
-            return None;
+        match self.payload {
+            OwnedPayload::Arguments => find_arguments(&self.context, self.arguments.clone()),
+            _ => None,
         }
-        if let Some(replaced) = self.context.replaced_arguments() {
-            return Some(replaced);
-        }
-        let text = self.context.text().get(self.arguments.clone()?)?;
-        (!text.is_empty()).then(|| RawJson::from_valid_text(text))
     }
 
     /// Replaces the arguments of a tool or a prompt.
@@ -190,10 +181,7 @@ impl DetachedRequest {
 
     /// Returns the URI that is read, if any.
     pub(crate) fn uri(&self) -> Option<&str> {
-        match &self.payload {
-            OwnedPayload::Read(reading) => Some(&reading.uri),
-            _ => None,
-        }
+        self.payload.uri()
     }
 
     /// Returns the data that the handler's extractors read.
@@ -203,13 +191,9 @@ impl DetachedRequest {
 
     /// Passes the request on to a handler.
     pub(crate) fn call(self, target: Arc<dyn ErasedHandler>) -> HandlerOutcome {
-        let kept = Self {
-            payload: OwnedPayload::Arguments,
-            arguments: self.arguments.clone(),
-            context: self.context.clone(),
-        };
+        let context = self.context.clone();
         let arguments = match self.payload {
-            OwnedPayload::Arguments => kept.arguments(),
+            OwnedPayload::Arguments => find_arguments(&context, self.arguments),
             _ => None,
         };
         target.call(HandlerRequest {

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{self, Poll};
 
 use turnbuckle_session::internal::{HandlerOutcome, catch_panic};
@@ -20,14 +19,8 @@ use crate::request::input::{self, BoundRequest, InputRound};
 /// The future of one run of a handler.
 pub(crate) type HandlerRun = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-/// A handler that can run again once its questions are answered.
-pub(crate) trait RerunHandler: Send + Sync + 'static {
-    /// Runs the handler again with the parameters of the original request.
-    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun;
-
-    /// Returns the mapping from failures to replies.
-    fn failure_mapping(&self) -> FailureMapping;
-}
+/// Runs a handler again, with the parameters of the original request.
+type Rerun = dyn Fn(HandlerContext) -> HandlerRun + Send + Sync;
 
 /// The mapping from failures to replies for requests of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -82,12 +75,13 @@ impl FailureMapping {
 }
 
 /// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
-/// output into a reply.
+/// output into a reply, and `rerun` runs the handler again once its questions are answered.
 ///
 /// `first` and `finish` are separate so that the future of the run is stored once, not nested in
 /// another one.
 pub(crate) fn run_handler<F>(
-    handler: Arc<dyn RerunHandler>,
+    mapping: FailureMapping,
+    rerun: impl Fn(HandlerContext) -> HandlerRun + Send + Sync + 'static,
     context: HandlerContext,
     first: F,
     finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
@@ -95,29 +89,24 @@ pub(crate) fn run_handler<F>(
 where
     F: Future + Send + 'static,
 {
+    let errors_in_result = mapping.errors_in_result;
     // A handler without an `Ask` is not watched, which saves the cost.
     if context.asking_round().is_none() {
         return HandlerOutcome::Pending(Box::pin(async move {
-            let errors_in_result = handler.failure_mapping().errors_in_result;
             let mut first = pin!(first);
             let output = poll_fn(|cx| poll_catching_panic(first.as_mut(), cx)).await;
             let reply = output.and_then(|output| catch_panic(|| finish(output)));
             match reply.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error))) {
                 Ok(reply) => check_extension_result(reply, &context),
-                Err(failure) => Box::pin(resolve_failure(handler, context, failure)).await,
+                Err(failure) => Box::pin(resolve_failure(mapping, &rerun, context, failure)).await,
             }
         }));
     }
     HandlerOutcome::Pending(Box::pin(async move {
-        let first = async move { finish(first.await) };
-        match run_watched(
-            &context,
-            run_catching_panic(handler.failure_mapping().errors_in_result, first),
-        )
-        .await
-        {
+        let first = run_catching_panic(errors_in_result, async move { finish(first.await) });
+        match run_watched(&context, first).await {
             Ok(reply) => check_extension_result(reply, &context),
-            Err(failure) => Box::pin(resolve_failure(handler, context, failure)).await,
+            Err(failure) => Box::pin(resolve_failure(mapping, &rerun, context, failure)).await,
         }
     }))
 }
@@ -167,7 +156,7 @@ async fn run_watched(
 /// extension.
 pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> Reply {
     match reply {
-        Reply::Extension(kind, _) if !context.environment().allows_result_type(kind, context) => {
+        Reply::Extension(kind, _) if !allows_result_type(context, kind) => {
             Reply::Error(ProtocolError::internal(format!(
                 "the handler answered with a {kind:?}, which this client did not declare"
             )))
@@ -176,14 +165,20 @@ pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> 
     }
 }
 
+/// Returns whether the client declared the extension that defines a result type.
+fn allows_result_type(context: &HandlerContext, result_type: &str) -> bool {
+    let extension = context.settings().result_types.get(result_type);
+    extension.is_some_and(|id| context.features().extensions && context.extension(id).is_some())
+}
+
 /// Turns a failure into a reply: an error, an error result, or the reply of another round.
 async fn resolve_failure(
-    handler: Arc<dyn RerunHandler>,
+    mapping: FailureMapping,
+    rerun: &Rerun,
     mut context: HandlerContext,
     mut failure: Failure,
 ) -> Reply {
-    let most = context.environment().input_rounds().max;
-    let mapping = handler.failure_mapping();
+    let most = context.settings().input_rounds.max;
     for asked in 0.. {
         let mut needs = match failure.into_kind() {
             FailureKind::NeedsInput(needs) if mapping.can_ask() => needs,
@@ -220,10 +215,7 @@ async fn resolve_failure(
             None => InputRound::default().next_legacy_round(answers, state),
         };
         context = context.with_round(round);
-        let run = run_catching_panic(
-            mapping.errors_in_result,
-            handler.clone().rerun(context.clone()),
-        );
+        let run = run_catching_panic(mapping.errors_in_result, rerun(context.clone()));
         failure = match run_watched(&context, run).await {
             Ok(reply) => return check_extension_result(reply, &context),
             Err(failure) => failure,
@@ -273,7 +265,7 @@ pub(crate) fn failure_reply(
 
 /// Returns an `input_required` result with sealed request state.
 fn ask_modern(mapping: FailureMapping, context: &HandlerContext, needs: NeedsInput) -> Reply {
-    let rounds = context.environment().input_rounds();
+    let rounds = &context.settings().input_rounds;
     let target = BoundRequest::new(mapping.method, &context.params());
     match rounds.seal(needs, context.round(), &target, context.call()) {
         Ok(required) => Reply::InputRequired(Box::new(ProjectedResult(required))),

@@ -1,8 +1,8 @@
 //! Access rules of items: which principals can see and use an item.
 
-use std::fmt;
 use std::sync::Arc;
 
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Principal, ProtocolError, RequiredScopes};
 
 /// A function that returns whether a principal can see an item.
@@ -44,6 +44,15 @@ impl AccessRules {
     /// Returns the scopes that using the item requires.
     pub(crate) fn scopes(&self) -> &[String] {
         self.0.as_ref().map_or(&[], |rules| &rules.scopes)
+    }
+
+    /// Adds the scopes that using the item requires, where they are new.
+    pub(crate) fn add_scopes(&self, scopes: &mut Vec<String>) {
+        for scope in self.scopes() {
+            if !scopes.contains(scope) {
+                scopes.push(scope.clone());
+            }
+        }
     }
 
     /// Adds the rules of the enclosing group or server.
@@ -95,11 +104,7 @@ impl AccessRules {
     }
 }
 
-impl fmt::Debug for AccessRules {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AccessRules")
-            .field("restricted", &self.is_restricted())
-            .field("scopes", &self.0.as_ref().map(|rules| &rules.scopes))
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(AccessRules {
+    restricted = |access| access.is_restricted(),
+    scopes = |access| access.scopes().to_vec(),
+});

@@ -16,7 +16,7 @@ use crate::error::into_failure::IntoFailure;
 use crate::handler::CallKind;
 use crate::handler::{
     ErasedHandler, FailureMapping, Handler, HandlerFactory, HandlerKind, HandlerOutput,
-    HandlerRequest, handler_factory,
+    HandlerRequest, OwnedPayload, handler_factory,
 };
 use crate::items::registration::Registration;
 use crate::request::completion::CompletionRequest;
@@ -88,17 +88,17 @@ impl Completers {
     }
 
     /// Returns the first argument for which `is_known` returns false.
-    pub(crate) fn first_unknown(&self, known: impl Fn(&str) -> bool) -> Option<&str> {
+    pub(crate) fn first_unknown(&self, is_known: impl Fn(&str) -> bool) -> Option<&str> {
         self.0
             .keys()
             .map(String::as_str)
-            .find(|argument| !known(argument))
+            .find(|argument| !is_known(argument))
     }
 
     /// Makes the completers of the item `name` callable, in the layers of the item's `policy`.
     ///
     /// # Errors
-    /// If a completer needs what the server does not have, or takes an `Ask`.
+    /// If a completer takes state that the server does not have, or an `Ask`.
     pub(crate) fn register(
         self,
         name: &str,
@@ -145,11 +145,14 @@ impl CompleterEntries {
 /// Answers a completion request. Without a completer, there are no suggestions.
 pub(crate) fn suggest(
     completer: Option<Arc<dyn ErasedHandler>>,
-    typing: CompletionRequest,
+    request: CompletionRequest,
     context: HandlerContext,
 ) -> HandlerOutcome {
     match completer {
-        Some(completer) => completer.call(HandlerRequest::for_completion(context, typing)),
+        Some(completer) => completer.call(HandlerRequest::with_payload(
+            context,
+            OwnedPayload::Completion(request),
+        )),
         None => Reply::complete(cut(Vec::<String>::new())).into(),
     }
 }

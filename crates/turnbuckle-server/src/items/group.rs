@@ -1,8 +1,6 @@
 //! Groups: items that share state, layers, access rules and limits; servers mounted in other
 //! servers.
 
-use std::fmt;
-
 use turnbuckle_types::Principal;
 
 use crate::items::IntoItem;
@@ -27,7 +25,7 @@ use crate::items::tool::Tool;
 /// let server = Server::new("counting", "1.0.0").group(group).build()?;
 /// # Ok::<(), turnbuckle_server::BuildError>(())
 /// ```
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[must_use]
 pub struct Group {
     pub(crate) tools: Vec<Tool>,
@@ -168,18 +166,5 @@ impl Group {
     pub fn list_without_scopes(mut self) -> Self {
         self.settings.access.list_without_scopes();
         self
-    }
-}
-
-impl fmt::Debug for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group")
-            .field("tools", &self.tools)
-            .field("prompts", &self.prompts)
-            .field("resources", &self.resources)
-            .field("providers", &self.providers)
-            .field("groups", &self.groups)
-            .field("settings", &self.settings)
-            .finish()
     }
 }

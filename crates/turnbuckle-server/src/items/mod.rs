@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use turnbuckle_types::{Icon, Meta};
 
 use crate::items::access::AccessRules;
+use crate::service::policy::CallPolicy;
 
 /// Conversion into an item that a server can offer: a [`Tool`](crate::Tool),
 /// [`Prompt`](crate::Prompt), [`Resource`](crate::Resource) or [`Group`](crate::Group).
@@ -47,6 +48,20 @@ pub(crate) trait CatalogItem: Send + Sync + 'static {
 
     /// Returns the rules of who can see and use the item.
     fn access(&self) -> &AccessRules;
+}
+
+/// The handler of an item that has none yet: `Tool<NoHandler>` becomes a [`Tool`](crate::Tool) when it
+/// is given a function.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct NoHandler;
+
+/// The settings that all kinds of items have.
+#[derive(Debug, Default)]
+pub(crate) struct ItemSettings {
+    pub(crate) info: ItemInfo,
+    pub(crate) access: AccessRules,
+    pub(crate) policy: CallPolicy,
 }
 
 /// The descriptive fields of an item, kept as they were given and turned into a definition when a
@@ -93,26 +108,12 @@ macro_rules! with_item_info {
 }
 pub(crate) use with_item_info;
 
-/// Implements `Debug` for types with the named fields alone.
-macro_rules! debug_fields {
-    ($( $Type:ident { $($field:ident),+ } )+) => { $(
-        impl std::fmt::Debug for $Type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.debug_struct(stringify!($Type))
-                    $( .field(stringify!($field), &self.$field) )+
-                    .finish_non_exhaustive()
-            }
-        }
-    )+ };
-}
-pub(crate) use debug_fields;
-
 /// The setters of an item's descriptive fields, access rules and call policy.
 macro_rules! item_setters {
     ($set_by:literal) => {
         /// Sets the name that clients show to people.
         pub fn title(mut self, title: impl Into<std::borrow::Cow<'static, str>>) -> Self {
-            self.draft.info.title = Some(title.into());
+            self.draft.settings.info.title = Some(title.into());
             self
         }
 
@@ -121,20 +122,20 @@ macro_rules! item_setters {
             mut self,
             description: impl Into<std::borrow::Cow<'static, str>>,
         ) -> Self {
-            self.draft.info.description = Some(description.into());
+            self.draft.settings.info.description = Some(description.into());
             self
         }
 
         /// Adds an icon. Call this again for another size or theme.
         pub fn icon(mut self, icon: turnbuckle_types::Icon) -> Self {
-            let icons = &mut self.draft.info.extras_mut().icons;
+            let icons = &mut self.draft.settings.info.extras_mut().icons;
             icons.get_or_insert_default().push(icon);
             self
         }
 
         /// Sets the `_meta` of the definition.
         pub fn meta(mut self, meta: turnbuckle_types::Meta) -> Self {
-            self.draft.info.extras_mut().meta = meta;
+            self.draft.settings.info.extras_mut().meta = meta;
             self
         }
 
@@ -147,7 +148,7 @@ macro_rules! item_setters {
             mut self,
             visible: impl Fn(Option<&turnbuckle_types::Principal>) -> bool + Send + Sync + 'static,
         ) -> Self {
-            self.draft.access.add_visibility_rule(visible);
+            self.draft.settings.access.add_visibility_rule(visible);
             self
         }
 
@@ -157,18 +158,18 @@ macro_rules! item_setters {
         /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
         /// needs. Without a principal, as on stdio, the item is listed.
         pub fn scope(mut self, scope: impl Into<String>) -> Self {
-            self.draft.access.require_scope(scope.into());
+            self.draft.settings.access.require_scope(scope.into());
             self
         }
 
         /// Lists the item also for principals that lack its scopes, so that their clients can ask
         /// for more.
         pub fn list_without_scopes(mut self) -> Self {
-            self.draft.access.list_without_scopes();
+            self.draft.settings.access.list_without_scopes();
             self
         }
 
-        crate::service::policy::policy_setters!($set_by, self => self.draft.policy);
+        crate::service::policy::policy_setters!($set_by, self => self.draft.settings.policy);
     };
 }
 pub(crate) use item_setters;

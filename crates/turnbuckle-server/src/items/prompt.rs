@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Map, PromptArgument, RawJson, Schema};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
@@ -23,12 +24,11 @@ use crate::items::CatalogItem;
 use crate::items::access::AccessRules;
 use crate::items::completion::{Completer, CompleterEntries, Completers};
 use crate::items::registration::Registration;
-use crate::items::{ItemInfo, debug_fields, item_setters, with_item_info};
+use crate::items::{ItemInfo, ItemSettings, NoHandler, item_setters, with_item_info};
 use crate::name_rules::check_prompt_name;
 use crate::request::context::HandlerContext;
 use crate::request::extract::{AddRequirements, HandlerRequirements};
 use crate::schema::{ArgumentReader, EnforcedSchema, reorder_properties};
-use crate::service::policy::CallPolicy;
 
 /// A prompt: its definition and its handler.
 ///
@@ -47,58 +47,62 @@ use crate::service::policy::CallPolicy;
 ///
 /// Specification: server/prompts (2026-07-28).
 #[must_use]
-pub struct Prompt {
+pub struct Prompt<H = PromptHandler> {
+    /// Boxed, so that passing a prompt from setter to setter moves one pointer.
     pub(crate) draft: Box<PromptDraft>,
-    make: HandlerFactory<Self>,
-    needs: AddRequirements,
+    handler: H,
 }
 
-/// A prompt that has no handler yet; see [`Prompt::builder`].
-///
-/// Specification: server/prompts (2026-07-28).
-#[must_use]
-pub struct PromptBuilder {
-    /// Boxed, so that passing a builder from setter to setter moves one pointer.
-    draft: Box<PromptDraft>,
+/// The function that creates the messages of a prompt.
+pub struct PromptHandler {
+    make: HandlerFactory<Prompt>,
+    needs: AddRequirements,
 }
 
 /// The definition of a prompt before its registration.
 pub(crate) struct PromptDraft {
     name: Cow<'static, str>,
-    pub(crate) info: ItemInfo,
-    pub(crate) access: AccessRules,
-    pub(crate) policy: CallPolicy,
+    settings: ItemSettings,
     pub(crate) completers: Completers,
     /// The arguments to list, if they do not follow from the handler.
     arguments: Option<Vec<PromptArgument>>,
 }
 
-macro_rules! prompt_setters {
-    () => {
-        /// Sets the arguments that the prompt lists, instead of those that follow from the handler's
-        /// parameters. This is for prompts whose arguments are known only at run time; the handler
-        /// takes them as [`RawArguments`](crate::RawArguments).
-        pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
-            self.draft.arguments = Some(arguments.into_iter().collect());
-            self
-        }
+impl<H> Prompt<H> {
+    /// Sets the arguments that the prompt lists, instead of those that follow from the handler's
+    /// parameters. This is for prompts whose arguments are known only at run time; the handler
+    /// takes them as [`RawArguments`](crate::RawArguments).
+    pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
+        self.draft.arguments = Some(arguments.into_iter().collect());
+        self
+    }
 
-        /// Sets a completer for one of the arguments.
-        pub fn complete<H, M>(mut self, argument: impl Into<String>, completer: H) -> Self
-        where
-            H: Handler<Completer, M>,
-            M: 'static,
-        {
-            self.draft.completers.add(argument.into(), completer);
-            self
-        }
+    /// Sets a completer for one of the arguments.
+    pub fn complete<C, M>(mut self, argument: impl Into<String>, completer: C) -> Self
+    where
+        C: Handler<Completer, M>,
+        M: 'static,
+    {
+        self.draft.completers.add(argument.into(), completer);
+        self
+    }
 
-        item_setters!("Prompt");
-    };
+    item_setters!("Prompt");
 }
 
-impl PromptBuilder {
-    prompt_setters!();
+impl Prompt<NoHandler> {
+    /// Starts a prompt with this name.
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            draft: Box::new(PromptDraft {
+                name: name.into(),
+                settings: ItemSettings::default(),
+                completers: Completers::default(),
+                arguments: None,
+            }),
+            handler: NoHandler,
+        }
+    }
 
     /// Sets the function that creates the messages: sync or async, with extractors as parameters;
     /// see [`Handler`].
@@ -111,11 +115,10 @@ impl PromptBuilder {
         H: Handler<Prompt, M>,
         M: 'static,
     {
-        Prompt {
-            draft: self.draft,
+        self.with_handler(PromptHandler {
             make: handler_factory(handler),
             needs: H::add_requirements,
-        }
+        })
     }
 
     /// Sets a sync function that holds its thread, because it reads files, computes or calls
@@ -130,10 +133,16 @@ impl PromptBuilder {
         H: Handler<Prompt, SyncMarker<E>>,
         E: 'static,
     {
-        Prompt {
-            draft: self.draft,
+        self.with_handler(PromptHandler {
             make: blocking_handler_factory(handler),
             needs: H::add_requirements,
+        })
+    }
+
+    fn with_handler(self, handler: PromptHandler) -> Prompt {
+        Prompt {
+            draft: self.draft,
+            handler,
         }
     }
 }
@@ -193,22 +202,6 @@ fn arguments_from_schema(schema: &Schema) -> Result<Vec<PromptArgument>, String>
 }
 
 impl Prompt {
-    /// Starts a prompt with this name.
-    pub fn builder(name: impl Into<Cow<'static, str>>) -> PromptBuilder {
-        PromptBuilder {
-            draft: Box::new(PromptDraft {
-                name: name.into(),
-                info: ItemInfo::default(),
-                access: AccessRules::default(),
-                policy: CallPolicy::default(),
-                completers: Completers::default(),
-                arguments: None,
-            }),
-        }
-    }
-
-    prompt_setters!();
-
     pub(crate) fn register(
         mut self,
         registration: &Registration,
@@ -222,14 +215,17 @@ impl Prompt {
     fn finish(self, registration: &Registration) -> Result<PromptEntry, BuildError> {
         let PromptDraft {
             name,
-            info,
-            access,
-            policy,
+            settings,
             completers,
             arguments: listed,
         } = *self.draft;
+        let ItemSettings {
+            info,
+            access,
+            policy,
+        } = settings;
         check_prompt_name(&name).map_err(|error| BuildError::new(error.to_string()))?;
-        let needs = HandlerRequirements::collect(self.needs);
+        let needs = HandlerRequirements::collect(self.handler.needs);
         registration.check_requirements(&needs)?;
         let source = needs.schema_factory()?;
         let arguments = arguments_from_schema(&reorder_properties(source()?, needs.order))
@@ -240,14 +236,14 @@ impl Prompt {
             needs.arguments.is_none(),
         );
         let arguments = listed.unwrap_or(arguments);
-        let known = |name: &str| arguments.iter().any(|argument| argument.name == name);
-        if let Some(unknown) = completers.first_unknown(known) {
+        let is_argument = |name: &str| arguments.iter().any(|argument| argument.name == name);
+        if let Some(unknown) = completers.first_unknown(is_argument) {
             return Err(BuildError::new(format!(
                 "it has a completer for {unknown:?}, but no argument of that name"
             )));
         }
         let settings = registration.handler_settings(needs.asks, &policy);
-        let call = (self.make)((), reader, &settings);
+        let call = (self.handler.make)((), reader, &settings);
         Ok(PromptEntry {
             call: registration.wrap_handler::<Self>(call, &name, false, &policy),
             access: registration.access(access),
@@ -259,11 +255,8 @@ impl Prompt {
     }
 }
 
-debug_fields! {
-    PromptDraft { name, info }
-    Prompt { draft }
-    PromptBuilder { draft }
-}
+debug_fields!(PromptDraft { name, settings });
+debug_fields!([H] Prompt<H> { draft });
 
 impl HandlerKind for Prompt {
     type ReplyOptions = ();

@@ -195,9 +195,10 @@ impl Registration {
 
     /// Returns the full name of a prompt, with the prefix.
     pub(crate) fn prompt_name(&self, name: Cow<'static, str>) -> Cow<'static, str> {
-        match self.prefix.is_empty() {
-            true => name,
-            false => format!("{}{name}", self.prefix).into(),
+        if self.prefix.is_empty() {
+            name
+        } else {
+            format!("{}{name}", self.prefix).into()
         }
     }
 

@@ -1,16 +1,17 @@
 //! The context of a request, as handlers see it.
 
-use std::any::Any;
-use std::fmt;
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::handler::{Peer, RequestContext};
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError, RawJson};
 use turnbuckle_wire::revision::Method;
 
 use crate::error::NeedsInput;
+use crate::request::extract::States;
 use crate::request::input::{InputRound, InputRounds, Question};
 use crate::schema::describe_mismatch;
 
@@ -22,39 +23,27 @@ use crate::schema::describe_mismatch;
 #[derive(Clone)]
 pub struct HandlerContext {
     call: RequestContext,
-    server: Arc<dyn HandlerEnvironment>,
+    settings: Arc<ServerSettings>,
     round: Option<Arc<InputRound>>,
     /// The arguments that a layer put in the place of those in the message.
     replaced_arguments: Option<Arc<Json>>,
 }
 
-/// The server, as far as its running handlers need it.
-///
-/// A server owns its handlers, and the context of a handler has its server. The context knows the
-/// server by this trait only, so that one of the two can be understood before the other;
-/// [`HandlerContext::server`], which is in the server's module, gets the server back.
-pub(crate) trait HandlerEnvironment: Any + Send + Sync {
-    /// Returns how many calls can wait at one concurrency limit.
-    fn max_waiting(&self) -> usize;
-
-    /// Returns whether the server masks errors that were not made for clients.
-    fn masks_errors(&self) -> bool;
-
-    /// Returns the sealer of request state.
-    fn input_rounds(&self) -> &InputRounds;
-
-    /// Returns whether a client may be sent a result of an extension's type.
-    fn allows_result_type(&self, result_type: &str, context: &RequestContext) -> bool;
+/// The settings of a server that its handlers need while they run.
+pub(crate) struct ServerSettings {
+    /// The most calls that can wait at one concurrency limit.
+    pub(crate) max_waiting: usize,
+    /// True if clients read no error that was not made for them.
+    pub(crate) masks_errors: bool,
+    /// Seals and opens the request state of requests that ask for input.
+    pub(crate) input_rounds: InputRounds,
+    /// The id of the extension that defines a result type, by the name of the type.
+    pub(crate) result_types: HashMap<&'static str, Arc<str>>,
+    /// The state around all items.
+    pub(crate) states: Arc<States>,
 }
 
-impl fmt::Debug for HandlerContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlerContext")
-            .field("call", &self.call)
-            .field("round", &self.round)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(HandlerContext { call, round });
 
 impl Deref for HandlerContext {
     type Target = RequestContext;
@@ -65,15 +54,15 @@ impl Deref for HandlerContext {
 }
 
 impl HandlerContext {
-    /// Creates the context of a request; `round` holds what a retry brought back.
+    /// Creates the context of a request; `round` holds the answers and the state of a retry.
     pub(crate) fn new(
         call: RequestContext,
-        server: Arc<dyn HandlerEnvironment>,
+        settings: Arc<ServerSettings>,
         round: Option<InputRound>,
     ) -> Self {
         Self {
             call,
-            server,
+            settings,
             round: round.map(Arc::new),
             replaced_arguments: None,
         }
@@ -124,9 +113,9 @@ impl HandlerContext {
         &self.call
     }
 
-    /// Returns the server, as far as handlers need it.
-    pub(crate) fn environment(&self) -> &Arc<dyn HandlerEnvironment> {
-        &self.server
+    /// Returns the settings of the server.
+    pub(crate) fn settings(&self) -> &ServerSettings {
+        &self.settings
     }
 
     /// Returns a notifier that can tell this client, also after the request, that a URL elicitation

@@ -1,4 +1,4 @@
-//! Reading arguments: decoding, validation where the type does not guarantee what its schema says,
+//! Reading arguments: decoding, validation where the type does not guarantee its schema,
 //! and lenient repair.
 
 use serde::de::DeserializeOwned;
@@ -122,10 +122,12 @@ const EMPTY_OBJECT: RawJson<'_> = RawJson::from_valid_text("{}");
 
 /// Returns the failure for arguments that violate the schema.
 fn violation_failure(arguments: RawJson<'_>, violations: turnbuckle_schema::Violations) -> Failure {
-    Failure::arguments(match arguments.is_object() {
-        true => ArgumentError::from(violations),
-        false => not_an_object(arguments.as_str()),
-    })
+    let error = if arguments.is_object() {
+        ArgumentError::from(violations)
+    } else {
+        not_an_object(arguments.as_str())
+    };
+    Failure::arguments(error)
 }
 
 #[cfg(test)]

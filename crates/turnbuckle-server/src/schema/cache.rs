@@ -51,8 +51,8 @@ impl SchemaCache {
         if count >= MAX_SCHEMAS || cached.text_bytes + text.len() > MAX_TEXT_BYTES {
             *cached = CachedSchemas::default();
         }
-        let kept = cached.compiled[usize::from(objects)].insert(text.into(), compiled.share());
-        if kept.is_none() {
+        let replaced = cached.compiled[usize::from(objects)].insert(text.into(), compiled.share());
+        if replaced.is_none() {
             cached.text_bytes += text.len();
         }
         Ok(compiled)

@@ -19,7 +19,7 @@ pub(crate) type SchemaFactory = fn() -> Result<Schema, BuildError>;
 /// needed, so that a server starts fast.
 #[derive(Debug)]
 pub(crate) enum EnforcedSchema {
-    /// The schema of a type, which guarantees what it says, except for what attributes add.
+    /// The schema of a type, which guarantees all but the keywords that attributes add.
     Derived {
         source: SchemaSource,
         /// Boxed, since a server may have thousands of tools that nobody calls.
@@ -81,9 +81,10 @@ impl EnforcedSchema {
         limits: &SchemaLimits,
     ) -> Result<Self, BuildError> {
         let validator = Validator::compile_within(schema, limits);
-        let validator = match objects {
-            true => validator.and_then(Validator::for_objects),
-            false => validator,
+        let validator = if objects {
+            validator.and_then(Validator::for_objects)
+        } else {
+            validator
         };
         Ok(Self::Written(Arc::new(WrittenSchema {
             repairer: FastValidator::compile_within(schema, limits).ok(),
@@ -101,9 +102,10 @@ impl EnforcedSchema {
         objects: bool,
         limits: &SchemaLimits,
     ) -> Result<Self, BuildError> {
-        let validator = match objects {
-            true => FastValidator::compile_object_within(schema, limits),
-            false => FastValidator::compile_within(schema, limits),
+        let validator = if objects {
+            FastValidator::compile_object_within(schema, limits)
+        } else {
+            FastValidator::compile_within(schema, limits)
         };
         let validator = validator.map_err(|fault| BuildError::new(fault.to_string()))?;
         if let Some(keyword) = validator.unsupported_keyword() {
@@ -235,12 +237,12 @@ mod tests {
     #[test]
     fn unsupported_keywords_are_refused() {
         let not = schema(r#"{"type":"object","not":{"required":["a"]}}"#);
-        let held = written(&not, true);
+        let enforced = written(&not, true);
         if cfg!(feature = "validate") {
             let value: RawJson<'_> = serde_json::from_str(r#"{"a":2}"#).unwrap();
-            assert!(held.unwrap().validate(value).unwrap().is_err());
+            assert!(enforced.unwrap().validate(value).unwrap().is_err());
         } else {
-            let error = held.unwrap_err().to_string();
+            let error = enforced.unwrap_err().to_string();
             assert!(
                 error.contains("\"not\"") && error.contains("`validate`"),
                 "{error}"

@@ -25,13 +25,13 @@ pub(crate) fn reorder_properties(schema: Schema, fields: &[&str]) -> Schema {
 fn try_reorder(schema: &Schema, fields: &[&str]) -> Option<Schema> {
     let root: Map<&RawValue> = serde_json::from_str(schema.as_str()).ok()?;
     let properties: Map<&RawValue> = serde_json::from_str(root.get("properties")?.get()).ok()?;
-    let known = fields
+    let declared = fields
         .iter()
         .filter_map(|name| Some((*name, *properties.get(name)?)));
     let others = properties.iter().filter(|(name, _)| !fields.contains(name));
     let others = others.map(|(name, schema)| (name, *schema));
     let mut ordered: Map<&RawValue> = Map::new();
-    for (name, schema) in known.chain(others) {
+    for (name, schema) in declared.chain(others) {
         ordered.insert(name, schema);
     }
     let ordered = serde_json::value::to_raw_value(&ordered).ok()?;
@@ -84,16 +84,9 @@ impl<'de> Deserializer<'de> for Probe<'_> {
 }
 
 /// The error that ends every probe.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("there is nothing to decode")]
 struct ProbeFinished;
-
-impl fmt::Display for ProbeFinished {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is nothing to decode")
-    }
-}
-
-impl std::error::Error for ProbeFinished {}
 
 impl de::Error for ProbeFinished {
     fn custom<T: fmt::Display>(_: T) -> Self {

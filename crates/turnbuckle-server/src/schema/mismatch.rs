@@ -26,7 +26,7 @@ pub(super) fn explain_mismatch(text: &str, error: &serde_json::Error) -> Argumen
     violation(json_path_at(text, error.line(), error.column()), error).into()
 }
 
-/// Describes a decoding error without repeating any value: the path, and what was expected there.
+/// Describes a decoding error without repeating any value: the path, and the expected value.
 #[cold]
 pub(crate) fn describe_mismatch(text: &str, error: &serde_json::Error) -> String {
     let message = error_message(error);
@@ -43,9 +43,10 @@ pub(crate) fn describe_mismatch(text: &str, error: &serde_json::Error) -> String
         // The type's own text may repeat the value.
         "is not what was asked for".to_owned()
     };
-    match path.is_empty() {
-        true => problem,
-        false => format!("`{}`: {problem}", shorten(&path.join("/"))),
+    if path.is_empty() {
+        problem
+    } else {
+        format!("`{}`: {problem}", shorten(&path.join("/")))
     }
 }
 
@@ -82,7 +83,7 @@ fn error_message(error: &serde_json::Error) -> String {
     text
 }
 
-/// Splits the text of an error into what was found and what was expected.
+/// Splits the text of an error into the value that was found and the one that was expected.
 fn found_and_expected(text: &str) -> Option<(&str, &str)> {
     ["invalid type: ", "invalid value: ", "unknown variant "]
         .iter()

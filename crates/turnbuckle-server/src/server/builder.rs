@@ -2,13 +2,13 @@
 
 mod build;
 
-use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::handler::Peer;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
 use crate::Server;
@@ -275,7 +275,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how many blocking handlers ([`ToolBuilder::blocking`](crate::ToolBuilder::blocking) and
+    /// Sets how many blocking handlers ([`Tool::blocking`](crate::Tool::blocking) and
     /// the like) run at once. Default: 64; at least one.
     ///
     /// Up to [`max_waiting`](Self::max_waiting) further calls wait. The threads are those of the
@@ -305,14 +305,10 @@ impl ServerBuilder {
     }
 }
 
-impl fmt::Debug for ServerBuilder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerBuilder")
-            .field("info", &self.draft.info)
-            .field("group", &self.draft.group)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ServerBuilder {
+    info = |builder| builder.draft.info.clone(),
+    tools = |builder| builder.draft.group.tools.len(),
+});
 
 /// Returns the builder's items with their state, layers, timeout and limits, so that another server
 /// can offer them. Extensions and server settings are left out.

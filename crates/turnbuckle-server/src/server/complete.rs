@@ -62,7 +62,7 @@ impl Server {
             }
             _ => return Err(ProtocolError::invalid_params("unknown type of reference")),
         };
-        let context = HandlerContext::new(context, self.0.clone(), None);
+        let context = HandlerContext::new(context, self.0.settings.clone(), None);
         Ok(match completer {
             Some(completer) => suggest(completer, params, context),
             None => pending(self.clone().complete_provided(params, context)),
@@ -99,9 +99,9 @@ fn suggest(
     params: CompleteRequestParams,
     context: HandlerContext,
 ) -> HandlerOutcome {
-    let known = params.context.map(|context| context.arguments);
-    let typing = CompletionRequest::new(params.argument.value, known.unwrap_or_default());
-    completion::suggest(completer, typing, context)
+    let arguments = params.context.map(|context| context.arguments);
+    let request = CompletionRequest::new(params.argument.value, arguments.unwrap_or_default());
+    completion::suggest(completer, request, context)
 }
 
 fn prompt_completer(prompt: &PromptEntry, argument: &str) -> Result<FoundCompleter, ProtocolError> {

@@ -6,13 +6,12 @@
 //! Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
 
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use serde::Serialize;
-use turnbuckle_session::handler::{Peer, RequestContext};
+use turnbuckle_session::handler::Peer;
 use turnbuckle_session::internal::{HandlerOutcome, NotificationFuture};
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     ClientCapabilities, ErrorKind, Json, Meta, Notification, ProtocolError, RawObject, Request,
@@ -27,7 +26,6 @@ use crate::error::BuildError;
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::handler::failure_log::report_error;
 use crate::handler::output::tool::{OutputValidator, ToolOutput};
-use crate::items::debug_fields;
 use crate::items::tool::Tool;
 use crate::request::context::HandlerContext;
 
@@ -37,8 +35,8 @@ use crate::request::context::HandlerContext;
 pub struct Extension {
     id: String,
     settings: RawObject,
-    methods: Vec<(&'static str, Arc<dyn ExtensionMethod>)>,
-    notifications: Vec<(&'static str, Arc<dyn NotificationHandler>)>,
+    methods: Vec<(&'static str, MethodHandler)>,
+    notifications: Vec<(&'static str, NotificationHandler)>,
     result_types: BTreeSet<&'static str>,
 }
 
@@ -122,14 +120,18 @@ impl Extension {
     }
 }
 
-impl Tool {
+impl<H> Tool<H> {
     /// Returns the tool's `_meta`, so that an extension can add to it.
     pub fn meta_mut(&mut self) -> &mut Meta {
-        &mut self.draft.info.extras_mut().meta
+        &mut self.draft.settings.info.extras_mut().meta
     }
 }
 
-debug_fields! { Extension { id, settings, result_types } }
+debug_fields!(Extension {
+    id,
+    settings,
+    result_types
+});
 
 fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
     let asks = || ProtocolError::internal("a method of an extension cannot ask for input");
@@ -141,7 +143,7 @@ fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
         },
         FailureKind::Message { text, .. } => ProtocolError::internal(text),
         FailureKind::Error { error, is_hidden } => {
-            let mask = is_hidden || context.environment().masks_errors();
+            let mask = is_hidden || context.settings().masks_errors;
             ProtocolError::internal(report_error(None, context, &*error, mask))
         }
         FailureKind::Arguments(error) => ProtocolError::invalid_params(error.to_string()),
@@ -191,32 +193,18 @@ impl<T: Serialize + Send> ResultBody for AsIs<T> {
     }
 }
 
-trait ExtensionMethod: Send + Sync {
-    fn answer(&self, text: &str, context: HandlerContext) -> HandlerOutcome;
-}
+/// Answers a request, given its text.
+type MethodHandler = Arc<dyn Fn(&str, HandlerContext) -> HandlerOutcome + Send + Sync>;
 
-impl<F: Fn(&str, HandlerContext) -> HandlerOutcome + Send + Sync> ExtensionMethod for F {
-    fn answer(&self, text: &str, context: HandlerContext) -> HandlerOutcome {
-        self(text, context)
-    }
-}
-
-trait NotificationHandler: Send + Sync {
-    fn handle(&self, text: &str, peer: &Peer) -> Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
-}
-
-impl<F: Fn(&str, &Peer) -> Option<NotificationFuture> + Send + Sync> NotificationHandler for F {
-    fn handle(&self, text: &str, peer: &Peer) -> Option<NotificationFuture> {
-        self(text, peer)
-    }
-}
+/// Handles a notification, given its text; `None` if the text is malformed.
+type NotificationHandler = Arc<dyn Fn(&str, &Peer) -> Option<NotificationFuture> + Send + Sync>;
 
 /// The registered extensions.
 #[derive(Default)]
 pub(crate) struct Extensions {
-    methods: HashMap<&'static str, (Arc<str>, Arc<dyn ExtensionMethod>)>,
-    notifications: HashMap<&'static str, (Arc<str>, Arc<dyn NotificationHandler>)>,
-    result_types: HashMap<&'static str, Arc<str>>,
+    methods: HashMap<&'static str, (Arc<str>, MethodHandler)>,
+    notifications: HashMap<&'static str, (Arc<str>, NotificationHandler)>,
+    pub(super) result_types: HashMap<&'static str, Arc<str>>,
 }
 
 impl Extensions {
@@ -268,7 +256,7 @@ impl Extensions {
         context
             .extension(id)
             .filter(|_| context.features().extensions)?;
-        Some(method.answer(text, context))
+        Some(method(text, context))
     }
 
     /// Passes a notification on to its handler, if the client declared the extension.
@@ -276,14 +264,7 @@ impl Extensions {
         let (id, handler) = self.notifications.get(name)?;
         // Without capabilities in the notification, those of a modern client are unknown: accept it.
         let declared = declares(id, text, peer).unwrap_or(true);
-        declared.then(|| handler.handle(text, peer)).flatten()
-    }
-
-    /// Returns whether the client may be sent a result of this type.
-    pub(crate) fn allows_result_type(&self, result_type: &str, context: &RequestContext) -> bool {
-        self.result_types
-            .get(result_type)
-            .is_some_and(|id| context.features().extensions && context.extension(id).is_some())
+        declared.then(|| handler(text, peer)).flatten()
     }
 }
 
@@ -297,10 +278,4 @@ fn declares(id: &str, text: &str, peer: &Peer) -> Option<bool> {
     }
     let state = peer.legacy_state()?;
     Some(state.capabilities().extensions.contains_key(id))
-}
-
-impl fmt::Debug for Extensions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.methods.keys()).finish()
-    }
 }

@@ -10,7 +10,7 @@ use turnbuckle_wire::revision::Method;
 
 use crate::Server;
 use crate::handler::CallKind;
-use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest};
+use crate::handler::{ErasedHandler, FailureMapping, HandlerRequest, OwnedPayload};
 use crate::items::registration::Registration;
 use crate::request::context::HandlerContext;
 use crate::service::LayerTarget;
@@ -66,8 +66,10 @@ impl Server {
         match self.0.layered_lists.get(method) {
             None => self.list_items(method, call, &context),
             Some(layered) => {
-                let context = HandlerContext::new(context, self.0.clone(), None);
-                Ok(layered.clone().call(HandlerRequest::for_list(context)))
+                let context = HandlerContext::new(context, self.0.settings.clone(), None);
+                Ok(layered
+                    .clone()
+                    .call(HandlerRequest::with_payload(context, OwnedPayload::List)))
             }
         }
     }
@@ -85,7 +87,10 @@ impl ErasedHandler for ListHandler {
             params: &context.params(),
             text: context.text(),
         };
-        let listed = context.server().list_items(self.0, call, context);
+        let listed = match context.server() {
+            Some(server) => server.list_items(self.0, call, context),
+            None => Err(ProtocolError::internal("the server has been dropped")),
+        };
         listed.unwrap_or_else(|error| Reply::Error(error).into())
     }
 }

@@ -32,7 +32,7 @@ impl Server {
             .any(|provider| T::list_function(provider).is_some())
         {
             let cursor = cursor.map(Cow::into_owned);
-            let context = HandlerContext::new(context.clone(), self.0.clone(), None);
+            let context = HandlerContext::new(context.clone(), self.0.settings.clone(), None);
             let page = self.clone().list_with_providers::<T>(cursor, context);
             return Ok(HandlerOutcome::Pending(Box::pin(async move {
                 page.await.unwrap_or_else(Reply::Error)
@@ -45,9 +45,10 @@ impl Server {
             self.0.page_size,
             context.principal(),
             |listed| {
-                let scope = match listed.restricted {
-                    true => CacheScope::Private,
-                    false => self.0.list_cache.scope.clone(),
+                let scope = if listed.restricted {
+                    CacheScope::Private
+                } else {
+                    self.0.list_cache.scope.clone()
                 };
                 let cache = (self.0.list_cache.ttl_ms, scope);
                 let result = T::page(&listed.items, listed.next_cursor, cache);
@@ -66,7 +67,7 @@ impl Server {
         context: HandlerContext,
     ) -> Result<Reply, ProtocolError> {
         let inner = &self.0;
-        let keys = &inner.input_rounds.keys;
+        let keys = &inner.settings.input_rounds.keys;
         let page =
             inner
                 .catalogs

@@ -15,6 +15,7 @@ use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use super::subscription::SubscriptionHub;
+use crate::Server;
 use crate::request::context::HandlerContext;
 
 /// Serves one `subscriptions/listen` request: acknowledges the filter that is honoured, then sends
@@ -22,11 +23,11 @@ use crate::request::context::HandlerContext;
 ///
 /// `provided` are resources of the filter that are not registered, which providers may have.
 pub(crate) async fn listen(
+    server: Server,
     context: HandlerContext,
     mut honoured: SubscriptionFilter,
     provided: Vec<String>,
 ) -> Reply {
-    let server = context.server();
     let found = server.honour_provided(provided, &mut honoured, &context);
     if let Err(error) = found.await {
         return error.into();

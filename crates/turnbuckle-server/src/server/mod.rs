@@ -12,27 +12,24 @@ mod router;
 mod subscription;
 pub(crate) mod update;
 
-use std::any::Any;
-use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use crate::catalog::{Catalog, Catalogs};
 use crate::error::BuildError;
-use crate::error::failure::Result;
+use crate::error::failure::{Failure, Result};
 use crate::items::CatalogItem;
 use crate::items::cache_hint::CacheHint;
 use crate::items::registration::Registration;
-use crate::request::context::{HandlerContext, HandlerEnvironment};
+use crate::request::context::{HandlerContext, ServerSettings};
 use crate::request::extract::{Extract, Invocation};
-use crate::request::input::InputRounds;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
-use crate::service::policy::CallPolicy;
 use subscription::{SubscriptionHub, SubscriptionLimits};
-use turnbuckle_session::handler::{Change, Peer, RequestContext};
+use turnbuckle_session::handler::{Change, Peer};
 use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::base::debug_fields;
 
 /// A server, ready to be served by any transport.
 ///
@@ -56,50 +53,31 @@ pub(crate) struct ServerInner {
     pub(crate) page_size: NonZeroUsize,
     pub(crate) list_cache: CacheHint,
     pub(crate) subscription_limits: SubscriptionLimits,
-    /// The most calls that can wait at one concurrency limit.
-    pub(crate) max_waiting: usize,
     pub(crate) roots_changed: Option<RootsChangedHook>,
     pub(crate) subscriptions: SubscriptionHub,
     pub(crate) registration: Registration,
+    /// The settings that running handlers need.
+    pub(crate) settings: Arc<ServerSettings>,
     /// The list requests in the server's layers.
     pub(crate) layered_lists: LayeredLists,
-    /// Seals and opens the request state of requests that ask for input.
-    pub(crate) input_rounds: InputRounds,
 }
 
 /// Called when a legacy client sends `notifications/roots/list_changed`.
 pub(crate) type RootsChangedHook = Arc<dyn Fn(Peer) -> NotificationFuture + Send + Sync>;
 
-impl HandlerEnvironment for ServerInner {
-    fn max_waiting(&self) -> usize {
-        self.max_waiting
-    }
-
-    fn masks_errors(&self) -> bool {
-        let none = CallPolicy::default();
-        self.registration
-            .handler_settings(false, &none)
-            .masks_errors
-    }
-
-    fn input_rounds(&self) -> &InputRounds {
-        &self.input_rounds
-    }
-
-    fn allows_result_type(&self, result_type: &str, context: &RequestContext) -> bool {
-        self.extensions.allows_result_type(result_type, context)
-    }
-}
+/// The server as state of its own handlers: empty until the server is built, and weak, since the
+/// server owns its handlers.
+pub(crate) type OwnServer = OnceLock<Weak<ServerInner>>;
 
 impl HandlerContext {
-    /// Returns the server that the handler belongs to, to add, remove or change items.
+    /// Returns the server that the request was sent to, for layers and methods of extensions. Handlers
+    /// take it as a parameter of the type [`Server`].
+    ///
+    /// `None` if the server has been dropped since.
     #[must_use]
-    pub fn server(&self) -> Server {
-        let server: Arc<dyn Any + Send + Sync> = self.environment().clone();
-        match server.downcast() {
-            Ok(inner) => Server(inner),
-            Err(_) => unreachable!("only a server creates the contexts of its handlers"),
-        }
+    pub fn server(&self) -> Option<Server> {
+        let server = self.settings().states.get::<OwnServer>()?;
+        server.get()?.upgrade().map(Server)
     }
 }
 
@@ -109,7 +87,8 @@ impl Extract for Server {
     const IS_READY: bool = true;
 
     async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
-        Ok(invocation.context().server())
+        let server = invocation.context().server();
+        server.ok_or_else(|| Failure::new("the server has been dropped"))
     }
 }
 
@@ -119,13 +98,9 @@ impl From<Server> for Arc<dyn Dispatch> {
     }
 }
 
-impl fmt::Debug for Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server")
-            .field("info", &self.0.identity.info)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(Server {
+    info = |server| server.0.identity.info.clone()
+});
 
 impl Server {
     /// Returns the subscribers of this server's changes.
@@ -147,22 +122,22 @@ impl Server {
         tools.iter().try_for_each(|tool| tool.check())
     }
 
-    /// Returns the names of the tools that are enabled, in the order of their list, whoever may see
-    /// them.
+    /// Returns the names of the enabled tools, in the order of their list, also of those that only
+    /// some principals can see.
     #[must_use]
     pub fn tool_names(&self) -> Vec<String> {
         keys_of(&self.0.catalogs.tools)
     }
 
-    /// Returns the names of the prompts that are enabled, in the order of their list, whoever may
-    /// see them.
+    /// Returns the names of the enabled prompts, in the order of their list, also of those that
+    /// only some principals can see.
     #[must_use]
     pub fn prompt_names(&self) -> Vec<String> {
         keys_of(&self.0.catalogs.prompts)
     }
 
-    /// Returns the URIs of the resources and then the resource templates that are enabled, in the
-    /// order of their lists, whoever may see them.
+    /// Returns the URIs of the enabled resources and then of the enabled resource templates, in the
+    /// order of their lists, also of those that only some principals can see.
     #[must_use]
     pub fn resource_uris(&self) -> Vec<String> {
         let mut uris = keys_of(&self.0.catalogs.resources);

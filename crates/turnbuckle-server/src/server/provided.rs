@@ -11,7 +11,7 @@ use crate::catalog::combined_list::ProvidedEntry;
 use crate::catalog::provider::ProviderEntry;
 use crate::items::CatalogItem;
 use crate::items::prompt::PromptEntry;
-use crate::items::resource::{RegisteredResource, TemplateEntry};
+use crate::items::resource::{RegisteredResource, Resource, TemplateEntry};
 use crate::items::tool::ToolEntry;
 use crate::name_rules::{MAX_URI, check_prompt_name, check_tool_name, check_uri};
 use crate::request::context::HandlerContext;
@@ -105,12 +105,9 @@ impl Server {
         context: &HandlerContext,
     ) -> Result<Option<ProvidedResource>, ProtocolError> {
         for provider in &self.0.catalogs.providers.resources {
-            let Some(item) = find_in(provider, uri, context).await? else {
+            let Some(resource) = find_resource_in(provider, uri, context).await? else {
                 continue;
             };
-            let resource = item
-                .register(&provider.registration)
-                .map_err(|error| provider.invalid_item(&error))?;
             let (variables, can_read) = match &resource {
                 RegisteredResource::Resource(found) => (
                     (found.key() == uri).then(TemplateVariables::new),
@@ -144,13 +141,8 @@ impl Server {
         context: &HandlerContext,
     ) -> Result<Option<TemplateEntry>, ProtocolError> {
         for provider in &self.0.catalogs.providers.resources {
-            let Some(item) = find_in(provider, name, context).await? else {
-                continue;
-            };
-            let found = item
-                .register(&provider.registration)
-                .map_err(|error| provider.invalid_item(&error))?;
-            if let RegisteredResource::Template(template) = found
+            if let Some(RegisteredResource::Template(template)) =
+                find_resource_in(provider, name, context).await?
                 && (template.key() == name || template.template.matches(name).is_some())
                 && can_use(&template, context)?
             {
@@ -283,6 +275,19 @@ async fn find_in<T: Send + 'static>(
         return Ok(None);
     }
     provider.find(name, context).await
+}
+
+/// Returns the resource or template that a provider has under a name, registered.
+async fn find_resource_in(
+    provider: &ProviderEntry<Resource>,
+    name: &str,
+    context: &HandlerContext,
+) -> Result<Option<RegisteredResource>, ProtocolError> {
+    let item = find_in(provider, name, context).await?;
+    let registered = item.map(|item| item.register(&provider.registration));
+    registered
+        .transpose()
+        .map_err(|error| provider.invalid_item(&error))
 }
 
 /// Returns whether the principal can see an item.

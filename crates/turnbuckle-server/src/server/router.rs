@@ -77,40 +77,7 @@ impl Dispatch for Server {
     }
 
     fn scopes(&self) -> Vec<String> {
-        let registry = &self.0.catalogs;
-        let mut scopes: Vec<String> = Vec::new();
-        let mut add = |required: &[String]| {
-            for scope in required {
-                if !scopes.contains(scope) {
-                    scopes.push(scope.clone());
-                }
-            }
-        };
-        registry
-            .tools
-            .all()
-            .iter()
-            .for_each(|item| add(item.access().scopes()));
-        registry
-            .prompts
-            .all()
-            .iter()
-            .for_each(|item| add(item.access().scopes()));
-        registry
-            .resources
-            .all()
-            .iter()
-            .for_each(|item| add(item.access().scopes()));
-        registry
-            .templates
-            .all()
-            .iter()
-            .for_each(|item| add(item.access().scopes()));
-        registry
-            .providers
-            .access_rules()
-            .for_each(|access| add(access.scopes()));
-        scopes
+        self.0.catalogs.required_scopes()
     }
 
     fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
@@ -131,7 +98,7 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let Some(method) = call.method else {
-            let context = HandlerContext::new(context, self.0.clone(), None);
+            let context = HandlerContext::new(context, self.0.settings.clone(), None);
             let answer = self.0.extensions.answer(call.name, call.text, context);
             return answer.ok_or_else(|| unknown_method(call.name));
         };
@@ -191,13 +158,13 @@ impl Server {
             if context.is_legacy() || InputRound::is_first_round(call.params) {
                 None
             } else {
-                self.0.input_rounds.open(
+                self.0.settings.input_rounds.open(
                     call.params,
                     &BoundRequest::new(method, call.params),
                     &context,
                 )?
             };
-        Ok(HandlerContext::new(context, self.0.clone(), round))
+        Ok(HandlerContext::new(context, self.0.settings.clone(), round))
     }
 
     fn call_tool(
@@ -313,7 +280,7 @@ impl Server {
         if !self.may_provide_resource(&uri) {
             return Err(ProtocolError::resource_not_found(uri.into_owned()));
         }
-        let context = HandlerContext::new(context, self.0.clone(), None);
+        let context = HandlerContext::new(context, self.0.settings.clone(), None);
         let subscribed = self
             .clone()
             .subscribe_to_provided(uri.into_owned(), context);
@@ -375,8 +342,9 @@ impl Server {
                 honoured.resource_subscriptions = Some(uris);
             }
         }
-        let context = HandlerContext::new(context, self.0.clone(), None);
+        let context = HandlerContext::new(context, self.0.settings.clone(), None);
         Ok(HandlerOutcome::Pending(Box::pin(listen(
+            self.clone(),
             context,
             honoured,
             unregistered,

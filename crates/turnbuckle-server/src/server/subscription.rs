@@ -31,7 +31,7 @@ pub(crate) struct SubscriptionHub {
     hasher: RandomState,
 }
 
-/// The subscribed feeds, by what they are subscribed to.
+/// The subscribed feeds, by list and by resource.
 #[derive(Debug, Default)]
 struct Subscribers {
     tools: FeedSet,
@@ -366,12 +366,12 @@ impl Subscribers {
     ) -> Result<(), ProtocolError> {
         let full = |subscribers: &Self| {
             let own = client.and_then(|client| subscribers.by_client.get(&client));
-            match subscribers.resource_total >= limits.total {
-                true => Some("of all clients"),
-                false if own.copied().unwrap_or(0) >= limits.total.div_ceil(2) => {
-                    Some("of one client")
-                }
-                false => None,
+            if subscribers.resource_total >= limits.total {
+                Some("of all clients")
+            } else if own.copied().unwrap_or(0) >= limits.total.div_ceil(2) {
+                Some("of one client")
+            } else {
+                None
             }
         };
         if full(self).is_some() {

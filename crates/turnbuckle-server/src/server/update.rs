@@ -1,10 +1,10 @@
 //! Changes to the items of a running server: one at a time, or several at once.
 
-use std::fmt;
 use std::sync::PoisonError;
 
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::ServerCapabilities;
+use turnbuckle_types::base::debug_fields;
 
 use crate::Server;
 use crate::catalog::{Catalog, CatalogEdit};
@@ -213,9 +213,10 @@ impl ServerUpdate<'_> {
     /// Removes the resource at this URI, or the resource template with this text.
     pub fn remove_resource(mut self, uri: impl Into<String>) -> Self {
         let uri = uri.into();
-        match is_template(&uri) {
-            true => self.templates.push(CatalogEdit::Remove(uri)),
-            false => self.resources.push(CatalogEdit::Remove(uri)),
+        if is_template(&uri) {
+            self.templates.push(CatalogEdit::Remove(uri));
+        } else {
+            self.resources.push(CatalogEdit::Remove(uri));
         }
         self
     }
@@ -232,9 +233,10 @@ impl ServerUpdate<'_> {
     }
 
     fn set_resource_enabled(mut self, uri: String, enabled: bool) -> Self {
-        match is_template(&uri) {
-            true => self.templates.push(CatalogEdit::Enable(uri, enabled)),
-            false => self.resources.push(CatalogEdit::Enable(uri, enabled)),
+        if is_template(&uri) {
+            self.templates.push(CatalogEdit::Enable(uri, enabled));
+        } else {
+            self.resources.push(CatalogEdit::Enable(uri, enabled));
         }
         self
     }
@@ -278,15 +280,11 @@ impl ServerUpdate<'_> {
     }
 }
 
-impl fmt::Debug for ServerUpdate<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServerUpdate")
-            .field("tools", &self.tools.len())
-            .field("prompts", &self.prompts.len())
-            .field("resources", &(self.resources.len() + self.templates.len()))
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(ServerUpdate<'a> {
+    tools = |update| update.tools.len(),
+    prompts = |update| update.prompts.len(),
+    resources = |update| update.resources.len() + update.templates.len(),
+});
 
 /// Returns an error if an edit names an item that does not exist.
 fn check_known<T: CatalogItem>(

@@ -1,4 +1,4 @@
-//! The way of a request through the layers around it, from the outermost to the innermost.
+//! The layers around a handler: each request passes them from the outermost to the innermost.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,53 +7,34 @@ use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_wire::era::Reply;
 
 use super::{CallRequest, Middleware};
-use crate::error::failure::Failure;
-use crate::handler::{
-    CallKind, ErasedHandler, FailureMapping, HandlerRequest, wrapper_failure_reply,
-};
-
-/// A request that was passed on to the next layer or to the handler.
-pub(super) enum ForwardedCall {
-    /// Answered; the reply is taken when it is returned.
-    Ready(Option<Reply>),
-    /// Still running.
-    Pending(Pin<Box<dyn Future<Output = Reply> + Send>>),
-}
+use crate::handler::{CallKind, ErasedHandler, FailureMapping, HandlerRequest};
 
 impl CallRequest {
     /// Passes the request on to the next layer, or to the handler.
-    pub(super) fn pass_on(mut self) -> ForwardedCall {
+    pub(super) fn pass_on(mut self) -> HandlerOutcome {
         let next = self.target.layers.get(self.passed).cloned();
         match next {
             Some(layer) => {
                 self.passed += 1;
-                ForwardedCall::Pending(layer.call(self))
+                HandlerOutcome::Pending(layer(self))
             }
-            None => match self.request.call(self.target.inner.clone()) {
-                HandlerOutcome::Ready(reply) => ForwardedCall::Ready(Some(reply)),
-                HandlerOutcome::Pending(running) => ForwardedCall::Pending(running),
-            },
+            None => self.request.call(self.target.inner.clone()),
         }
     }
 }
 
 /// A layer's service, type-erased.
-pub(crate) trait DynMiddleware: Send + Sync {
-    fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>>;
-}
+pub(crate) type DynMiddleware =
+    Arc<dyn Fn(CallRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>> + Send + Sync>;
 
 /// Erases the type of a layer's service.
-pub(crate) fn boxed_middleware(service: impl Middleware) -> Arc<dyn DynMiddleware> {
-    struct Boxed<S>(S);
-    impl<S: Middleware> DynMiddleware for Boxed<S> {
-        fn call(&self, call: CallRequest) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
-            let mapping = call.target.about.mapping;
-            let context = call.request.context.clone();
-            let response = self.0.clone().respond(call);
-            Box::pin(async move { response.await.into_reply(mapping, &context) })
-        }
-    }
-    Arc::new(Boxed(service))
+pub(crate) fn boxed_middleware(service: impl Middleware) -> DynMiddleware {
+    Arc::new(move |call: CallRequest| {
+        let mapping = call.target.about.mapping;
+        let context = call.request.context.clone();
+        let response = service.clone().respond(call);
+        Box::pin(async move { response.await.into_reply(mapping, &context) })
+    })
 }
 
 /// The properties of a handler that the layers around it see.
@@ -71,14 +52,14 @@ pub(crate) struct LayerTarget {
 pub(crate) struct LayeredHandler {
     inner: Arc<dyn ErasedHandler>,
     pub(super) about: LayerTarget,
-    layers: Vec<Arc<dyn DynMiddleware>>,
+    layers: Vec<DynMiddleware>,
 }
 
 impl LayeredHandler {
     pub(crate) fn new(
         inner: Arc<dyn ErasedHandler>,
         about: LayerTarget,
-        layers: Vec<Arc<dyn DynMiddleware>>,
+        layers: Vec<DynMiddleware>,
     ) -> Self {
         Self {
             inner,
@@ -95,13 +76,6 @@ impl ErasedHandler for LayeredHandler {
             passed: 0,
             request: request.detach(),
         };
-        match call.pass_on() {
-            ForwardedCall::Pending(running) => HandlerOutcome::Pending(running),
-            ForwardedCall::Ready(reply) => match reply {
-                Some(reply) => reply.into(),
-                None => wrapper_failure_reply(Failure::new("a layer returned no response"), false)
-                    .into(),
-            },
-        }
+        call.pass_on()
     }
 }

@@ -1,7 +1,7 @@
 //! Tower layers around the requests of a server, a group or an item.
 //!
 //! A layer is added with `.layer(…)`. Most are functions, made by
-//! [`middleware::from_fn`]; this module has what those functions and
+//! [`middleware::from_fn`](crate::middleware::from_fn); this module has what those functions and
 //! hand-written tower services share.
 //!
 //! Layers wrap calls of tools, prompts, resources and completers, and those of a server also its
@@ -55,17 +55,17 @@
 //! ```
 
 mod layered;
-pub mod middleware;
 pub(crate) mod policy;
 mod request;
 mod response;
 
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::task::{self, Poll};
 
-use self::layered::ForwardedCall;
+use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_types::base::debug_fields;
+
 use crate::error::failure::Failure;
 
 pub use crate::handler::CallKind;
@@ -95,33 +95,29 @@ impl tower_service::Service<CallRequest> for CallService {
     }
 
     fn call(&mut self, call: CallRequest) -> CallFuture {
-        CallFuture(call.pass_on())
+        CallFuture(Some(call.pass_on()))
     }
 }
 
 /// The future of a response.
-pub struct CallFuture(ForwardedCall);
+pub struct CallFuture(Option<HandlerOutcome>);
 
 impl Future for CallFuture {
     type Output = Result<CallResponse, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let reply = match &mut self.0 {
-            ForwardedCall::Pending(running) => std::task::ready!(running.as_mut().poll(cx)),
-            ForwardedCall::Ready(reply) => match reply.take() {
-                Some(reply) => reply,
-                None => return Poll::Pending,
+            Some(HandlerOutcome::Pending(running)) => std::task::ready!(running.as_mut().poll(cx)),
+            ready => match ready.take() {
+                Some(HandlerOutcome::Ready(reply)) => reply,
+                _ => return Poll::Pending,
             },
         };
         Poll::Ready(Ok(CallResponse::from_reply(reply)))
     }
 }
 
-impl fmt::Debug for CallFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CallFuture(..)")
-    }
-}
+debug_fields!(CallFuture {});
 
 /// A tower service that can wrap calls.
 ///

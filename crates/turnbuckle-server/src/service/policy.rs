@@ -1,10 +1,10 @@
 //! Call policies: the timeout, concurrency limit and layers of a server, a group or an item.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::Reply;
 
 use crate::error::failure::Failure;
@@ -24,7 +24,7 @@ pub(crate) struct PolicySettings {
     pub(crate) timeout: Option<CallTimeout>,
     pub(crate) concurrency: Option<Arc<ConcurrencyLimit>>,
     /// The layers, outermost first.
-    pub(crate) layers: Vec<Arc<dyn DynMiddleware>>,
+    pub(crate) layers: Vec<DynMiddleware>,
     /// Set if clients read, or do not read, errors that were not made for them.
     pub(crate) masks_errors: Option<bool>,
 }
@@ -43,7 +43,7 @@ impl CallPolicy {
     }
 
     /// Returns the layers, outermost first.
-    pub(crate) fn layers(&self) -> &[Arc<dyn DynMiddleware>] {
+    pub(crate) fn layers(&self) -> &[DynMiddleware] {
         self.0.as_deref().map_or(&[], |settings| &settings.layers)
     }
 }
@@ -56,16 +56,12 @@ pub(crate) struct CallTimeout {
     pub(crate) set_by: &'static str,
 }
 
-impl fmt::Debug for PolicySettings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PolicySettings")
-            .field("timeout", &self.timeout)
-            .field("concurrency", &self.concurrency)
-            .field("layers", &self.layers.len())
-            .field("masks_errors", &self.masks_errors)
-            .finish()
-    }
-}
+debug_fields!(PolicySettings {
+    timeout,
+    concurrency,
+    layers = |settings| settings.layers.len(),
+    masks_errors,
+});
 
 /// Wraps a handler in its own policy and in the policies around it, outermost first. Without any
 /// setting the handler stays as it is.
@@ -114,9 +110,10 @@ pub(crate) fn apply_layers(
 ) -> Arc<dyn ErasedHandler> {
     let all = around.iter().chain([own]);
     let layers: Vec<_> = all.flat_map(|policy| policy.layers()).cloned().collect();
-    match layers.is_empty() {
-        true => call,
-        false => Arc::new(LayeredHandler::new(call, target, layers)),
+    if layers.is_empty() {
+        call
+    } else {
+        Arc::new(LayeredHandler::new(call, target, layers))
     }
 }
 

@@ -1,10 +1,10 @@
 //! A request on its way through the layers, as they see and change it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Json, Principal, ProtocolError, RawJson};
 use turnbuckle_wire::era::params::raw_params;
 
@@ -92,7 +92,7 @@ impl CallRequest {
     /// are.
     ///
     /// # Errors
-    /// When `arguments` have no JSON form, or one that is no object.
+    /// When `arguments` have no JSON form, or are not an object.
     pub fn set_arguments<T: Serialize + ?Sized>(
         &mut self,
         arguments: &T,
@@ -127,12 +127,8 @@ fn decode<T: DeserializeOwned>(text: &str, what: &str) -> Result<T, ProtocolErro
     })
 }
 
-impl fmt::Debug for CallRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallRequest")
-            .field("kind", &self.kind())
-            .field("name", &self.name())
-            .field("context", self.context())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(CallRequest {
+    kind = |call| call.kind(),
+    name = |call| call.name().to_owned(),
+    request,
+});

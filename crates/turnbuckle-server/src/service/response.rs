@@ -1,10 +1,10 @@
 //! The response to a request, as layers see, change and create it.
 
 use std::any::{Any, TypeId};
-use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{
     CallToolResult, CompleteResult, GetPromptResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ProtocolError,
@@ -143,10 +143,4 @@ fn decode<T: DeserializeOwned>(body: &dyn ResultBody) -> Option<T> {
     serde_json::from_slice(&json).ok()
 }
 
-impl fmt::Debug for CallResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallResponse")
-            .field("is_error", &self.is_error())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(CallResponse { is_error = |response| response.is_error() });

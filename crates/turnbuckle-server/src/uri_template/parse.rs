@@ -1,7 +1,5 @@
 //! Parsing of templates.
 
-use std::fmt;
-
 use turnbuckle_types::base::text::is_hidden;
 
 use super::parts::{
@@ -10,29 +8,37 @@ use super::parts::{
 use super::uri_char::{escaped_byte, uri_chars};
 
 /// The reason that a text is not an accepted URI template.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {
     /// The template is longer than 2,048 bytes.
+    #[error("the template is longer than {MAX_TEMPLATE} bytes")]
     TooLong,
     /// The template has more than 32 expressions, or mentions more than 64 variables.
+    #[error(
+        "the template has more than {MAX_EXPRESSIONS} expressions or {MAX_VARIABLES} variables"
+    )]
     TooMany,
     /// A character that is not allowed in a literal, or an invalid escape, at this byte.
+    #[error("the character at byte {at} is not allowed in a URI template")]
     Literal {
         /// The byte offset.
         at: usize,
     },
     /// An expression that begins at this byte is not closed.
+    #[error("the `{{` at byte {at} is not closed")]
     Unclosed {
         /// The byte offset of the opening brace.
         at: usize,
     },
     /// The expression that begins at this byte has an operator that RFC 6570 reserves.
+    #[error("the expression at byte {at} has a reserved operator")]
     Operator {
         /// The byte offset of the opening brace.
         at: usize,
     },
     /// The expression that begins at this byte contains something that is not a variable.
+    #[error("{found:?} in the expression at byte {at} is not a variable")]
     Variable {
         /// The byte offset of the opening brace.
         at: usize,
@@ -40,37 +46,6 @@ pub enum TemplateError {
         found: Box<str>,
     },
 }
-
-impl fmt::Display for TemplateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong => write!(f, "the template is longer than {MAX_TEMPLATE} bytes"),
-            Self::TooMany => write!(
-                f,
-                "the template has more than {MAX_EXPRESSIONS} expressions or {MAX_VARIABLES} \
-                 variables"
-            ),
-            Self::Literal { at } => {
-                write!(
-                    f,
-                    "the character at byte {at} is not allowed in a URI template"
-                )
-            }
-            Self::Unclosed { at } => write!(f, "the `{{` at byte {at} is not closed"),
-            Self::Operator { at } => {
-                write!(f, "the expression at byte {at} has a reserved operator")
-            }
-            Self::Variable { at, found } => {
-                write!(
-                    f,
-                    "{found:?} in the expression at byte {at} is not a variable"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for TemplateError {}
 
 /// Parses a template into its parts.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {

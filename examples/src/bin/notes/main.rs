@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, PromptMessage, ProtocolError, TextResourceContents};
-use turnbuckle::{CompletionRequest, ResourceBuilder, RunArgs};
+use turnbuckle::{CompletionRequest, NoHandler, RunArgs};
 
 use store::{Change, Note, Page, SearchQuery, Store};
 
@@ -66,10 +66,10 @@ impl Notes {
         #[schema(max_len = 100_000)]
         body: String,
         #[schema(default, max_len = 20)] tags: Vec<String>,
-        context: HandlerContext,
+        server: Server,
     ) -> Result<Note> {
         let note = self.0.add(&title, &body, &tags)?;
-        context.server().notify_resources_changed();
+        server.notify_resources_changed();
         Ok(note)
     }
 
@@ -81,26 +81,26 @@ impl Notes {
         #[schema(min_len = 1, max_len = 200)] title: Option<String>,
         #[schema(max_len = 100_000)] body: Option<String>,
         #[schema(max_len = 20)] tags: Option<Vec<String>>,
-        context: HandlerContext,
+        server: Server,
     ) -> Result<Note> {
         let renamed = title.is_some();
         let change = Change { title, body, tags };
         let note = self.0.edit(id, &change)?.ok_or_else(|| no_such_note(id))?;
         if renamed {
-            context.server().notify_resources_changed();
+            server.notify_resources_changed();
         }
-        context.server().notify_resource_updated(&uri_of(id));
+        server.notify_resource_updated(&uri_of(id));
         Ok(note)
     }
 
     /// Delete a note permanently.
     #[tool(blocking, destructive, idempotent, open_world = false)]
-    fn delete(&self, id: i64, context: HandlerContext) -> Result<String> {
+    fn delete(&self, id: i64, server: Server) -> Result<String> {
         if !self.0.delete(id)? {
             return Err(no_such_note(id));
         }
-        context.server().notify_resources_changed();
-        context.server().notify_resource_updated(&uri_of(id));
+        server.notify_resources_changed();
+        server.notify_resource_updated(&uri_of(id));
         Ok(format!("note {id} is deleted"))
     }
 
@@ -178,7 +178,7 @@ impl Notes {
 
 /// Lists the notes, the newest first. [`Notes::note`] reads them. The query uses an index and is too
 /// fast to need a blocking thread.
-fn list_notes(request: ListRequest, store: State<Store>) -> Result<ListPage<ResourceBuilder>> {
+fn list_notes(request: ListRequest, store: State<Store>) -> Result<ListPage<Resource<NoHandler>>> {
     let page = store.search(&SearchQuery {
         before: request.cursor.as_deref().map(str::parse).transpose()?,
         limit: request.limit,

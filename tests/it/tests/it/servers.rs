@@ -45,14 +45,14 @@ pub(crate) fn echo_builder() -> ServerBuilder {
 pub(crate) fn full_server() -> Server {
     echo_builder()
         .tool(
-            Tool::builder("talk").handler(async |(): (), context: HandlerContext| {
+            Tool::builder("talk").handler(async |context: HandlerContext, server: Server| {
                 context.progress(1, None).await;
                 let level = turnbuckle_types::LoggingLevel::Error;
                 context.log(level, Some("talker"), "a log message").await;
-                context.server().notify_tools_changed();
-                context.server().notify_prompts_changed();
-                context.server().notify_resources_changed();
-                context.server().notify_resource_updated("test://one");
+                server.notify_tools_changed();
+                server.notify_prompts_changed();
+                server.notify_resources_changed();
+                server.notify_resource_updated("test://one");
                 "talked"
             }),
         )

@@ -11,7 +11,8 @@ use crate::error::failure::Result;
 use crate::error::into_failure::IntoFailure;
 use crate::handler::CallKind;
 use crate::handler::{Handler, HandlerKind, HandlerOutput};
-use crate::items::resource::{Resource, ResourceBuilder};
+use crate::items::NoHandler;
+use crate::items::resource::Resource;
 use crate::request::extract::{AddRequirements, Invocation};
 use crate::request::list::ListPage;
 use crate::request::read::ReadRequest;
@@ -67,7 +68,7 @@ impl<T: Send + 'static> HandlerOutput<ListFunction<T>> for Vec<T> {
 }
 
 /// Resources without a handler, which something else reads.
-impl HandlerOutput<ListFunction<Resource>> for ListPage<ResourceBuilder> {
+impl HandlerOutput<ListFunction<Resource>> for ListPage<Resource<NoHandler>> {
     fn into_handler_reply(self, (): &(), _: Option<&str>) -> Result<ListPage<Resource>> {
         let unreadable = |request: ReadRequest| -> Result<String> {
             Err(ProtocolError::resource_not_found(request.uri).into())
@@ -78,7 +79,7 @@ impl HandlerOutput<ListFunction<Resource>> for ListPage<ResourceBuilder> {
     }
 }
 
-impl HandlerOutput<ListFunction<Resource>> for Vec<ResourceBuilder> {
+impl HandlerOutput<ListFunction<Resource>> for Vec<Resource<NoHandler>> {
     fn into_handler_reply(self, (): &(), _: Option<&str>) -> Result<ListPage<Resource>> {
         HandlerOutput::<ListFunction<Resource>>::into_handler_reply(ListPage::from(self), &(), None)
     }

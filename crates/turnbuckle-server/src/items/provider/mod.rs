@@ -1,18 +1,18 @@
 //! Providers: async functions that list and find items which are not registered.
 //!
-//! A server asks a provider for what it does not have itself. Items of a provider are registered for
+//! A server asks a provider for items that it does not have itself. Items of a provider are registered for
 //! one request, so that everything that holds for registered items holds for them.
 
 mod function;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use crate::handler::Handler;
 use crate::items::prompt::Prompt;
 use crate::items::resource::Resource;
 use crate::items::tool::Tool;
+use turnbuckle_types::base::debug_fields;
 
 use crate::request::list::ListPage;
 pub(crate) use function::ProviderFunction;
@@ -83,7 +83,7 @@ impl<T: ProvidedItem> Provider<T> {
     /// Sets the function that lists the items, one page at a time. It returns a
     /// [`ListPage`](crate::ListPage) or a `Vec`, or a `Result` of one.
     ///
-    /// Resources may be listed without a handler, as [`ResourceBuilder`](crate::ResourceBuilder)s,
+    /// Resources may be listed without a handler, as [`Resource<NoHandler>`](crate::NoHandler),
     /// where `find` or a registered template has the handler that reads them. Their access rules
     /// then decide only about the list.
     ///
@@ -152,14 +152,7 @@ impl Provider<Resource> {
     }
 }
 
-impl<T> fmt::Debug for Provider<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provider")
-            .field("name", &self.name)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!([T] Provider<T> { name, timeout });
 
 /// A type of item that a provider can have: a [`Tool`], a [`Prompt`] or a [`Resource`].
 pub trait ProvidedItem: Send + 'static + sealed::Sealed {}

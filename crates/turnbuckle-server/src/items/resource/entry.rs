@@ -12,7 +12,7 @@ use super::{Resource, ResourceFields};
 use crate::error::failure::Result;
 use crate::handler::CallKind;
 use crate::handler::output::resource::ResourceOutput;
-use crate::handler::{ErasedHandler, HandlerKind, HandlerOutput, HandlerRequest};
+use crate::handler::{ErasedHandler, HandlerKind, HandlerOutput, HandlerRequest, OwnedPayload};
 use crate::items::CatalogItem;
 use crate::items::access::AccessRules;
 use crate::items::cache_hint::CacheHint;
@@ -101,70 +101,55 @@ impl CatalogItem for ResourceEntry {
 
 /// A registered resource template.
 pub(crate) struct TemplateEntry {
-    pub(super) fields: ResourceFields,
-    pub(super) info: ItemInfo,
+    pub(super) entry: ResourceEntry,
     pub(crate) template: Arc<UriTemplate>,
     pub(crate) completers: CompleterEntries,
-    pub(super) access: AccessRules,
-    pub(super) call: Arc<dyn ErasedHandler>,
 }
 
 impl CatalogItem for TemplateEntry {
     fn key(&self) -> &str {
-        &self.fields.uri
+        self.entry.key()
     }
 
     fn access(&self) -> &AccessRules {
-        &self.access
+        self.entry.access()
     }
 }
 
 impl ResourceEntry {
     /// Returns the definition for `resources/list`.
     pub(crate) fn definition(&self) -> turnbuckle_types::Resource {
-        let ResourceFields {
-            uri,
-            name,
-            mime_type,
-            annotations,
-            size,
-        } = &self.fields;
-        let definition = turnbuckle_types::Resource::new(&**uri, &**name);
+        let fields = &self.fields;
+        let definition = turnbuckle_types::Resource::new(&*fields.uri, &*fields.name);
         let mut definition = with_item_info!(definition, self.info);
-        definition.mime_type = mime_type.as_deref().map(str::to_owned);
-        definition.annotations.clone_from(annotations);
-        definition.size = size.map(Number::from);
+        definition.mime_type = fields.mime_type.as_deref().map(str::to_owned);
+        definition.annotations.clone_from(&fields.annotations);
+        definition.size = fields.size.map(Number::from);
         definition
     }
 
     pub(crate) fn read(&self, uri: String, context: HandlerContext) -> HandlerOutcome {
-        let reading = ReadRequest::new(uri, TemplateVariables::new());
-        self.call
-            .clone()
-            .call(HandlerRequest::for_read(context, reading))
+        self.answer(ReadRequest::new(uri, TemplateVariables::new()), context)
+    }
+
+    fn answer(&self, request: ReadRequest, context: HandlerContext) -> HandlerOutcome {
+        let request = HandlerRequest::with_payload(context, OwnedPayload::Read(request));
+        self.call.clone().call(request)
     }
 }
 
 impl TemplateEntry {
     /// Returns the definition for `resources/templates/list`.
     pub(crate) fn definition(&self) -> turnbuckle_types::ResourceTemplate {
-        let ResourceFields {
-            uri,
-            name,
-            mime_type,
-            annotations,
-            size: _,
-        } = &self.fields;
-        let definition = turnbuckle_types::ResourceTemplate::new(&**uri, &**name);
-        let mut definition = with_item_info!(definition, self.info);
-        definition.mime_type = mime_type.as_deref().map(str::to_owned);
-        definition.annotations.clone_from(annotations);
+        let fields = &self.entry.fields;
+        let definition = turnbuckle_types::ResourceTemplate::new(&*fields.uri, &*fields.name);
+        let mut definition = with_item_info!(definition, self.entry.info);
+        definition.mime_type = fields.mime_type.as_deref().map(str::to_owned);
+        definition.annotations.clone_from(&fields.annotations);
         definition
     }
 
-    pub(crate) fn read(&self, reading: ReadRequest, context: HandlerContext) -> HandlerOutcome {
-        self.call
-            .clone()
-            .call(HandlerRequest::for_read(context, reading))
+    pub(crate) fn read(&self, request: ReadRequest, context: HandlerContext) -> HandlerOutcome {
+        self.entry.answer(request, context)
     }
 }

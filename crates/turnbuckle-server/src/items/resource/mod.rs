@@ -9,21 +9,20 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Annotations, CacheScope};
 
 use crate::error::BuildError;
 use crate::handler::{
     Handler, HandlerFactory, SyncMarker, blocking_handler_factory, handler_factory,
 };
-use crate::items::access::AccessRules;
 use crate::items::cache_hint::CacheHint;
 use crate::items::completion::{Completer, Completers};
 use crate::items::registration::Registration;
-use crate::items::{ItemInfo, debug_fields, item_setters};
+use crate::items::{ItemSettings, NoHandler, item_setters};
 use crate::name_rules::{check_media_type, check_template_scheme, check_uri};
 use crate::request::extract::{AddRequirements, HandlerRequirements};
 use crate::schema::{ArgumentReader, EnforcedSchema};
-use crate::service::policy::CallPolicy;
 use crate::uri_template::UriTemplate;
 
 use entry::ReadReplyOptions;
@@ -42,27 +41,22 @@ pub(crate) use entry::{RegisteredResource, ResourceEntry, TemplateEntry};
 ///
 /// Specification: server/resources (2026-07-28).
 #[must_use]
-pub struct Resource {
+pub struct Resource<H = ResourceHandler> {
+    /// Boxed, so that passing a resource from setter to setter moves one pointer.
     pub(crate) draft: Box<ResourceDraft>,
-    make: HandlerFactory<Self>,
-    needs: AddRequirements,
+    handler: H,
 }
 
-/// A resource that has no handler yet; see [`Resource::builder`].
-///
-/// Specification: server/resources (2026-07-28).
-#[must_use]
-pub struct ResourceBuilder {
-    /// Boxed, so that passing a builder from setter to setter moves one pointer.
-    draft: Box<ResourceDraft>,
+/// The function that reads a resource.
+pub struct ResourceHandler {
+    make: HandlerFactory<Resource>,
+    needs: AddRequirements,
 }
 
 /// The definition of a resource before its registration.
 pub(crate) struct ResourceDraft {
-    pub(crate) fields: ResourceFields,
-    pub(crate) info: ItemInfo,
-    pub(crate) access: AccessRules,
-    pub(crate) policy: CallPolicy,
+    fields: ResourceFields,
+    settings: ItemSettings,
     pub(crate) completers: Completers,
     cache: Option<CacheHint>,
 }
@@ -82,49 +76,64 @@ pub(crate) fn is_template(uri: &str) -> bool {
     uri.contains('{')
 }
 
-macro_rules! resource_setters {
-    () => {
-        /// Sets the media type, also for contents that have none.
-        pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
-            self.draft.fields.mime_type = Some(mime_type.into());
-            self
-        }
+impl<H> Resource<H> {
+    /// Sets the media type, also for contents that have none.
+    pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
+        self.draft.fields.mime_type = Some(mime_type.into());
+        self
+    }
 
-        /// Sets hints about audience and priority.
-        pub fn annotations(mut self, annotations: Annotations) -> Self {
-            self.draft.fields.annotations = Some(annotations);
-            self
-        }
+    /// Sets hints about audience and priority.
+    pub fn annotations(mut self, annotations: Annotations) -> Self {
+        self.draft.fields.annotations = Some(annotations);
+        self
+    }
 
-        /// Sets the size in bytes. Templates have no size.
-        pub fn size(mut self, bytes: u64) -> Self {
-            self.draft.fields.size = Some(bytes);
-            self
-        }
+    /// Sets the size in bytes. Templates have no size.
+    pub fn size(mut self, bytes: u64) -> Self {
+        self.draft.fields.size = Some(bytes);
+        self
+    }
 
-        /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
-        /// caches may share it. Default: not cached.
-        pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-            self.draft.cache = Some(CacheHint::new(ttl, scope));
-            self
-        }
+    /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
+    /// caches may share it. Default: not cached.
+    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
+        self.draft.cache = Some(CacheHint::new(ttl, scope));
+        self
+    }
 
-        /// Sets a completer for one of the template's variables.
-        pub fn complete<H, M>(mut self, variable: impl Into<String>, completer: H) -> Self
-        where
-            H: Handler<Completer, M>,
-            M: 'static,
-        {
-            self.draft.completers.add(variable.into(), completer);
-            self
-        }
+    /// Sets a completer for one of the template's variables.
+    pub fn complete<C, M>(mut self, variable: impl Into<String>, completer: C) -> Self
+    where
+        C: Handler<Completer, M>,
+        M: 'static,
+    {
+        self.draft.completers.add(variable.into(), completer);
+        self
+    }
 
-        item_setters!("Resource");
-    };
+    item_setters!("Resource");
 }
 
-impl ResourceBuilder {
-    resource_setters!();
+impl Resource<NoHandler> {
+    /// Starts a resource at this URI, or the resources whose URIs match this RFC 6570 template.
+    pub fn builder(uri: impl Into<Cow<'static, str>>, name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            draft: Box::new(ResourceDraft {
+                fields: ResourceFields {
+                    uri: uri.into(),
+                    name: name.into(),
+                    mime_type: None,
+                    annotations: None,
+                    size: None,
+                },
+                settings: ItemSettings::default(),
+                completers: Completers::default(),
+                cache: None,
+            }),
+            handler: NoHandler,
+        }
+    }
 
     /// Sets the function that reads the resource: sync or async, with extractors as parameters; see
     /// [`Handler`].
@@ -136,11 +145,10 @@ impl ResourceBuilder {
         H: Handler<Resource, M>,
         M: 'static,
     {
-        Resource {
-            draft: self.draft,
+        self.with_handler(ResourceHandler {
             make: handler_factory(handler),
             needs: H::add_requirements,
-        }
+        })
     }
 
     /// Sets a sync function that holds its thread, because it reads files, computes or calls
@@ -155,48 +163,30 @@ impl ResourceBuilder {
         H: Handler<Resource, SyncMarker<E>>,
         E: 'static,
     {
-        Resource {
-            draft: self.draft,
+        self.with_handler(ResourceHandler {
             make: blocking_handler_factory(handler),
             needs: H::add_requirements,
+        })
+    }
+
+    fn with_handler(self, handler: ResourceHandler) -> Resource {
+        Resource {
+            draft: self.draft,
+            handler,
         }
     }
 }
 
 impl Resource {
-    /// Starts a resource at this URI, or the resources whose URIs match this RFC 6570 template.
-    pub fn builder(
-        uri: impl Into<Cow<'static, str>>,
-        name: impl Into<Cow<'static, str>>,
-    ) -> ResourceBuilder {
-        ResourceBuilder {
-            draft: Box::new(ResourceDraft {
-                fields: ResourceFields {
-                    uri: uri.into(),
-                    name: name.into(),
-                    mime_type: None,
-                    annotations: None,
-                    size: None,
-                },
-                info: ItemInfo::default(),
-                access: AccessRules::default(),
-                policy: CallPolicy::default(),
-                completers: Completers::default(),
-                cache: None,
-            }),
-        }
-    }
-
-    resource_setters!();
-
     pub(crate) fn register(
         self,
         registration: &Registration,
     ) -> Result<RegisteredResource, BuildError> {
         let uri = self.draft.fields.uri.clone();
-        let kind = match is_template(&uri) {
-            true => "resource template",
-            false => "resource",
+        let kind = if is_template(&uri) {
+            "resource template"
+        } else {
+            "resource"
         };
         self.finish(registration)
             .map_err(|error| BuildError::new(format!("{kind} {uri:?}: {error}")))
@@ -206,12 +196,15 @@ impl Resource {
         let failed = |error: &dyn fmt::Display| BuildError::new(error.to_string());
         let ResourceDraft {
             fields,
-            info,
-            access,
-            policy,
+            settings,
             completers,
             cache,
         } = *self.draft;
+        let ItemSettings {
+            info,
+            access,
+            policy,
+        } = settings;
         if let Some(media_type) = fields.mime_type.as_deref() {
             check_media_type(media_type).map_err(|error| failed(&error))?;
         }
@@ -224,13 +217,13 @@ impl Resource {
             None
         };
         let variables = template.as_deref().map(UriTemplate::variables);
-        let known = |name: &str| variables.iter().flatten().any(|known| *known == name);
-        if let Some(unknown) = completers.first_unknown(known) {
+        let is_variable = |name: &str| variables.iter().flatten().any(|variable| *variable == name);
+        if let Some(unknown) = completers.first_unknown(is_variable) {
             return Err(BuildError::new(format!(
                 "it has a completer for {unknown:?}, but no variable of that name"
             )));
         }
-        let needs = HandlerRequirements::collect(self.needs);
+        let needs = HandlerRequirements::collect(self.handler.needs);
         registration.check_requirements(&needs)?;
         let access = registration.access(access);
         let completers = completers.register(&fields.uri, &policy, registration)?;
@@ -247,32 +240,27 @@ impl Resource {
             None => ArgumentReader::without_arguments(),
         };
         let settings = registration.handler_settings(needs.asks, &policy);
-        let call = (self.make)(reply_options, reader, &settings);
+        let call = (self.handler.make)(reply_options, reader, &settings);
         let call = registration.wrap_handler::<Self>(call, &fields.uri, true, &policy);
-        let Some(template) = template else {
-            return Ok(RegisteredResource::Resource(ResourceEntry {
-                fields,
-                info,
-                access,
-                call,
-            }));
-        };
-        if fields.size.is_some() {
+        if template.is_some() && fields.size.is_some() {
             return Err(BuildError::new("a template has no size"));
         }
-        Ok(RegisteredResource::Template(TemplateEntry {
+        let entry = ResourceEntry {
             fields,
             info,
             access,
             call,
-            template,
-            completers,
-        }))
+        };
+        Ok(match template {
+            None => RegisteredResource::Resource(entry),
+            Some(template) => RegisteredResource::Template(TemplateEntry {
+                entry,
+                template,
+                completers,
+            }),
+        })
     }
 }
 
-debug_fields! {
-    ResourceDraft { fields, info }
-    Resource { draft }
-    ResourceBuilder { draft }
-}
+debug_fields!(ResourceDraft { fields, settings });
+debug_fields!([H] Resource<H> { draft });

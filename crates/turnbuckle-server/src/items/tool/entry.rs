@@ -157,7 +157,7 @@ impl ToolEntry {
     pub(crate) fn definition(&self) -> Option<Tool> {
         let schemas = self.schemas().ok()?;
         let definition = Tool::new(&*self.draft.name, schemas.input.clone());
-        let mut definition = with_item_info!(definition, self.draft.info);
+        let mut definition = with_item_info!(definition, self.draft.settings.info);
         definition.output_schema.clone_from(&schemas.output);
         definition.annotations = self.draft.annotations.as_deref().cloned();
         Some(definition)
@@ -193,7 +193,7 @@ impl CatalogItem for ToolEntry {
     }
 
     fn access(&self) -> &AccessRules {
-        &self.draft.access
+        &self.draft.settings.access
     }
 }
 

@@ -8,6 +8,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Schema, ToolAnnotations};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
@@ -20,13 +21,11 @@ use crate::handler::{
     Handler, HandlerFactory, HandlerKind, HandlerOutput, SyncMarker, blocking_handler_factory,
     handler_factory,
 };
-use crate::items::access::AccessRules;
 use crate::items::registration::{Registration, SchemaOptions};
-use crate::items::{ItemInfo, debug_fields, item_setters};
+use crate::items::{ItemSettings, NoHandler, item_setters};
 use crate::name_rules::{check_tool_name, is_long_tool_name};
 use crate::request::extract::{AddRequirements, HandlerRequirements};
 use crate::schema::{ArgumentReader, EnforcedSchema};
-use crate::service::policy::CallPolicy;
 
 pub(crate) use entry::ToolEntry;
 use entry::{OutputSchemaCheck, OutputSchemaFactory, SchemaFactories};
@@ -49,74 +48,64 @@ use entry::{OutputSchemaCheck, OutputSchemaFactory, SchemaFactories};
 ///
 /// Specification: server/tools (2026-07-28).
 #[must_use]
-pub struct Tool {
-    /// Boxed, so that passing a builder from setter to setter moves one pointer.
+pub struct Tool<H = ToolHandler> {
+    /// Boxed, so that passing a tool from setter to setter moves one pointer.
     pub(crate) draft: Box<ToolDraft>,
-    make: HandlerFactory<Self>,
-    needs: AddRequirements,
-    /// The output schema written by hand, if any. It is validated itself, and structured output
-    /// against it.
-    output: OutputSchemaFactory,
+    handler: H,
 }
 
-/// A tool that has no handler yet; see [`Tool::builder`].
-///
-/// Specification: server/tools (2026-07-28).
-#[must_use]
-pub struct ToolBuilder {
-    /// Boxed, so that passing a builder from setter to setter moves one pointer.
-    draft: Box<ToolDraft>,
+/// The function that a tool runs.
+pub struct ToolHandler {
+    make: HandlerFactory<Tool>,
+    needs: AddRequirements,
+    /// Makes the output schema of the type that the function returns.
+    output: OutputSchemaFactory,
 }
 
 /// The definition of a tool before its registration.
 ///
 /// A schema that is not written by hand comes from the types of the handler, which guarantee it
 /// except for keywords that a type does not enforce.
+#[derive(Debug)]
 pub(crate) struct ToolDraft {
     name: Cow<'static, str>,
-    pub(crate) info: ItemInfo,
+    pub(crate) settings: ItemSettings,
     annotations: Option<Box<ToolAnnotations>>,
     /// The input schema written by hand, if any. It is validated itself, and arguments against it.
     input: Option<Schema>,
     /// The output schema written by hand, if any. It is validated itself, and structured output
     /// against it.
     output: Option<Schema>,
-    pub(crate) access: AccessRules,
-    pub(crate) policy: CallPolicy,
 }
 
-macro_rules! tool_setters {
-    () => {
-        /// Sets hints about the tool's behaviour.
-        pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-            self.draft.annotations = Some(Box::new(annotations));
-            self
-        }
+impl<H> Tool<H> {
+    /// Sets hints about the tool's behaviour.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.draft.annotations = Some(Box::new(annotations));
+        self
+    }
 
-        /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
-        /// sent unchanged, and arguments are validated against it before they are decoded.
-        ///
-        /// JSON Schema 2020-12 (the default) and draft-07 are supported. Another `$schema`, or a
-        /// `$ref` to another document, is an error when the server is built.
-        pub fn input_schema(mut self, schema: Schema) -> Self {
-            self.draft.input = Some(schema);
-            self
-        }
+    /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
+    /// sent unchanged, and arguments are validated against it before they are decoded.
+    ///
+    /// JSON Schema 2020-12 (the default) and draft-07 are supported. Another `$schema`, or a
+    /// `$ref` to another document, is an error when the server is built.
+    pub fn input_schema(mut self, schema: Schema) -> Self {
+        self.draft.input = Some(schema);
+        self
+    }
 
-        /// Sets an output schema written by hand. Every result is validated against it; a result
-        /// that does not match is an internal error.
-        pub fn output_schema(mut self, schema: Schema) -> Self {
-            self.draft.output = Some(schema);
-            self
-        }
+    /// Sets an output schema written by hand. Every result is validated against it; a result
+    /// that does not match is an internal error.
+    pub fn output_schema(mut self, schema: Schema) -> Self {
+        self.draft.output = Some(schema);
+        self
+    }
 
-        item_setters!("Tool");
-    };
+    item_setters!("Tool");
 }
 
-impl ToolBuilder {
-    tool_setters!();
-
+impl Tool<NoHandler> {
     /// Sets the function that the tool runs: sync or async, with extractors as parameters; see
     /// [`Handler`].
     ///
@@ -128,12 +117,11 @@ impl ToolBuilder {
         H: Handler<Tool, M, Output: ToolOutput>,
         M: 'static,
     {
-        Tool {
-            draft: self.draft,
+        self.with_handler(ToolHandler {
             make: handler_factory(handler),
             needs: H::add_requirements,
             output: H::Output::output_schema,
-        }
+        })
     }
 
     /// Sets a sync function that holds its thread, because it reads files, computes or calls
@@ -148,52 +136,51 @@ impl ToolBuilder {
         H: Handler<Tool, SyncMarker<E>, Output: ToolOutput>,
         E: 'static,
     {
-        Tool {
-            draft: self.draft,
+        self.with_handler(ToolHandler {
             make: blocking_handler_factory(handler),
             needs: H::add_requirements,
             output: H::Output::output_schema,
+        })
+    }
+
+    fn with_handler(self, handler: ToolHandler) -> Tool {
+        Tool {
+            draft: self.draft,
+            handler,
+        }
+    }
+    /// Starts a tool with this name: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
+    pub fn builder(name: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            draft: Box::new(ToolDraft {
+                name: name.into(),
+                settings: ItemSettings::default(),
+                annotations: None,
+                input: None,
+                output: None,
+            }),
+            handler: NoHandler,
         }
     }
 }
 
 impl Tool {
-    /// Starts a tool with this name: 1 to 128 of the characters `A-Z a-z 0-9 _ - .`
-    pub fn builder(name: impl Into<Cow<'static, str>>) -> ToolBuilder {
-        ToolBuilder {
-            draft: Box::new(ToolDraft {
-                name: name.into(),
-                info: ItemInfo::default(),
-                annotations: None,
-                input: None,
-                output: None,
-                access: AccessRules::default(),
-                policy: CallPolicy::default(),
-            }),
-        }
-    }
-
-    tool_setters!();
-
     /// Checks everything that does not need the schema of a type, and makes the tool callable.
     pub(crate) fn register(self, registration: &Registration) -> Result<ToolEntry, BuildError> {
-        let Self {
-            mut draft,
-            make,
-            needs,
-            output,
-        } = self;
+        let Self { mut draft, handler } = self;
         draft.name = registration.tool_name(draft.name)?;
-        let needs = HandlerRequirements::collect(needs);
-        let prepare = draft.prepare(&needs, output, registration);
+        let needs = HandlerRequirements::collect(handler.needs);
+        let prepare = draft.prepare(&needs, handler.output, registration);
         let (reader, output_check, factories) =
             prepare.map_err(|error| draft.with_tool_name(&error))?;
-        draft.access = registration.access(std::mem::take(&mut draft.access));
-        let settings = registration.handler_settings(needs.asks, &draft.policy);
-        let call = make(output_check, reader, &settings);
+        let ItemSettings { access, policy, .. } = &mut draft.settings;
+        *access = registration.access(std::mem::take(access));
+        let settings = registration.handler_settings(needs.asks, policy);
+        let call = (handler.make)(output_check, reader, &settings);
         let annotations = draft.annotations.as_deref();
         let read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
-        let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, &draft.policy);
+        let policy = &draft.settings.policy;
+        let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, policy);
         let sure = factories.input.is_some() && !needs.object_unproven;
         let entry = ToolEntry::new(draft, call, factories);
         if !sure {
@@ -223,9 +210,9 @@ impl ToolDraft {
         let SchemaOptions {
             profile, lenient, ..
         } = registration.schemas;
-        let held = match &self.input {
+        let schema = match &self.input {
             None => EnforcedSchema::of_type(source),
-            Some(schema) => registration.compile_schema(schema, true)?,
+            Some(written) => registration.compile_schema(written, true)?,
         };
         let output_check = match &self.output {
             None => OutputSchemaCheck::of_type(output),
@@ -237,7 +224,7 @@ impl ToolDraft {
             order: needs.order,
             profile,
         };
-        let reader = ArgumentReader::new(held, lenient, needs.arguments.is_none());
+        let reader = ArgumentReader::new(schema, lenient, needs.arguments.is_none());
         Ok((reader, output_check, factories))
     }
 
@@ -247,11 +234,7 @@ impl ToolDraft {
     }
 }
 
-debug_fields! {
-    ToolDraft { name, info }
-    Tool { draft }
-    ToolBuilder { draft }
-}
+debug_fields!([H] Tool<H> { draft });
 
 impl HandlerKind for Tool {
     type ReplyOptions = OutputSchemaCheck;

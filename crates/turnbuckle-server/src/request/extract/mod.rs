@@ -1,6 +1,6 @@
 //! Extractors: the types that a handler's parameters can have.
 //!
-//! A handler is a function of extractors, in any order. Each takes what it needs from the request:
+//! A handler is a function of extractors, in any order. Each takes a part of the request:
 //! its arguments, the client, a way to send messages, the server's state.
 
 mod args;
@@ -73,7 +73,7 @@ pub trait Extract: Sized + Send + 'static {
     /// are extracted again.
     ///
     /// # Errors
-    /// When the request lacks what the parameter needs. The handler is not run then, and the
+    /// When the request lacks a part that the parameter needs. The handler is not run then, and the
     /// failure is answered as if the handler had returned it: a
     /// [`ProtocolError`](turnbuckle_types::ProtocolError) as such, for instance
     /// [`invalid_params`](turnbuckle_types::ProtocolError::invalid_params) for a mistake of the
@@ -82,7 +82,7 @@ pub trait Extract: Sized + Send + 'static {
     /// server; everything else as an error result of a tool, and as an internal error elsewhere.
     fn extract(invocation: &Invocation<'_>) -> impl Future<Output = Result<Self>> + Send;
 
-    /// Adds to `requirements` what the server must have before it can call the handler.
+    /// Adds to `requirements` the state and the parts of the request that the handler needs.
     ///
     /// An extractor that is made of other extractors adds the requirements of each.
     fn add_requirements(requirements: &mut HandlerRequirements) {
@@ -141,58 +141,34 @@ impl Extract for () {
     }
 }
 
-/// Extracts the URI and the template's variables, in the handler of a resource.
-impl Extract for ReadRequest {
-    const IS_READY: bool = true;
+/// Implements [`Extract`] for the requests of single kinds of handlers.
+macro_rules! payload_extractors {
+    ($($(#[$doc:meta])* $Request:ty: $kind:ident($payload:ident) => $value:expr, or $error:literal;)*) => {$(
+        $(#[$doc])*
+        impl Extract for $Request {
+            const IS_READY: bool = true;
 
-    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
-        match invocation.payload {
-            RequestPayload::Read(reading) => Ok(reading.clone()),
-            _ => Err(Failure::new(
-                "only the handler of a resource can take a ReadRequest",
-            )),
+            async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
+                match invocation.payload {
+                    RequestPayload::$kind($payload) => Ok($value),
+                    _ => Err(Failure::new($error)),
+                }
+            }
         }
-    }
+    )*};
 }
 
-/// Extracts the argument to complete, in a completer.
-impl Extract for CompletionRequest {
-    const IS_READY: bool = true;
-
-    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
-        match invocation.payload {
-            RequestPayload::Completion(typing) => Ok(typing.clone()),
-            _ => Err(Failure::new(
-                "only a completer can take a CompletionRequest",
-            )),
-        }
-    }
-}
-
-/// Extracts the page to list, in the `list` function of a provider.
-impl Extract for ListRequest {
-    const IS_READY: bool = true;
-
-    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
-        match invocation.payload {
-            RequestPayload::List(request) => Ok(request.clone()),
-            _ => Err(Failure::new(
-                "only the list function of a provider can take a ListRequest",
-            )),
-        }
-    }
-}
-
-/// Extracts the name or URI to look up, in the `find` function of a provider.
-impl Extract for ItemName {
-    const IS_READY: bool = true;
-
-    async fn extract(invocation: &Invocation<'_>) -> Result<Self> {
-        match invocation.payload {
-            RequestPayload::Find(name) => Ok(Self(name.to_owned())),
-            _ => Err(Failure::new(
-                "only the find function of a provider can take an ItemName",
-            )),
-        }
-    }
+payload_extractors! {
+    /// Extracts the URI and the template's variables, in the handler of a resource.
+    ReadRequest: Read(request) => request.clone(),
+        or "only the handler of a resource can take a ReadRequest";
+    /// Extracts the argument to complete, in a completer.
+    CompletionRequest: Completion(request) => request.clone(),
+        or "only a completer can take a CompletionRequest";
+    /// Extracts the page to list, in the `list` function of a provider.
+    ListRequest: List(request) => request.clone(),
+        or "only the list function of a provider can take a ListRequest";
+    /// Extracts the name or URI to look up, in the `find` function of a provider.
+    ItemName: Find(name) => Self(name.to_owned()),
+        or "only the find function of a provider can take an ItemName";
 }

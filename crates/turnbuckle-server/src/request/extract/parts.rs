@@ -1,4 +1,4 @@
-//! Extractors of single parts of the context, so that a handler's parameters show what it uses.
+//! Extractors of single parts of the context, so that a handler's parameters show the parts that it uses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use turnbuckle_session::internal::block_on;
 use turnbuckle_session::transport::HttpHead;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Meta, Number, Principal};
 use turnbuckle_wire::revision::Revision;
 
@@ -224,14 +225,10 @@ impl HttpRequest {
     }
 }
 
-impl fmt::Debug for HttpRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpRequest")
-            .field("method", &self.method())
-            .field("target", &self.target())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(HttpRequest {
+    method = |request| request.method().map(str::to_owned),
+    target = |request| request.target().map(str::to_owned),
+});
 
 impl Extract for HttpRequest {
     const IS_READY: bool = true;

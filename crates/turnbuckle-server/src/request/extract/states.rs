@@ -2,8 +2,9 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
+
+use turnbuckle_types::base::debug_fields;
 
 use super::requirements::HandlerRequirements;
 
@@ -30,7 +31,7 @@ impl States {
     }
 
     /// Returns the state of this type.
-    pub(super) fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub(crate) fn get<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.0.get(&TypeId::of::<Arc<T>>())?.downcast_ref().cloned()
     }
 
@@ -41,11 +42,7 @@ impl States {
     }
 }
 
-impl fmt::Debug for States {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("States").finish_non_exhaustive()
-    }
-}
+debug_fields!(States { count = |states| states.0.len() });
 
 #[cfg(test)]
 mod tests {

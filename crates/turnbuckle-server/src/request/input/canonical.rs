@@ -1,4 +1,4 @@
-//! Canonical JSON: equal text for equal JSON, whatever its spacing or member order.
+//! Canonical JSON: the same text for equal values, which may differ in spacing and in the order of members.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -46,12 +46,14 @@ pub(crate) async fn ask(
 ) -> Result<Map<Json>, LegacyInputError> {
     check(requests, call).map_err(LegacyInputError::Unsupported)?;
     let peer = peer(call)?;
-    let mut asked: Vec<(&str, LegacyAnswer<'_>)> = Vec::with_capacity(requests.len());
+    let mut answers: Vec<(&str, LegacyAnswer<'_>)> = Vec::with_capacity(requests.len());
     for (key, request) in requests.iter() {
         let request = project_request(call, request.clone())?;
-        asked.push((key, Box::pin(send(&peer, request))));
+        answers.push((key, Box::pin(send(&peer, request))));
     }
-    join_answers(asked).await.map_err(LegacyInputError::Failed)
+    join_answers(answers)
+        .await
+        .map_err(LegacyInputError::Failed)
 }
 
 /// Asks a legacy client one question, which was checked before.

@@ -2,11 +2,11 @@
 //! questions and state that a run sends out.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use turnbuckle_session::handler::RequestContext;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, IncludeContext, InputRequest,
     InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson, RootsCapability,
@@ -70,12 +70,12 @@ impl InputRound {
 
     /// Returns the round that follows this one in a legacy session, where nothing has to be sealed.
     pub(crate) fn next_legacy_round(&self, answers: Map<Json>, state: Option<Json>) -> Self {
-        let mut known = self.answers.clone();
+        let mut all = self.answers.clone();
         for (key, answer) in answers.iter() {
-            known.insert(key, answer.clone());
+            all.insert(key, answer.clone());
         }
         Self {
-            answers: known,
+            answers: all,
             state,
             used_answers: Mutex::default(),
             answer_log: self.answer_log.for_next_run(),
@@ -106,16 +106,12 @@ impl InputRound {
     }
 }
 
-/// Shows neither answers nor state, since they may be confidential.
-impl fmt::Debug for InputRound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InputRound")
-            .field("answers", &self.answers.len())
-            .field("has_state", &self.state.is_some())
-            .field("answer_log", &self.answer_log)
-            .finish_non_exhaustive()
-    }
-}
+// The answers and the state may be confidential.
+debug_fields!(InputRound {
+    answers = |round| round.answers.len(),
+    has_state = |round| round.state.is_some(),
+    answer_log,
+});
 
 /// The content of a sealed state.
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -135,10 +131,10 @@ impl Sealed {
         let answers = answers.map(|(key, it)| ("the answer to", key, it.as_str().len()));
         let state = self.state.as_ref();
         let state = state.map(|it| ("the handler's", "state", it.as_str().len()));
-        let kept = self.answer_log.iter().flat_map(SealedAnswerLog::part_sizes);
+        let logged = self.answer_log.iter().flat_map(SealedAnswerLog::part_sizes);
         answers
             .chain(state)
-            .chain(kept)
+            .chain(logged)
             .max_by_key(|(.., size)| *size)
     }
 }
@@ -189,7 +185,7 @@ impl InputRounds {
             without_state: params.request_state.is_none(),
             ..InputRound::default()
         };
-        let mut kept = None;
+        let mut answer_log = None;
         if let Some(raw) = params.request_state {
             let state = raw.text().ok_or_else(|| {
                 ProtocolError::invalid_params("\"requestState\" must be a string")
@@ -203,7 +199,7 @@ impl InputRounds {
                 .map_err(|_| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
             round.answers = sealed.answers;
             round.state = sealed.state;
-            kept = sealed.answer_log;
+            answer_log = sealed.answer_log;
         }
         if let Some(raw) = params.input_responses {
             let responses: Map<Json> = raw.decode().map_err(|_| {
@@ -223,8 +219,8 @@ impl InputRounds {
                 round.answers.insert(key, answer.clone());
             }
         }
-        if let Some(kept) = kept {
-            round.answer_log = kept
+        if let Some(sealed) = answer_log {
+            round.answer_log = sealed
                 .resume(&round.answers)
                 .ok_or_else(|| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
         }

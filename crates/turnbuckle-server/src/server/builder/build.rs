@@ -12,11 +12,12 @@ use crate::Server;
 use crate::catalog::registry::Registry;
 use crate::error::BuildError;
 use crate::items::registration::Registration;
+use crate::request::context::ServerSettings;
 use crate::request::input::{InputRounds, StateKey, StateKeyRing};
-use crate::server::ServerInner;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
+use crate::server::{OwnServer, ServerInner};
 
 impl ServerBuilder {
     /// Builds the server.
@@ -45,7 +46,8 @@ impl ServerBuilder {
 
 impl ServerDraft {
     fn assemble(mut self: Box<Self>) -> Result<Server, BuildError> {
-        let settings = std::mem::take(&mut self.group.settings);
+        let mut settings = std::mem::take(&mut self.group.settings);
+        settings.states.insert(OwnServer::new());
         let registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
         let mut registry = Registry::new();
         registry.add_group(std::mem::take(&mut self.group), &registration)?;
@@ -72,6 +74,17 @@ impl ServerDraft {
                 StateKeyRing::new(StateKey::generate().map_err(|e| BuildError::new(e.to_string()))?)
             }
         };
+        let settings = ServerSettings {
+            max_waiting: self.max_waiting,
+            masks_errors: registration.masks_errors(),
+            input_rounds: InputRounds {
+                keys,
+                ttl_secs: self.request_state_ttl_secs,
+                max: self.max_input_rounds,
+            },
+            result_types: std::mem::take(&mut extensions.result_types),
+            states: registration.states.clone(),
+        };
         let identity = ServerIdentity {
             info: self.info,
             capabilities,
@@ -92,18 +105,17 @@ impl ServerDraft {
                 per_subscriber: self.max_subscriptions,
                 total: self.max_total_subscriptions,
             },
-            max_waiting: self.max_waiting,
             roots_changed: self.roots_changed,
             subscriptions: SubscriptionHub::default(),
             layered_lists: LayeredLists::new(&registration),
+            settings: Arc::new(settings),
             registration,
-            input_rounds: InputRounds {
-                keys,
-                ttl_secs: self.request_state_ttl_secs,
-                max: self.max_input_rounds,
-            },
         };
-        Ok(Server(Arc::new(shared)))
+        let server = Arc::new(shared);
+        if let Some(own) = server.settings.states.get::<OwnServer>() {
+            own.get_or_init(|| Arc::downgrade(&server));
+        }
+        Ok(Server(server))
     }
 
     /// Returns the capabilities to declare, from the registered items and the settings.

@@ -211,8 +211,7 @@ async fn alone(State { arc: crowd }: State<Crowd>) -> String {
 
 /// Disables one tool and adds another in one update.
 #[tool]
-fn shelve(context: HandlerContext) -> Result {
-    let server = context.server();
+fn shelve(server: Server) -> Result {
     let update = server
         .update()
         .disable_tool("shelved")
@@ -223,8 +222,7 @@ fn shelve(context: HandlerContext) -> Result {
 
 /// Reverts the update.
 #[tool]
-fn unshelve(context: HandlerContext) -> Result {
-    let server = context.server();
+fn unshelve(server: Server) -> Result {
     let update = server.update().enable_tool("shelved").remove_tool("extra");
     update.apply()?;
     Ok(())

@@ -34,6 +34,6 @@ fn numbers(typing: CompletionRequest) -> Vec<String> {
 
 /// Says that a resource has changed.
 #[tool]
-fn touch(uri: String, context: HandlerContext) {
-    context.server().notify_resource_updated(&uri);
+fn touch(uri: String, server: Server) {
+    server.notify_resource_updated(&uri);
 }

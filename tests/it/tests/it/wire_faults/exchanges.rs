@@ -192,8 +192,8 @@ fn server(running: &Arc<()>, revision: Revision) -> Server {
             Err::<String, Failure>(needed.into())
         }
     };
-    let touch = async |(): (), context: HandlerContext| {
-        context.server().notify_tools_changed();
+    let touch = async |(): (), server: Server| {
+        server.notify_tools_changed();
         "touched"
     };
     Server::new("wired", "1.0.0")

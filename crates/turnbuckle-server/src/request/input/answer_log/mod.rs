@@ -10,11 +10,11 @@
 mod sealed;
 mod state;
 
-use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 use std::thread::{self, ThreadId};
 
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{InputRequest, InputRequests, Json};
 
 use crate::error::AskError;
@@ -305,15 +305,10 @@ impl Drop for OnceBody<'_> {
     }
 }
 
-/// Shows neither questions nor answers, since they may be confidential.
-impl fmt::Debug for AnswerLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.lock();
-        f.debug_struct("AnswerLog")
-            .field("round", &state.round)
-            .field("questions", &state.entries.len())
-            .field("once_values", &state.once_values.len())
-            .field("is_over", &state.is_over)
-            .finish_non_exhaustive()
-    }
-}
+// Questions and answers may be confidential.
+debug_fields!(AnswerLog {
+    round = |log| log.lock().round,
+    questions = |log| log.lock().entries.len(),
+    once_values = |log| log.lock().once_values.len(),
+    is_over = |log| log.lock().is_over,
+});

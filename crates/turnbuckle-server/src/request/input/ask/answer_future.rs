@@ -1,11 +1,11 @@
 //! The future of an answer.
 
-use std::fmt;
 use std::pin::Pin;
 use std::task::{self, Poll, ready};
 
 use turnbuckle_session::handler::PeerError;
 use turnbuckle_session::internal::block_on;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, InputRequest, Json, ModelPreferences,
 };
@@ -92,21 +92,21 @@ impl<T> AnswerFuture<T> {
         check_one(&request, call).map_err(AskError::before_asking)?;
         let answer_log = self.ask.round.answer_log();
         let key = answer_log.ask(self.key.as_deref(), &request)?;
-        let known = match self
+        let answer = match self
             .key
             .as_deref()
             .and_then(|key| self.ask.round.unsolicited_answer(key))
         {
-            Some(brought) => {
-                answer_log.record_answer(&key, brought.clone());
-                Some(brought.clone())
+            Some(unsolicited) => {
+                answer_log.record_answer(&key, unsolicited.clone());
+                Some(unsolicited.clone())
             }
             None => answer_log
                 .answer(&key)
                 .filter(|_| self.ask.context.is_legacy()),
         };
         let call = call.clone();
-        let source = match known {
+        let source = match answer {
             Some(answer) => AnswerSource::Known(answer),
             None if self.ask.context.is_legacy() => {
                 let request = request.clone();
@@ -231,11 +231,5 @@ impl AnswerFuture<CreateMessageResult> {
     }
 }
 
-/// Shows the key but not the question, since it may be confidential.
-impl<T> fmt::Debug for AnswerFuture<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerFuture")
-            .field("key", &self.key)
-            .finish_non_exhaustive()
-    }
-}
+// The question may be confidential.
+debug_fields!([T] AnswerFuture<T> { key });

@@ -63,8 +63,8 @@ fn form(schema: &Value, order: &[&str]) -> Result<ElicitationSchema, FormFault> 
         Some("object") => {}
         _ => return Err("it is no struct with named fields".to_owned()),
     }
-    let known = ["$schema", "properties", "required", "additionalProperties"];
-    if let Some(other) = unknown_keyword(members, &known) {
+    let allowed = ["$schema", "properties", "required", "additionalProperties"];
+    if let Some(other) = unknown_keyword(members, &allowed) {
         return Err(format!("a form has no `{other}`"));
     }
     let required = string_list(members, "required");

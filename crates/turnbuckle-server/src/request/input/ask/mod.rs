@@ -5,7 +5,6 @@ mod form;
 mod form_answer;
 mod sampling;
 
-use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::block_on;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{
     CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
@@ -67,7 +67,7 @@ pub use sampling::IntoSamplingRequest;
 /// be sent requests: its own request is answered with the questions, and the handler's future is
 /// dropped. When the client sends the answers, **the handler runs again from its beginning**, and
 /// questions that have an answer resolve at once. So the code between two questions runs once for
-/// each round: put what must not happen twice into [`once`](Self::once). If a handler awaits something
+/// each round: put work that must not be done twice into [`once`](Self::once). If a handler awaits something
 /// else at the same time as an answer, that is dropped too, unless it is the body of a `once`.
 ///
 /// Questions that are awaited together (`tokio::join!`) are sent together. Do not race a question
@@ -76,7 +76,7 @@ pub use sampling::IntoSamplingRequest;
 /// A handler has to repeat its questions in each run. Questions are identified by their content, and
 /// answers are handed out in the order of their rounds. A question that changed between two rounds,
 /// is left out, or comes in another order ends the run with [`AskError::Changed`]; it never gets the
-/// answer to another question. So a message must not contain what changes from run to run, such as
+/// answer to another question. So a message must not contain text that changes from run to run, such as
 /// the time. Equal questions are distinguished by their order; if they are asked in parallel, give
 /// each a [`key`](AnswerFuture::key).
 ///
@@ -87,7 +87,7 @@ pub use sampling::IntoSamplingRequest;
 /// ([`request_state_ttl`](crate::ServerBuilder::request_state_ttl)). The client can neither read nor change
 /// them. **But it may send the same state twice**: sealing limits a replay to the same request within
 /// the lifetime, it does not make a state usable only once. What must happen at most once, such as a
-/// payment, needs a guard on the server: an idempotency key, or a record of what was done.
+/// payment, needs a guard on the server: an idempotency key, or a record of the work done.
 ///
 /// # Bounds
 ///
@@ -135,7 +135,7 @@ impl Ask {
     /// Asks the user to open a URL and to do the rest there, out of the client's sight.
     ///
     /// The future resolves when the user has agreed; the server itself has to find out whether the
-    /// user did what the page asks.
+    /// user did as the page asks.
     ///
     /// # Errors
     /// Through the future: the user declines or cancels, or the client does not support URLs.
@@ -191,8 +191,8 @@ impl Ask {
         F: Future<Output = Result<T>>,
     {
         let answer_log = self.round.answer_log();
-        if let Some(kept) = answer_log.begin_once(name)? {
-            return kept.decode().map_err(|_| {
+        if let Some(value) = answer_log.begin_once(name)? {
+            return value.decode().map_err(|_| {
                 answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
             });
         }
@@ -260,22 +260,18 @@ impl Extract for Ask {
     }
 }
 
-impl fmt::Debug for Ask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Ask").field(&self.context).finish()
-    }
-}
+debug_fields!(Ask { context });
 
-fn read_form<T: DeserializeOwned>(asked: &InputRequest, answer: &Json) -> Result<T, AskError> {
-    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
+fn read_form<T: DeserializeOwned>(question: &InputRequest, answer: &Json) -> Result<T, AskError> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = question else {
         return Err(AskError::Malformed("it answers no form".to_owned()));
     };
     let result = require_accepted(decode_answer(answer)?)?;
     form_answer::read(result, &form.requested_schema)
 }
 
-fn read_outcome(asked: &InputRequest, answer: &Json) -> Result<ElicitResult, AskError> {
-    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = asked else {
+fn read_outcome(question: &InputRequest, answer: &Json) -> Result<ElicitResult, AskError> {
+    let InputRequest::Elicit(ElicitRequestParams::Form(form)) = question else {
         return Err(AskError::Malformed("it answers no form".to_owned()));
     };
     let result = Question::parse_answer(form, answer);

@@ -1,10 +1,10 @@
 //! The keys that seal request state.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use chacha20poly1305::XChaCha20Poly1305;
 use chacha20poly1305::aead::KeyInit;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use zeroize::Zeroizing;
 
@@ -66,11 +66,7 @@ impl StateKey {
     }
 }
 
-impl fmt::Debug for StateKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("StateKey(..)")
-    }
-}
+debug_fields!(StateKey {});
 
 /// The keys of a server: one that seals, and older ones that only open.
 ///

@@ -1,11 +1,10 @@
 //! Message authentication codes (MACs) of texts.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{AeadInPlace, KeyInit};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use zeroize::Zeroizing;
 
@@ -55,11 +54,7 @@ impl MacKey {
     }
 }
 
-impl fmt::Debug for MacKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MacKey(..)")
-    }
-}
+debug_fields!(MacKey {});
 
 #[cfg(test)]
 mod tests {

@@ -10,8 +10,6 @@
 mod key;
 mod mac;
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::XNonce;
@@ -50,8 +48,7 @@ impl StateKeyRing {
         }
         let mut head = [VERSION; HEAD_BYTES];
         head[1..1 + KEY_ID_BYTES].copy_from_slice(&self.current.id());
-        random::fill(&mut head[1 + KEY_ID_BYTES..])
-            .map_err(|RandomnessUnavailable| SealError::NoRandomness)?;
+        random::fill(&mut head[1 + KEY_ID_BYTES..])?;
 
         let mut plain = Vec::with_capacity(EXPIRY_BYTES + payload.len());
         plain.extend_from_slice(&expires_at.to_be_bytes());
@@ -153,50 +150,28 @@ impl StateBinding<'_> {
 }
 
 /// The reason that a state could not be sealed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SealError {
-    /// The state is larger than [`MAX_STATE_BYTES`].
+    #[error("the request state is larger than {MAX_STATE_BYTES} bytes")]
     TooLarge,
-    /// The operating system gave no random bytes for the nonce.
-    NoRandomness,
+    /// There was no nonce.
+    #[error(transparent)]
+    NoRandomness(#[from] RandomnessUnavailable),
 }
-
-impl fmt::Display for SealError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge => write!(
-                f,
-                "the request state is larger than {MAX_STATE_BYTES} bytes"
-            ),
-            Self::NoRandomness => RandomnessUnavailable.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SealError {}
 
 /// The reason that a returned state is refused. Its text may be sent to the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum StateError {
     /// The text does not have the form of a sealed state.
+    #[error("requestState is malformed")]
     Malformed,
     /// The state was changed, sealed with another key, or belongs to another request.
+    #[error("requestState does not belong to this request")]
     NotOurs,
     /// The state is too old.
+    #[error("requestState has expired: start the request again without it")]
     Expired,
 }
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "requestState is malformed",
-            Self::NotOurs => "requestState does not belong to this request",
-            Self::Expired => "requestState has expired: start the request again without it",
-        })
-    }
-}
-
-impl std::error::Error for StateError {}
 
 #[cfg(test)]
 mod tests;

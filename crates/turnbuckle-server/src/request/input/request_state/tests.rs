@@ -210,6 +210,6 @@ fn debug_output_has_no_secret() {
     );
     assert_eq!(
         text,
-        "StateKeyRing { current: StateKey(..), previous: [StateKey(..)] }"
+        "StateKeyRing { current: StateKey { .. }, previous: [StateKey { .. }] }"
     );
 }

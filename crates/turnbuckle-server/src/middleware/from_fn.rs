@@ -1,7 +1,6 @@
 //! Layers made of async functions.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -9,6 +8,7 @@ use std::task::{self, Poll};
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
+use turnbuckle_types::base::debug_fields;
 
 use crate::error::into_failure::IntoFailure;
 use crate::service::{CallFuture, CallRequest, CallResponse, CallService};
@@ -45,7 +45,7 @@ impl<E: IntoFailure> IntoCallResponse for Result<CallResponse, E> {
     }
 }
 
-/// The rest of the way of a request: further layers, and then the handler.
+/// The remaining steps of a request: further layers, and then the handler.
 #[derive(Debug, Clone)]
 pub struct Next(CallService);
 
@@ -75,11 +75,7 @@ impl<F> Clone for FromFnLayer<F> {
     }
 }
 
-impl<F> fmt::Debug for FromFnLayer<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FromFnLayer(..)")
-    }
-}
+debug_fields!([F] FromFnLayer<F> {});
 
 impl<F> Layer<CallService> for FromFnLayer<F> {
     type Service = FromFn<F>;
@@ -107,11 +103,7 @@ impl<F> Clone for FromFn<F> {
     }
 }
 
-impl<F> fmt::Debug for FromFn<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FromFn(..)")
-    }
-}
+debug_fields!([F] FromFn<F> {});
 
 impl<F, Fut> Service<CallRequest> for FromFn<F>
 where
@@ -152,8 +144,4 @@ impl<Fut: Future<Output: IntoCallResponse>> Future for ResponseFuture<Fut> {
     }
 }
 
-impl<Fut> fmt::Debug for ResponseFuture<Fut> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ResponseFuture(..)")
-    }
-}
+debug_fields!([Fut] ResponseFuture<Fut> {});

@@ -13,9 +13,10 @@
 //! let server = Server::new("retrying", "1.0.0")
 //!     .layer(middleware::from_fn(async |call: CallRequest, next: Next| {
 //!         let response = next.run(call.clone()).await;
-//!         match response.is_error() && call.is_read_only() {
-//!             true => next.run(call).await,
-//!             false => response,
+//!         if response.is_error() && call.is_read_only() {
+//!             next.run(call).await
+//!         } else {
+//!             response
 //!         }
 //!     }))
 //!     .tool(Tool::builder("hello").handler(|| "hello"))
@@ -32,5 +33,5 @@ mod timing;
 
 pub use cache::{Cache, CacheService};
 pub use from_fn::{FromFn, FromFnLayer, IntoCallResponse, Next, ResponseFuture, from_fn};
-pub use redaction::{Redaction, RedactionService, redaction, replace_tokens};
-pub use timing::{Timing, TimingService, log_timing, timing};
+pub use redaction::{redaction, replace_tokens};
+pub use timing::{log_timing, timing};

@@ -1,7 +1,6 @@
 //! Middleware that replaces confidential text in results.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use tower_layer::Layer;
@@ -10,7 +9,7 @@ use turnbuckle_types::{
     ResourceContents,
 };
 
-use super::Next;
+use super::{Next, from_fn};
 use crate::handler::CallKind;
 use crate::service::{CallRequest, CallResponse, CallService, Middleware};
 
@@ -33,11 +32,19 @@ use crate::service::{CallRequest, CallResponse, CallService, Middleware};
 ///     .build()?;
 /// # Ok::<(), turnbuckle_server::BuildError>(())
 /// ```
-pub fn redaction<F>(redact: F) -> Redaction<F>
+pub fn redaction<F>(redact: F) -> impl Layer<CallService, Service: Middleware> + Clone
 where
     F: Fn(&str) -> Option<String> + Send + Sync + 'static,
 {
-    Redaction(Arc::new(redact))
+    let redact = Arc::new(redact);
+    from_fn(move |call: CallRequest, next: Next| {
+        let redact = redact.clone();
+        async move {
+            let kind = call.kind();
+            let response = next.run(call).await;
+            redact_response(response, kind, &*redact)
+        }
+    })
 }
 
 /// Returns a function for [`redaction`] that replaces tokens: each of the prefixes, together with the
@@ -74,92 +81,37 @@ fn is_token_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-/// A layer that replaces confidential text, made by [`redaction`].
-pub struct Redaction<F>(Arc<F>);
-
-impl<F> Clone for Redaction<F> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
+fn redact_response(mut response: CallResponse, kind: CallKind, redact: Redact<'_>) -> CallResponse {
+    if let Some(error) = response.error() {
+        return match redact_error(error, redact) {
+            Some(error) => CallResponse::from_failure(error),
+            None => response,
+        };
     }
-}
-
-impl<F> fmt::Debug for Redaction<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Redaction(..)")
-    }
-}
-
-impl<F> Layer<CallService> for Redaction<F> {
-    type Service = RedactionService<F>;
-
-    fn layer(&self, inner: CallService) -> RedactionService<F> {
-        RedactionService {
-            redact: self.0.clone(),
-            next: Next::new(inner),
-        }
-    }
-}
-
-/// The service of a [`Redaction`] layer.
-pub struct RedactionService<F> {
-    redact: Arc<F>,
-    next: Next,
-}
-
-impl<F> Clone for RedactionService<F> {
-    fn clone(&self) -> Self {
-        Self {
-            redact: self.redact.clone(),
-            next: self.next.clone(),
-        }
-    }
-}
-
-impl<F> fmt::Debug for RedactionService<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RedactionService(..)")
-    }
-}
-
-impl<F> Middleware for RedactionService<F>
-where
-    F: Fn(&str) -> Option<String> + Send + Sync + 'static,
-{
-    async fn respond(self, call: CallRequest) -> CallResponse {
-        let kind = call.kind();
-        let mut response = self.next.run(call).await;
-        let redact = &*self.redact;
-        if let Some(error) = response.error() {
-            if let Some(error) = redact_error(error, redact) {
-                response = CallResponse::from_failure(error);
+    match kind {
+        CallKind::Tool => change(&mut response, |result: &mut CallToolResult| {
+            let changed = redact_content(&mut result.content, redact);
+            let structured = result.structured_content.as_mut();
+            changed | structured.is_some_and(|json| redact_json(json, redact))
+        }),
+        CallKind::Prompt => change(&mut response, |result: &mut GetPromptResult| {
+            let description = result.description.as_mut();
+            let mut changed = description.is_some_and(|text| redact_text(text, redact));
+            for message in &mut result.messages {
+                changed |= redact_block(&mut message.content, redact);
             }
-            return response;
-        }
-        match kind {
-            CallKind::Tool => change(&mut response, |result: &mut CallToolResult| {
-                let changed = redact_content(&mut result.content, redact);
-                let structured = result.structured_content.as_mut();
-                changed | structured.is_some_and(|json| redact_json(json, redact))
-            }),
-            CallKind::Prompt => change(&mut response, |result: &mut GetPromptResult| {
-                let description = result.description.as_mut();
-                let mut changed = description.is_some_and(|text| redact_text(text, redact));
-                for message in &mut result.messages {
-                    changed |= redact_block(&mut message.content, redact);
-                }
-                changed
-            }),
-            CallKind::Resource => change(&mut response, |result: &mut ReadResourceResult| {
-                let mut changed = false;
-                for contents in &mut result.contents {
-                    changed |= redact_contents(contents, redact);
-                }
-                changed
-            }),
-            CallKind::Completion | CallKind::List => {}
-        }
-        response
+            changed
+        }),
+        CallKind::Resource => change(&mut response, |result: &mut ReadResourceResult| {
+            let mut changed = false;
+            for contents in &mut result.contents {
+                changed |= redact_contents(contents, redact);
+            }
+            changed
+        }),
+        CallKind::Completion | CallKind::List => {}
     }
+    response
 }
 
 /// Replaces the result with the one that `redact` has changed, if it returns true.
@@ -218,12 +170,13 @@ fn redact_contents(contents: &mut ResourceContents, redact: Redact<'_>) -> bool 
 }
 
 fn redact_text(text: &mut String, redact: Redact<'_>) -> bool {
-    let redacted = redact(text);
-    let changed = redacted.is_some();
-    if let Some(redacted) = redacted {
-        *text = redacted;
+    match redact(text) {
+        Some(redacted) => {
+            *text = redacted;
+            true
+        }
+        None => false,
     }
-    changed
 }
 
 /// Redacts the strings in a JSON value, but for the keys of objects. Everything else stays as it was

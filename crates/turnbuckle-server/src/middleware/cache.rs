@@ -1,12 +1,12 @@
 //! Middleware that keeps results of read-only tools.
 
 use std::collections::{HashMap, VecDeque};
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use tower_layer::Layer;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json, Principal};
 
 use super::Next;
@@ -140,14 +140,8 @@ impl Default for Cache {
     }
 }
 
-/// Leaves out the results, which may be confidential.
-impl fmt::Debug for Cache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache")
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
+// The results may be confidential.
+debug_fields!(Cache { limits });
 
 impl Layer<CallService> for Cache {
     type Service = CacheService;
@@ -174,8 +168,8 @@ impl Middleware for CacheService {
             return next.run(call).await;
         };
         let now = Instant::now();
-        let kept = lock(&cache.results).get(&key, now, cache.limits.ttl);
-        if let Some(result) = kept {
+        let cached = lock(&cache.results).get(&key, now, cache.limits.ttl);
+        if let Some(result) = cached {
             return CallResponse::from_result(CallToolResult::clone(&result));
         }
         let handler = call.target().clone();
