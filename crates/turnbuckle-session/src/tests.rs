@@ -57,6 +57,7 @@ fn debug_output_does_not_contain_message_contents() {
             name: "tools/call",
             params: &params,
             text: SECRET,
+            headers: None,
         },
         &IncomingNotification {
             method: None,

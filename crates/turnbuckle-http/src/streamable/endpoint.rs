@@ -231,6 +231,7 @@ impl StreamableEndpoint {
             text,
             transport: &transport,
             account: connection.map(|connection| &connection.account),
+            headers: None,
         };
         let sender = RequestSender {
             principal: principal.as_deref(),

@@ -4,9 +4,9 @@
 
 use http::HeaderMap;
 use turnbuckle_session::internal::{EncodedResponse, ExchangeOutcome, InboundFrame};
-use turnbuckle_types::{Principal, ProtocolError, RawJson, RequestId};
+use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::Params;
-use turnbuckle_wire::era::headers::{check_headers, check_param_headers};
+use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues, check_headers};
 use turnbuckle_wire::revision::{Method, MethodRole, Revision};
 use turnbuckle_wire::rpc;
 
@@ -33,10 +33,15 @@ impl StreamableEndpoint {
         frame: InboundFrame<'_>,
         sender: RequestSender<'_>,
     ) -> PostOutcome<'_> {
-        let principal = frame.transport.principal.as_deref();
-        if let Err(error) = self.check_mirrored_headers(map, head, request, principal) {
+        let RequestHeaders { method, name, .. } = *head;
+        if let Err(error) = check_headers(&request.method, &request.params, method, name) {
             return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
+        let headers = RequestHeaderSource(map);
+        let frame = InboundFrame {
+            headers: Some(&headers),
+            ..frame
+        };
         let mut share = None;
         if Method::role_of(&request.method) == MethodRole::Subscription {
             match self.listening.take(self.identify(sender)) {
@@ -64,26 +69,13 @@ impl StreamableEndpoint {
             }
         }
     }
+}
 
-    /// Checks that the headers repeat what the request says: the method, the name, and the arguments
-    /// of a tool that declares headers for them.
-    fn check_mirrored_headers(
-        &self,
-        map: &HeaderMap,
-        head: &RequestHeaders<'_>,
-        request: &rpc::Request<'_, Params<'_>>,
-        principal: Option<&Principal>,
-    ) -> Result<(), ProtocolError> {
-        check_headers(&request.method, &request.params, head.method, head.name)?;
-        if !Method::parse(&request.method).is_some_and(Method::mirrors_arguments) {
-            return Ok(());
-        }
-        let Some(tool) = request.params.name.and_then(RawJson::text) else {
-            return Ok(());
-        };
-        let declared = self.server.param_headers(&tool, principal)?;
-        check_param_headers(&declared, request.params.arguments, |name| {
-            header_values(map, name)
-        })
+/// The headers of a request, for the check of arguments that they mirror.
+struct RequestHeaderSource<'m>(&'m HeaderMap);
+
+impl HeaderSource for RequestHeaderSource<'_> {
+    fn values(&self, name: &str) -> HeaderValues<'_> {
+        header_values(self.0, name)
     }
 }

@@ -9,91 +9,14 @@ use std::sync::Arc;
 
 use turnbuckle_types::ProtocolError;
 
-use crate::catalog::list::Listable;
+use crate::catalog::Catalogs;
+use crate::catalog::list::ListedItem;
 use crate::catalog::page::{Cursor, unknown_cursor};
 use crate::catalog::provider::ProviderEntry;
 use crate::catalog::provider_cursor::ProviderPosition;
-use crate::catalog::{Catalog, Catalogs};
-use crate::error::BuildError;
-use crate::items::CatalogItem;
-use crate::items::prompt::{Prompt, PromptEntry};
-use crate::items::provider::ProviderFunction;
-use crate::items::registration::Registration;
-use crate::items::resource::{RegisteredResource, Resource, ResourceEntry, TemplateEntry};
-use crate::items::tool::{Tool, ToolEntry};
 use crate::request::context::HandlerContext;
 use crate::request::input::StateKeyRing;
-use crate::request::list::{ListPage, ListRequest};
-
-/// An item that a provider can list.
-pub(crate) trait ProvidedEntry: Listable {
-    /// The item before it is registered.
-    type Item: Send + 'static;
-
-    /// Returns the registered items.
-    fn catalog(catalogs: &Catalogs) -> &Catalog<Self>;
-
-    /// Returns the providers, in the order of registration.
-    fn providers(catalogs: &Catalogs) -> &[ProviderEntry<Self::Item>];
-
-    /// Returns the provider's function that lists such items.
-    fn list_function(
-        provider: &ProviderEntry<Self::Item>,
-    ) -> Option<&ProviderFunction<ListPage<Self::Item>>>;
-
-    /// Registers an item for one request.
-    fn register(item: Self::Item, registration: &Registration) -> Result<Self, BuildError>;
-}
-
-macro_rules! provided_entries {
-    ($($Entry:ty: $Item:ty = $catalog:ident, $providers:ident, $list:ident, |$item:ident, $registration:ident| $register:expr;)*) => {$(
-        impl ProvidedEntry for $Entry {
-            type Item = $Item;
-
-            fn catalog(catalogs: &Catalogs) -> &Catalog<Self> {
-                &catalogs.$catalog
-            }
-
-            fn providers(catalogs: &Catalogs) -> &[ProviderEntry<$Item>] {
-                &catalogs.providers.$providers
-            }
-
-            fn list_function(
-                provider: &ProviderEntry<$Item>,
-            ) -> Option<&ProviderFunction<ListPage<$Item>>> {
-                provider.$list.as_ref()
-            }
-
-            fn register($item: $Item, $registration: &Registration) -> Result<Self, BuildError> {
-                $register
-            }
-        }
-    )*};
-}
-
-provided_entries! {
-    ToolEntry: Tool = tools, tools, list, |tool, registration| tool.register(registration);
-    PromptEntry: Prompt = prompts, prompts, list, |prompt, registration| prompt.register(registration);
-    ResourceEntry: Resource = resources, resources, list, |resource, registration| {
-        match resource.register(registration)? {
-            RegisteredResource::Resource(resource) => Ok(resource),
-            RegisteredResource::Template(template) => Err(BuildError::new(format!(
-                "the resource template {:?} is in a list of resources: list it with \
-                 Provider::list_templates",
-                template.key()
-            ))),
-        }
-    };
-    TemplateEntry: Resource = templates, resources, list_templates, |resource, registration| {
-        match resource.register(registration)? {
-            RegisteredResource::Template(template) => Ok(template),
-            RegisteredResource::Resource(resource) => Err(BuildError::new(format!(
-                "the resource {:?} is in a list of resource templates: list it with Provider::list",
-                resource.key()
-            ))),
-        }
-    };
-}
+use crate::request::list::ListRequest;
 
 /// A page that is being filled.
 struct PageDraft<T> {
@@ -111,7 +34,7 @@ impl<T> PageDraft<T> {
 
 impl Catalogs {
     /// Returns the items of one page, and the cursor of the next page.
-    pub(crate) async fn combined_page<T: ProvidedEntry>(
+    pub(crate) async fn combined_page<T: ListedItem>(
         &self,
         cursor: Option<&str>,
         size: NonZeroUsize,
@@ -164,7 +87,7 @@ impl Catalogs {
 
     /// Adds items of a provider to a page. Returns the position of the next page, or `None` at the
     /// end of the provider's list.
-    async fn fill<T: ProvidedEntry>(
+    async fn fill<T: ListedItem>(
         &self,
         page: &mut PageDraft<T>,
         provider: &ProviderEntry<T::Item>,

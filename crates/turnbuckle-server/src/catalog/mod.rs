@@ -2,7 +2,7 @@
 //!
 //! Encoded pages of the list are cached per revision, cursor and set of visible items.
 
-pub(crate) mod combined_list;
+mod combined_list;
 pub(crate) mod list;
 pub(crate) mod page;
 pub(crate) mod provider;

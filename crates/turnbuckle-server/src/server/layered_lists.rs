@@ -86,6 +86,7 @@ impl ErasedHandler for ListHandler {
             name: self.0.as_str(),
             params: &context.params(),
             text: context.text(),
+            headers: None,
         };
         let listed = match context.server() {
             Some(server) => server.list_items(self.0, call, context),

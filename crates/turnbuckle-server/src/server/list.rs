@@ -10,12 +10,12 @@ use turnbuckle_types::{CacheScope, ProtocolError};
 use turnbuckle_wire::era::{EncodedResult, Reply};
 
 use crate::Server;
-use crate::catalog::combined_list::ProvidedEntry;
+use crate::catalog::list::ListedItem;
 use crate::request::context::HandlerContext;
 
 impl Server {
     /// Answers a list request.
-    pub(super) fn list<T: ProvidedEntry>(
+    pub(super) fn list<T: ListedItem>(
         &self,
         call: IncomingRequest<'_>,
         context: &RequestContext,
@@ -61,7 +61,7 @@ impl Server {
     }
 
     /// Answers a request for a list that has providers.
-    async fn list_with_providers<T: ProvidedEntry>(
+    async fn list_with_providers<T: ListedItem>(
         self,
         cursor: Option<String>,
         context: HandlerContext,

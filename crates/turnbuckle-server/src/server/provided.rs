@@ -2,12 +2,13 @@
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_session::transport::HttpHead;
 use turnbuckle_types::base::text::is_hidden;
 use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
-use turnbuckle_wire::era::headers::{HeaderValues, check_param_headers};
+use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues};
 
 use crate::Server;
-use crate::catalog::combined_list::ProvidedEntry;
+use crate::catalog::list::ListedItem;
 use crate::catalog::provider::ProviderEntry;
 use crate::items::CatalogItem;
 use crate::items::prompt::PromptEntry;
@@ -71,7 +72,7 @@ impl Server {
     ///
     /// # Errors
     /// If a provider fails, or the principal lacks a scope.
-    pub(super) async fn find_provided<T: ProvidedEntry>(
+    pub(super) async fn find_provided<T: ListedItem>(
         &self,
         name: &str,
         context: &HandlerContext,
@@ -160,15 +161,11 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         let tool = self.find_provided::<ToolEntry>(&name, &context).await?;
         let tool = tool.ok_or_else(|| unknown_tool(&name))?;
-        let call = context.clone();
+        let http = context.http().filter(|_| !context.is_legacy()).cloned();
+        let headers = http.as_deref().map(CapturedHeaders);
+        let headers = headers.as_ref().map(|headers| headers as &dyn HeaderSource);
         let arguments = context.params().arguments;
-        if let Some(head) = context.http().filter(|_| !context.is_legacy()) {
-            check_param_headers(&tool.headers(), arguments, |name| {
-                let value = head.header(name).map(str::as_bytes);
-                value.into_iter().collect::<HeaderValues<'_>>()
-            })?;
-        }
-        Ok(tool.call(arguments, call))
+        Ok(tool.call(arguments, headers, context.clone()))
     }
 
     /// Gets a provided prompt.
@@ -262,6 +259,15 @@ impl Server {
             }
         }
         Ok(())
+    }
+}
+
+/// The headers of a request that were captured for handlers.
+struct CapturedHeaders<'h>(&'h dyn HttpHead);
+
+impl HeaderSource for CapturedHeaders<'_> {
+    fn values(&self, name: &str) -> HeaderValues<'_> {
+        self.0.header(name).map(str::as_bytes).into()
     }
 }
 

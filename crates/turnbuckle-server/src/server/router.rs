@@ -14,8 +14,8 @@ use turnbuckle_types::{
     EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
     SubscriptionFilter, SubscriptionsListenRequestParams,
 };
+use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::params::raw_params;
-use turnbuckle_wire::era::{ParamHeader, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::Server;
@@ -78,15 +78,6 @@ impl Dispatch for Server {
 
     fn scopes(&self) -> Vec<String> {
         self.0.catalogs.required_scopes()
-    }
-
-    fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]> {
-        self.0
-            .catalogs
-            .tools
-            .get(tool, principal)
-            .map(|tool| tool.headers())
-            .unwrap_or_default()
     }
 }
 
@@ -188,7 +179,7 @@ impl Server {
         }
         let context = self.context(call, context, Method::CallTool)?;
         Ok(match tool {
-            Some(tool) => tool.call(arguments, context),
+            Some(tool) => tool.call(arguments, call.headers, context),
             None => pending(self.clone().call_provided_tool(name.into_owned(), context)),
         })
     }

@@ -148,6 +148,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             name: &request.method,
             params: &request.params,
             text: frame.text,
+            headers: frame.headers,
         };
         match start_handler(&*self.dispatch.dispatch, incoming, &context) {
             StartedHandler::Ready(reply) => match self.lifecycle.finish(&request.id) {

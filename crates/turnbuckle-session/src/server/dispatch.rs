@@ -3,8 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_types::{Implementation, Principal, ServerCapabilities};
-use turnbuckle_wire::era::ParamHeader;
+use turnbuckle_types::{Implementation, ServerCapabilities};
 use turnbuckle_wire::json;
 
 use crate::server::change::ChangeFeed;
@@ -89,8 +88,4 @@ pub trait Dispatch: Send + Sync + 'static {
     fn scopes(&self) -> Vec<String> {
         Vec::new()
     }
-
-    /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
-    /// the tool.
-    fn param_headers(&self, tool: &str, principal: Option<&Principal>) -> Arc<[ParamHeader]>;
 }

@@ -330,6 +330,7 @@ impl<T: Transport> Connection<T> {
             text,
             transport: &self.context,
             account: None,
+            headers: None,
         };
         let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
             FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{Principal, ProtocolError, RequestId};
-use turnbuckle_wire::era::{ParamHeader, Params, Reply, code_of};
+use turnbuckle_wire::era::{Params, Reply, code_of};
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
 
@@ -12,7 +12,7 @@ use crate::server::admission::{Admission, Lifecycle, Served};
 use crate::server::context::{ClientDetails, RequestContext, RequestSink};
 use crate::server::dispatch::Dispatch;
 use crate::server::dispatch_handle::DispatchHandle;
-use crate::server::handler_task::{self, Completion};
+use crate::server::handler_task::Completion;
 use crate::server::inbound_frame::InboundFrame;
 use crate::server::legacy_state::LegacyState;
 use crate::server::response_stream::ResponseStream;
@@ -162,19 +162,6 @@ impl ServerEndpoint {
     #[must_use]
     pub fn scopes(&self) -> Vec<String> {
         self.dispatch.dispatch.scopes()
-    }
-
-    /// Returns the arguments of a tool that HTTP headers mirror: none if `principal` may not see
-    /// the tool.
-    ///
-    /// # Errors
-    /// Returns an internal error when the server's check panics.
-    pub fn param_headers(
-        &self,
-        tool: &str,
-        principal: Option<&Principal>,
-    ) -> Result<Arc<[ParamHeader]>, ProtocolError> {
-        handler_task::param_headers(&*self.dispatch.dispatch, tool, principal)
     }
 
     /// Returns the account of another session: that of its principal, or one of its own.

@@ -2,7 +2,6 @@
 //! are pending.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{self, Poll, Waker};
 use std::time::Duration;
 
@@ -204,16 +203,4 @@ async fn wait_for_cancelled(
             "a cancelled handler did not end in time (Limits::cancel_timeout) and was dropped"
         );
     }
-}
-
-/// Returns the arguments of a tool that HTTP headers mirror.
-///
-/// # Errors
-/// Returns an internal error when the server panics.
-pub(crate) fn param_headers(
-    dispatch: &dyn Dispatch,
-    tool: &str,
-    principal: Option<&turnbuckle_types::Principal>,
-) -> Result<Arc<[turnbuckle_wire::era::ParamHeader]>, ProtocolError> {
-    catch_panic(|| dispatch.param_headers(tool, principal))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
+use turnbuckle_wire::era::headers::HeaderSource;
 
 use crate::shared::account::OwnerAccount;
 use crate::shared::transport::{Binding, TransportContext};
@@ -19,6 +20,8 @@ pub struct InboundFrame<'a> {
     pub transport: &'a TransportContext,
     /// The account of the connection for rate limits. It is charged for requests without a principal.
     pub account: Option<&'a Arc<OwnerAccount>>,
+    /// The headers of the HTTP request, if they have to mirror the arguments of a tool.
+    pub headers: Option<&'a dyn HeaderSource>,
 }
 
 impl InboundFrame<'_> {

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{ErrorKind, ProtocolError};
+use turnbuckle_wire::era::headers::HeaderSource;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{Features, Method, Party};
 
@@ -20,6 +21,8 @@ pub struct IncomingRequest<'a> {
     pub params: &'a Params<'a>,
     /// The whole message, for a handler that needs more than the captured parameters.
     pub text: &'a str,
+    /// The headers of the HTTP request, if they have to mirror the arguments of a tool.
+    pub headers: Option<&'a dyn HeaderSource>,
 }
 
 /// A decoded notification, borrowed from its frame.

@@ -7,10 +7,10 @@ use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest, ServerIdentity};
 use turnbuckle_session::transport::Dispatch;
 use turnbuckle_types::{
-    CallToolResult, ErrorKind, Implementation, ListCapability, Principal, ProtocolError, RawJson,
+    CallToolResult, ErrorKind, Implementation, ListCapability, ProtocolError, RawJson,
     ServerCapabilities,
 };
-use turnbuckle_wire::era::{EncodedResult, ParamHeader, Reply};
+use turnbuckle_wire::era::{EncodedResult, Reply};
 use turnbuckle_wire::revision::Method;
 
 /// A server with the tools `echo` (returns its arguments), `print`, `read`, `later`, `never` and
@@ -69,9 +69,5 @@ impl Dispatch for TestServer {
             .into(),
             _ => Reply::from(ProtocolError::invalid_params("there is no such tool")).into(),
         }
-    }
-
-    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
-        Arc::new([])
     }
 }

@@ -4,7 +4,6 @@ use turnbuckle_session::internal::{
 };
 use turnbuckle_session::transport::Dispatch;
 use turnbuckle_types::{Implementation, ServerCapabilities};
-use turnbuckle_wire::era::ParamHeader;
 
 use super::*;
 use crate::options::{HttpLimits, ReplayLimits};
@@ -18,10 +17,6 @@ impl Dispatch for NoHandlers {
 
     fn call(&self, _: IncomingRequest<'_>, _: RequestContext) -> HandlerOutcome {
         unreachable!("no request is sent")
-    }
-
-    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
-        Arc::default()
     }
 }
 

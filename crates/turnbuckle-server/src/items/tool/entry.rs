@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use turnbuckle_schema::{Profile, SchemaError};
 use turnbuckle_session::internal::HandlerOutcome;
 use turnbuckle_types::{RawJson, Schema, Tool};
+use turnbuckle_wire::era::headers::{HeaderSource, check_param_headers};
 use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 
 use super::ToolDraft;
@@ -57,7 +58,7 @@ struct DerivedSchemas {
 struct ToolSchemas {
     input: Schema,
     output: Option<Schema>,
-    headers: Arc<[ParamHeader]>,
+    headers: Vec<ParamHeader>,
 }
 
 impl SchemaFactories {
@@ -77,7 +78,7 @@ impl SchemaFactories {
         Ok(ToolSchemas {
             input,
             output: derived.output.clone().or_else(|| draft.output.clone()),
-            headers: headers.into(),
+            headers,
         })
     }
 
@@ -163,27 +164,27 @@ impl ToolEntry {
         Some(definition)
     }
 
-    /// Returns the arguments that HTTP headers mirror.
-    pub(crate) fn headers(&self) -> Arc<[ParamHeader]> {
-        let schemas = self.schemas().ok();
-        schemas
-            .map(|schemas| schemas.headers.clone())
-            .unwrap_or_default()
-    }
-
     /// Calls the tool, in its first or in a later round.
+    ///
+    /// `headers` are those of the HTTP request, if they have to mirror arguments.
     pub(crate) fn call(
         &self,
         arguments: Option<RawJson<'_>>,
+        headers: Option<&dyn HeaderSource>,
         context: HandlerContext,
     ) -> HandlerOutcome {
-        match self.schemas() {
-            Ok(_) => self
-                .call
-                .clone()
-                .call(HandlerRequest::new(context, arguments)),
-            Err(error) => Reply::Error(invalid(error)).into(),
+        let schemas = match self.schemas() {
+            Ok(schemas) => schemas,
+            Err(error) => return Reply::Error(invalid(error)).into(),
+        };
+        if let Some(headers) = headers
+            && let Err(error) =
+                check_param_headers(&schemas.headers, arguments, |name| headers.values(name))
+        {
+            return Reply::Error(error).into();
         }
+        let request = HandlerRequest::new(context, arguments);
+        self.call.clone().call(request)
     }
 }
 

@@ -51,7 +51,6 @@ fn a_schema_is_made_when_its_tool_is_first_listed() {
     assert!(definition.input_schema.as_str().contains("integer"));
     assert!(definition.output_schema.is_some());
     tool.definition().unwrap();
-    tool.headers();
     assert_eq!(MADE.load(Ordering::Relaxed), 2);
 
     // The check keeps the schemas that it made.
@@ -78,7 +77,6 @@ fn an_invalid_schema_is_an_error() {
     assert!(server.check().is_err());
     let tool = server.0.catalogs.tools.get("bad", None).unwrap();
     assert!(tool.definition().is_none());
-    assert!(tool.headers().is_empty());
     assert_eq!(HEADERS.load(Ordering::Relaxed), 2);
 
     let bad = Tool::builder("bad").handler(|_: Args<Pattern>| "done");

@@ -99,6 +99,7 @@ impl ClientSession {
                     name: &name,
                     params: &request.params,
                     text: &text,
+                    headers: None,
                 };
                 let timeout = self.limits.handler_timeout;
                 let handling = run_handler(&*self.handler, call, server_request, timeout);

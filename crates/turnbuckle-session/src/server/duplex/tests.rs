@@ -1,8 +1,8 @@
 use std::sync::{Mutex, OnceLock};
 
 use serde::{Serialize, Serializer};
-use turnbuckle_types::{Implementation, Principal, ServerCapabilities};
-use turnbuckle_wire::era::{ParamHeader, Project, Reply};
+use turnbuckle_types::{Implementation, ServerCapabilities};
+use turnbuckle_wire::era::{Project, Reply};
 use turnbuckle_wire::revision::Features;
 
 use super::*;
@@ -58,10 +58,6 @@ impl Dispatch for Server {
             context.progress(1, None).await;
             Reply::complete(Slow(serving))
         }))
-    }
-
-    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
-        Arc::default()
     }
 }
 

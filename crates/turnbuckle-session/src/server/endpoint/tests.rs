@@ -91,10 +91,6 @@ impl Dispatch for Puppet {
         *self.seen.context.lock().unwrap() = Some(context);
         HandlerOutcome::Pending(Box::pin(Waiting(self.seen.clone())))
     }
-
-    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
-        Arc::default()
-    }
 }
 
 fn puppet(limits: Limits) -> (ServerEndpoint, Arc<Seen>) {
@@ -128,6 +124,7 @@ fn with_decoded<T>(
         text,
         transport: &TransportContext::default(),
         account: None,
+        headers: None,
     };
     let message = rpc::decode(frame.text).unwrap();
     receive(message, frame)

@@ -86,6 +86,12 @@ pub fn check_headers<'h>(
     Err(differs(NAME, &header, body.as_deref().unwrap_or_default()))
 }
 
+/// The headers of an HTTP request.
+pub trait HeaderSource: Sync {
+    /// Returns the values of the header with a lower-case name.
+    fn values(&self, name: &str) -> HeaderValues<'_>;
+}
+
 /// Checks the headers that mirror arguments of a tool whose input schema declares them.
 ///
 /// `lookup` is asked for each declared header by its lower-case name. A header must be there exactly

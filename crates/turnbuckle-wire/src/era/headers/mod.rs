@@ -9,7 +9,8 @@ mod check;
 mod value;
 
 pub use check::{
-    HeaderValues, check_headers, check_param_headers, mirror_param_headers, mirrored_name,
+    HeaderSource, HeaderValues, check_headers, check_param_headers, mirror_param_headers,
+    mirrored_name,
 };
 use value::value_matches;
 pub use value::{InvalidHeaderValue, decode_value, encode_value};

@@ -12,8 +12,8 @@ use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest, ServerIdenti
 use turnbuckle_session::transport::{
     CloseReason, Dispatch, Frame, MemoryTransport, Transport, TransportContext, memory_pair, serve,
 };
-use turnbuckle_types::{EmptyResult, Implementation, Principal, ServerCapabilities};
-use turnbuckle_wire::era::{ParamHeader, Reply};
+use turnbuckle_types::{EmptyResult, Implementation, ServerCapabilities};
+use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Revision;
 
 use super::model::{ClientMessage, Event, Id, Kind, Model};
@@ -91,10 +91,6 @@ impl Dispatch for Puppet {
                 panic!("as it was told")
             })),
         }
-    }
-
-    fn param_headers(&self, _: &str, _: Option<&Principal>) -> Arc<[ParamHeader]> {
-        Arc::default()
     }
 }
 
