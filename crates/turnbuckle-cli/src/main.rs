@@ -15,7 +15,6 @@ mod input;
 mod json;
 mod observe;
 mod output;
-mod signals;
 
 use std::process::ExitCode;
 use std::time::Duration;

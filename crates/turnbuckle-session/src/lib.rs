@@ -79,6 +79,10 @@ pub mod internal {
     };
     pub use crate::shared::panic_guard::{catch_panic, log_reference};
     pub use crate::shared::rate::TokenBucket;
+    #[cfg(any(not(unix), feature = "shutdown-signals"))]
+    pub use crate::shared::signals::ShutdownSignals;
+    #[cfg(all(unix, feature = "signals"))]
+    pub use crate::shared::signals::{SignalHandlers, end_process_while};
     pub use crate::shared::trace::{
         EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, TraceContext,
         count_refusal, set_telemetry,

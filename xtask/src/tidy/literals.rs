@@ -5,16 +5,21 @@ use crate::source::{Source, Token};
 
 pub(super) const DATES: Rule = Rule {
     name: "dates",
-    reason: "the date of a revision may stand in turnbuckle-wire/src/revision only; elsewhere, ask \
-             the revision for the fact (`Features`, the table of methods)",
+    reason: "the date of a revision may stand in turnbuckle-types/src/base/revision_dates only; \
+             elsewhere, ask the revision for the fact (`Features`, the table of methods)",
     check: |project| texts(project, is_away_from_revisions, has_date),
 };
 
 pub(super) const METHODS: Rule = Rule {
     name: "methods",
-    reason: "sessions and transports carry methods without knowing them: use the `METHOD` of the \
-             type, or move the code to turnbuckle-server or turnbuckle-client",
-    check: |project| texts(project, is_below_methods, is_method),
+    reason: "the name of a method stands with its type in turnbuckle-types/src/method.rs, and its \
+             facts in the table of turnbuckle-wire (`revision::Method`): use the `METHOD` of the \
+             type, and ask the table instead of comparing names",
+    check: |project| {
+        let mut found = texts(project, is_away_from_methods, is_method);
+        found.extend(comparisons(project));
+        found
+    },
 };
 
 pub(super) const HEADERS: Rule = Rule {
@@ -72,12 +77,7 @@ fn texts(
 }
 
 fn is_away_from_revisions(path: &str) -> bool {
-    // turnbuckle-auth depends on types alone, and its requests for metadata name a revision.
-    let home = [
-        "crates/turnbuckle-wire/src/revision",
-        "crates/turnbuckle-auth/src/client/discovery/document.rs",
-    ];
-    !home.iter().any(|start| path.starts_with(start))
+    path != "crates/turnbuckle-types/src/base/revision_dates.rs"
 }
 
 /// Returns whether a text holds a date of this century, as `20dd-dd-dd`.
@@ -93,13 +93,36 @@ fn has_date(text: &str) -> bool {
     })
 }
 
-fn is_below_methods(path: &str) -> bool {
-    let below = [
-        "crates/turnbuckle-session/",
-        "crates/turnbuckle-http/",
-        "crates/turnbuckle-stdio/",
-    ];
-    below.iter().any(|start| path.starts_with(start))
+fn is_away_from_methods(path: &str) -> bool {
+    path != "crates/turnbuckle-types/src/method.rs"
+}
+
+/// Returns the places where the name of a method (`Method::Ping.as_str()`, `Ping::METHOD`) is compared.
+fn comparisons(project: &Project) -> Vec<Violation> {
+    let sources = project.production();
+    let in_source = |source: &Source| -> Vec<Violation> {
+        let tokens = &source.production;
+        let is_equal = |at: usize| {
+            let pair = tokens.get(at..at + 2);
+            pair.is_some_and(|pair| (pair[0].is('=') || pair[0].is('!')) && pair[1].is('='))
+        };
+        let ident = |at: usize| tokens.get(at).and_then(Token::ident);
+        let mut found = Vec::new();
+        for (at, token) in tokens.iter().enumerate() {
+            // `Method :: Ping . as_str ( )` has eight tokens, `Ping :: METHOD` has four.
+            let length = match (ident(at), ident(at + 3), ident(at + 5)) {
+                (Some("Method"), Some(_), Some("as_str")) => 8,
+                (Some(_), Some("METHOD"), _) => 4,
+                _ => continue,
+            };
+            if is_equal(at + length) || at.checked_sub(2).is_some_and(is_equal) {
+                let text = "the name of a method is compared";
+                found.push(Violation::new(&source.path, token.line, text));
+            }
+        }
+        found
+    };
+    sources.flat_map(in_source).collect()
 }
 
 fn is_method(text: &str) -> bool {
@@ -162,7 +185,11 @@ mod tests {
             [0; 0]
         );
         assert_eq!(
-            found(&DATES, "crates/turnbuckle-wire/src/revision/mod.rs", code),
+            found(
+                &DATES,
+                "crates/turnbuckle-types/src/base/revision_dates.rs",
+                code
+            ),
             [0; 0]
         );
         assert_eq!(found(&DATES, "tests/it/src/lib.rs", code), [0; 0]);
@@ -177,11 +204,20 @@ mod tests {
             found(&METHODS, http, "fn f() { g(\"application/json\") }"),
             [0; 0]
         );
-        let types = "crates/turnbuckle-types/src/tool.rs";
+        let types = "crates/turnbuckle-types/src/method.rs";
         assert_eq!(
             found(&METHODS, types, "const A: &str = \"tools/call\";"),
             [0; 0]
         );
+        for (code, lines) in [
+            ("fn f() { a == Method::Ping.as_str() }", &[1][..]),
+            ("fn f() { Method::Ping.as_str() != a }", &[1]),
+            ("fn f() { a == Ping::METHOD }", &[1]),
+            ("fn f() { g(Method::Ping.as_str(), Ping::METHOD) }", &[]),
+            ("fn f() { a == Some(Method::Ping) }", &[]),
+        ] {
+            assert_eq!(found(&METHODS, http, code), lines, "{code}");
+        }
     }
 
     #[test]

@@ -5,8 +5,10 @@
 
 mod cycles;
 mod dependencies;
+mod extractors;
 mod files;
 mod floors;
+mod homes;
 mod literals;
 mod map;
 mod pages;
@@ -43,6 +45,8 @@ const RULES: &[Rule] = &[
     literals::METHODS,
     literals::HEADERS,
     literals::PURITY,
+    homes::RULE,
+    extractors::RULE,
     dependencies::OURS,
     dependencies::THIRD_PARTY,
     files::SIZE,

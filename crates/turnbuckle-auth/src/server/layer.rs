@@ -25,6 +25,9 @@ use crate::secret::Secret;
 /// The header that names the method of a request of 2026-07-28. The endpoint compares it with the body.
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 
+/// The method whose response is a stream on which a client waits for what may come.
+const LISTEN: HeaderValue = HeaderValue::from_static(SubscriptionsListen::METHOD);
+
 /// The longest time for which one token keeps a stream open: a timer knows no end of time.
 pub(super) const MAX_STREAM_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -209,9 +212,7 @@ impl Admitted {
 /// GET, or `subscriptions/listen`. The response of a call belongs to a request that was admitted, and
 /// ends with it.
 fn listens<B>(request: &Request<B>) -> bool {
-    let method = || request.headers().get(MCP_METHOD);
-    request.method() == Method::GET
-        || method().is_some_and(|name| name.as_bytes() == SubscriptionsListen::METHOD.as_bytes())
+    request.method() == Method::GET || request.headers().get(MCP_METHOD) == Some(&LISTEN)
 }
 
 impl Shared {

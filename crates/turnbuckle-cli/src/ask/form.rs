@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use turnbuckle::client::{Form, FormAnswer, QuestionContext};
-use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition};
+use turnbuckle::types::method::Elicit;
+use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition, Request as _};
 
 use super::answer_mode::AnswerMode;
 use super::responder::Responder;
@@ -20,7 +21,7 @@ pub(super) async fn answer(
     question: QuestionContext,
 ) -> FormAnswer {
     let as_json = || {
-        json!({"method": "elicitation/create", "params": {
+        json!({"method": Elicit::METHOD, "params": {
             "mode": "form", "message": form.message, "requestedSchema": form.schema}})
     };
     let parse = |text: &str| parse_form_answer(&form, text);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use turnbuckle::client::{QuestionContext, SamplingRejected};
+use turnbuckle::types::method::{CreateMessage, Request as _};
 use turnbuckle::types::{
     CreateMessageRequestParams, CreateMessageResult, ProtocolError, Role,
     SamplingMessageContentBlock,
@@ -22,7 +23,7 @@ pub(super) async fn answer(
     params: CreateMessageRequestParams,
     question: QuestionContext,
 ) -> Result<CreateMessageResult, ProtocolError> {
-    let as_json = || json!({"method": "sampling/createMessage", "params": params});
+    let as_json = || json!({"method": CreateMessage::METHOD, "params": params});
     let parse = |text: &str| Ok(parse_sampling_answer(text));
     if let Some(answer) = responder.script_answer(as_json, parse).await {
         return answer.ok_or_else(|| SamplingRejected.into());

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use turnbuckle::client::{QuestionContext, UrlAnswer, UrlRequest};
-use turnbuckle::types::ElicitAction;
+use turnbuckle::types::method::Elicit;
+use turnbuckle::types::{ElicitAction, Request as _};
 
 use super::answer_mode::AnswerMode;
 use super::responder::Responder;
@@ -20,7 +21,7 @@ pub(super) async fn answer(
     question: QuestionContext,
 ) -> UrlAnswer {
     let as_json = || {
-        json!({"method": "elicitation/create", "params": {
+        json!({"method": Elicit::METHOD, "params": {
             "mode": "url", "message": request.message, "url": request.url}})
     };
     if let Some(answer) = responder.script_answer(as_json, parse_answer).await {

@@ -24,10 +24,10 @@ use crate::authorization::{
 use crate::error::{CliError, ExitStatus, is_login_required};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
-use crate::signals::ShutdownSignals;
 use connector::prepare;
 use handshake_error::handshake_error;
 use server_cache::{Memory, ServerKind};
+use turnbuckle_session::internal::ShutdownSignals;
 
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;

@@ -16,7 +16,7 @@ use super::banner::Banner;
 use super::build_server;
 use super::protected::{READ_SCOPE, WRITE_SCOPE};
 use crate::error::CliError;
-use crate::signals::ShutdownSignals;
+use turnbuckle_session::internal::ShutdownSignals;
 
 /// The time that requests in progress get at a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);

@@ -329,8 +329,8 @@ impl<T: Transport> Connection<T> {
             frame,
             text,
             transport: &self.context,
-            account: None,
             headers: None,
+            account: None,
         };
         let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
             FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {

@@ -3,17 +3,16 @@
 //!
 //! An owner is a principal, else a legacy session, else a connection.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
 use turnbuckle_wire::revision::{Method, RequestRate};
 
+use crate::shared::bounded_table::BoundedTable;
 use crate::shared::limits::Limits;
 use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
 use crate::shared::rate::{Rate, TokenBucket};
@@ -32,6 +31,8 @@ pub struct OwnerAccount {
     dropped_logs: AtomicU64,
     /// Handlers that run in tasks.
     running: AtomicUsize,
+    /// Sessions that count on the account.
+    sessions: AtomicUsize,
     max_running: usize,
     /// True if several peers share the account.
     shared: bool,
@@ -62,6 +63,7 @@ impl OwnerAccount {
             progress: limits.progress_rate,
             dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
+            sessions: AtomicUsize::new(0),
             max_running: limits.max_in_flight,
             shared,
             memory: budget.new_account(),
@@ -138,6 +140,7 @@ impl OwnerAccount {
             progress: self.progress,
             dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
+            sessions: AtomicUsize::new(0),
             max_running: self.max_running,
             shared: false,
             memory: self.memory.clone(),
@@ -156,6 +159,7 @@ impl OwnerAccount {
 
     fn is_idle(&self, now: Instant) -> bool {
         self.running.load(Ordering::Relaxed) == 0
+            && self.sessions.load(Ordering::Relaxed) == 0
             && self.memory.used() == 0
             && [&self.calls, &self.completions, &self.logs, &self.handshakes]
                 .iter()
@@ -173,6 +177,27 @@ impl Drop for RunningRequest {
     }
 }
 
+/// The account of a session, which is remembered until this is dropped, however idle it is.
+#[derive(Debug)]
+pub(crate) struct AccountLease(Arc<OwnerAccount>);
+
+impl AccountLease {
+    pub(crate) fn new(account: Arc<OwnerAccount>) -> Self {
+        account.sessions.fetch_add(1, Ordering::Relaxed);
+        Self(account)
+    }
+
+    pub(crate) fn account(&self) -> &Arc<OwnerAccount> {
+        &self.0
+    }
+}
+
+impl Drop for AccountLease {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Returns the error for a request beyond a limit of running requests.
 pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
     count_refusal(set_by);
@@ -185,7 +210,8 @@ pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
 pub(crate) struct OwnerAccounts {
     limits: Arc<Limits>,
     budget: Arc<MemoryBudget>,
-    known: Mutex<Known>,
+    /// Accounts by a keyed hash of the principal.
+    by_principal: Mutex<BoundedTable<Arc<OwnerAccount>>>,
     hasher: RandomState,
     /// The account of the principals beyond the limit.
     overflow: Arc<OwnerAccount>,
@@ -193,21 +219,10 @@ pub(crate) struct OwnerAccounts {
     anonymous: Arc<OwnerAccount>,
 }
 
-#[derive(Debug, Default)]
-struct Known {
-    /// Accounts by a keyed hash of the principal.
-    by_name: HashMap<u64, Arc<OwnerAccount>>,
-    /// The time when idle accounts were last removed.
-    swept: Option<Instant>,
-}
-
-/// The shortest time between two removals of idle accounts.
-const SWEEP_GAP: Duration = Duration::from_secs(1);
-
 impl OwnerAccounts {
     pub(crate) fn new(limits: Arc<Limits>, budget: Arc<MemoryBudget>) -> Self {
         Self {
-            known: Mutex::default(),
+            by_principal: Mutex::new(BoundedTable::new(limits.max_principals)),
             hasher: RandomState::new(),
             overflow: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
             anonymous: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
@@ -226,10 +241,6 @@ impl OwnerAccounts {
         OwnerAccount::in_budget(&self.limits, &self.budget)
     }
 
-    fn lock_known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the account of a request: that of its principal, else that of its connection, else
     /// one account for all requests without either.
     pub(crate) fn account_of<'a>(
@@ -246,32 +257,11 @@ impl OwnerAccounts {
 
     fn account_of_principal(&self, principal: &Principal) -> Arc<OwnerAccount> {
         let name = self.hasher.hash_one(principal.identity());
-        let mut known = self.lock_known();
-        if let Some(account) = known.by_name.get(&name) {
-            return account.clone();
-        }
-        if known.by_name.len() >= self.limits.max_principals {
-            known.forget_idle(Instant::now());
-        }
-        if known.by_name.len() >= self.limits.max_principals {
-            return self.overflow.clone();
-        }
-        let account = self.new_account();
-        known.by_name.insert(name, account.clone());
-        account
-    }
-}
-
-impl Known {
-    /// Removes idle accounts: a new account would have the same tokens.
-    fn forget_idle(&mut self, now: Instant) {
-        let lately = |swept: Instant| now.saturating_duration_since(swept) < SWEEP_GAP;
-        if self.swept.is_some_and(lately) {
-            return;
-        }
-        self.swept = Some(now);
-        self.by_name
-            .retain(|_, account| Arc::strong_count(account) > 1 || !account.is_idle(now));
+        let table = self.by_principal.lock();
+        let mut table = table.unwrap_or_else(PoisonError::into_inner);
+        let is_idle = |account: &Arc<OwnerAccount>, now| account.is_idle(now);
+        let account = table.get_or_insert(name, is_idle, || self.new_account());
+        account.unwrap_or(&self.overflow).clone()
     }
 }
 

@@ -1,32 +1,19 @@
 //! Token buckets of one rate by key, such as one for each client address.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use tokio::time::Instant;
 use turnbuckle_types::ProtocolError;
 
+use super::bounded_table::BoundedTable;
 use super::rate::{Rate, TokenBucket};
-
-/// The shortest time between two removals of full buckets.
-const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Token buckets of one rate, one for each key. At most so many keys have a bucket of their own;
 /// further ones share one.
 #[derive(Debug)]
 pub struct KeyedRates {
     rate: Rate,
-    max_keys: usize,
-    known: Mutex<Known>,
+    buckets: Mutex<BoundedTable<TokenBucket>>,
     overflow: TokenBucket,
-}
-
-#[derive(Debug, Default)]
-struct Known {
-    by_key: HashMap<u64, TokenBucket>,
-    /// The time at which full buckets were last removed.
-    last_sweep: Option<Instant>,
 }
 
 impl KeyedRates {
@@ -35,8 +22,7 @@ impl KeyedRates {
     pub fn new(rate: Rate, max_keys: usize) -> Self {
         Self {
             rate,
-            max_keys,
-            known: Mutex::default(),
+            buckets: Mutex::new(BoundedTable::new(max_keys)),
             overflow: TokenBucket::new(rate),
         }
     }
@@ -46,36 +32,18 @@ impl KeyedRates {
     /// # Errors
     /// Returns an error that names `operations` and the setting of the limit, when there is no token.
     pub fn admit(&self, key: u64, operations: &str, set_by: &str) -> Result<(), ProtocolError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bucket) = known.by_key.get(&key) {
-            return bucket.admit(operations, set_by);
-        }
-        if known.by_key.len() >= self.max_keys {
-            known.remove_full(Instant::now());
-        }
-        if known.by_key.len() >= self.max_keys {
-            return self.overflow.admit(operations, set_by);
-        }
-        let bucket = known.by_key.entry(key);
-        let bucket = bucket.or_insert_with(|| TokenBucket::new(self.rate));
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let bucket =
+            buckets.get_or_insert(key, TokenBucket::is_full, || TokenBucket::new(self.rate));
+        let bucket = bucket.unwrap_or(&self.overflow);
         bucket.admit(operations, set_by)
-    }
-}
-
-impl Known {
-    /// Removes full buckets: a new bucket would have the same tokens.
-    fn remove_full(&mut self, now: Instant) {
-        let is_recent = |sweep: Instant| now.saturating_duration_since(sweep) < MIN_SWEEP_INTERVAL;
-        if self.last_sweep.is_some_and(is_recent) {
-            return;
-        }
-        self.last_sweep = Some(now);
-        self.by_key.retain(|_, bucket| !bucket.is_full(now));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -89,6 +57,6 @@ mod tests {
         assert!(admit(3).is_ok() && admit(4).is_err());
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!(admit(5).is_ok());
-        assert_eq!(rates.known.lock().unwrap().by_key.len(), 1);
+        assert_eq!(rates.buckets.lock().unwrap().len(), 1);
     }
 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod account;
 pub(crate) mod blocking;
+pub(crate) mod bounded_table;
 pub(crate) mod frame_queue;
 pub(crate) mod frame_range;
 pub(crate) mod incoming;
@@ -15,6 +16,8 @@ pub(crate) mod panic_guard;
 pub(crate) mod rate;
 pub(crate) mod reply_sink;
 pub(crate) mod signal;
+#[cfg(any(not(unix), feature = "signals"))]
+pub(crate) mod signals;
 pub(crate) mod trace;
 pub(crate) mod transport;
 pub(crate) mod write_timeout;

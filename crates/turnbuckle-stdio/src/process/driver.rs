@@ -61,9 +61,9 @@ impl Driver {
         requested.clone()
     }
 
-    /// Returns another sender of the wake pipe. A byte written to it wakes the thread.
-    pub(super) fn wake_sender(&self) -> io::Result<UnixStream> {
-        self.wake_pipe.wake_sender.try_clone()
+    /// Returns the sender of the wake pipe. A byte written to it wakes the thread.
+    pub(super) fn wake_sender(&self) -> &UnixStream {
+        &self.wake_pipe.wake_sender
     }
 
     /// Adds the non-blocking `file`, to be read by the server that the thread runs.

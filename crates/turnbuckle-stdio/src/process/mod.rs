@@ -22,7 +22,7 @@ use turnbuckle_session::transport::{CloseReason, Dispatch};
 
 use crate::options::StdioOptions;
 use crate::stream::serve_stream;
-use system::{Driver, StandardStreams, TerminationSignals};
+use system::{Driver, StandardStreams, catch_signals};
 
 /// The time that the last write may take after a request to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(100);
@@ -41,8 +41,8 @@ struct OpenStreams {
 /// Serves the client that started this process, on standard input and output.
 ///
 /// Returns when the input has ended and the requests that were read are answered, or
-/// [`Limits::drain_timeout`](turnbuckle_session::handler::Limits::drain_timeout) is over. On SIGTERM, SIGINT or
-/// the options' `stop` it returns at once: only responses that are ready are still written, for at
+/// [`Limits::drain_timeout`](turnbuckle_session::handler::Limits::drain_timeout) is over. On SIGINT,
+/// SIGTERM, SIGHUP or the options' `stop` it returns at once: only responses that are ready are still written, for at
 /// most a fifth of a second if the client does not read them. A handler that blocks its thread
 /// delays both. After that nothing of the server keeps the process alive. Blocking tasks of handlers
 /// do if the runtime is dropped, and do not if it is ended by `shutdown_background`. The signals stay
@@ -73,7 +73,7 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
     let _claim = StdioClaim::new()?;
     let (stop, mut write_timeout) = (options.stop.clone(), options.limits.drain_timeout);
     let mut driver = Driver::new()?;
-    let _signals = TerminationSignals::new(&mut driver, &stop)?;
+    let _signals = catch_signals(&mut driver, &stop)?;
     let streams = StandardStreams::take()?;
     let OpenStreams {
         input,

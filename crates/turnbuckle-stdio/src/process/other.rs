@@ -4,6 +4,7 @@ use std::io;
 
 use tokio::task::JoinSet;
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::ShutdownSignals;
 
 use super::{OpenStreams, thread};
 
@@ -60,18 +61,13 @@ impl<T: 'static> RunningServer<T> {
     }
 }
 
-/// The handler of Ctrl-C. Dropping it removes the handler.
-pub(super) struct TerminationSignals(#[expect(dead_code, reason = "held")] JoinSet<()>);
-
-impl TerminationSignals {
-    /// Catches Ctrl-C, which cancels `stop`.
-    pub(super) fn new(_: &mut Driver, stop: &Signal) -> io::Result<Self> {
-        let (mut waiting, stop) = (JoinSet::new(), stop.clone());
-        waiting.spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                stop.cancel();
-            }
-        });
-        Ok(Self(waiting))
-    }
+/// Catches Ctrl-C, which cancels `stop`, until the returned value is dropped.
+pub(super) fn catch_signals(_: &mut Driver, stop: &Signal) -> io::Result<JoinSet<()>> {
+    let (mut waiting, stop) = (JoinSet::new(), stop.clone());
+    let mut signals = ShutdownSignals::new()?;
+    waiting.spawn(async move {
+        signals.recv().await;
+        stop.cancel();
+    });
+    Ok(waiting)
 }

@@ -6,9 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::{SigId, low_level};
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::SignalHandlers;
 
 pub(super) use super::driver::Driver;
 use super::{OpenStreams, thread};
@@ -131,30 +130,8 @@ impl StandardStream {
     }
 }
 
-/// The handlers of SIGTERM and SIGINT. When it is dropped, the signals stay caught without effect.
-pub(super) struct TerminationSignals(Vec<SigId>);
-
-impl TerminationSignals {
-    /// Catches both signals. Either of them has the driver's thread cancel `stop`.
-    pub(super) fn new(driver: &mut Driver, stop: &Signal) -> io::Result<Self> {
-        let mut caught = Self(Vec::with_capacity(4));
-        let flag = driver.stop_flag(stop.clone());
-        for signal in [SIGTERM, SIGINT] {
-            caught
-                .0
-                .push(signal_hook::flag::register(signal, flag.clone())?);
-            // Handlers run in the order of registration: the flag is set before the thread is woken.
-            let wake = low_level::pipe::register(signal, driver.wake_sender()?)?;
-            caught.0.push(wake);
-        }
-        Ok(caught)
-    }
-}
-
-impl Drop for TerminationSignals {
-    fn drop(&mut self) {
-        for id in self.0.drain(..) {
-            low_level::unregister(id);
-        }
-    }
+/// Catches the signals that end a program. Each of them has the driver's thread cancel `stop`.
+pub(super) fn catch_signals(driver: &mut Driver, stop: &Signal) -> io::Result<SignalHandlers> {
+    let flag = driver.stop_flag(stop.clone());
+    SignalHandlers::register(driver.wake_sender(), Some(&flag))
 }

@@ -9,6 +9,7 @@ pub mod host;
 pub mod nearest;
 pub mod quote;
 pub mod random;
+pub mod revision_dates;
 pub mod terminal;
 pub mod text;
 

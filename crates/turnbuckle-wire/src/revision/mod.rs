@@ -1,4 +1,5 @@
-//! The revisions of the protocol, a closed set. Their dates are written only here.
+//! The revisions of the protocol, a closed set. Their dates stand in
+//! [`turnbuckle_types::base::revision_dates`].
 //!
 //! Code reads a fact of a revision by its name ([`Features`]) or of a method ([`Method`]); it does
 //! not compare revisions.
@@ -9,12 +10,14 @@ mod methods;
 
 use std::fmt;
 
+use turnbuckle_types::base::revision_dates::REVISION_DATES;
+
 pub use capability::Capability;
 pub use features::{EraKind, Features};
 pub use methods::{Method, MethodRole, MirroredParam, Party, RequestRate};
 
 macro_rules! revisions {
-    ($($(#[$doc:meta])* $variant:ident = $date:literal,)*) => {
+    ($($(#[$doc:meta])* $variant:ident,)*) => {
         /// One revision of the Model Context Protocol.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Revision {
@@ -23,30 +26,22 @@ macro_rules! revisions {
 
         impl Revision {
             /// Every revision, oldest first.
-            pub const ALL: [Self; [$($date),*].len()] = [$(Self::$variant),*];
-
-            /// Returns the date of the revision, its name on the wire.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $date,)*
-                }
-            }
+            pub const ALL: [Self; REVISION_DATES.len()] = [$(Self::$variant),*];
         }
     };
 }
 
 revisions! {
     /// The first published revision: stdio, and HTTP with a separate event stream.
-    V2024_11_05 = "2024-11-05",
+    V2024_11_05,
     /// Streamable HTTP, batches, tool annotations, audio.
-    V2025_03_26 = "2025-03-26",
+    V2025_03_26,
     /// Structured tool output, elicitation, resource links; batches are gone.
-    V2025_06_18 = "2025-06-18",
+    V2025_06_18,
     /// Icons, URL elicitation, sampling with tools.
-    V2025_11_25 = "2025-11-25",
+    V2025_11_25,
     /// The stateless revision: every request carries its own envelope.
-    V2026_07_28 = "2026-07-28",
+    V2026_07_28,
 }
 
 impl Revision {
@@ -59,6 +54,12 @@ impl Revision {
 
     /// The revision of an HTTP request without a version header, when nothing else tells.
     pub const DEFAULT_WITHOUT_HEADER: Self = Self::V2025_03_26;
+
+    /// Returns the date of the revision, its name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        REVISION_DATES[self as usize]
+    }
 
     /// Returns the known revision with this name on the wire.
     #[must_use]
@@ -104,6 +105,9 @@ mod tests {
         }
         assert_eq!(Revision::parse("2026-07-29"), None);
         assert_eq!(Revision::parse(""), None);
+        let dates = Revision::ALL.map(|revision| format!("{revision:?}"));
+        let names = Revision::ALL.map(|it| format!("V{}", it.as_str().replace('-', "_")));
+        assert_eq!(dates, names);
     }
 
     #[test]

@@ -2,20 +2,13 @@
 
 use std::io;
 #[cfg(unix)]
-use std::os::unix::net::UnixStream;
-#[cfg(unix)]
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use turnbuckle_session::internal::ShutdownSignals;
 #[cfg(unix)]
-use signal_hook::SigId;
-#[cfg(unix)]
-use signal_hook::consts::{SIGINT, SIGTERM};
-#[cfg(unix)]
-use signal_hook::flag;
-#[cfg(unix)]
-use signal_hook::low_level::{pipe, unregister};
+use turnbuckle_session::internal::end_process_while;
 
 use crate::error::Result;
 use crate::http::{HttpServer, shutdown_after};
@@ -37,9 +30,9 @@ pub(super) async fn serve_until_signal(server: HttpServer) -> Result {
     }
 }
 
-/// Waits until the process is asked to end, by SIGTERM or Ctrl-C, and ends the streams of clients that
-/// listen to endpoints mounted in a server of your own. On Unix a second signal then ends the process
-/// at once.
+/// Waits until the process is asked to end, by SIGTERM, Ctrl-C or SIGHUP, and ends the streams of
+/// clients that listen to endpoints mounted in a server of your own. On Unix a second signal then ends
+/// the process at once.
 ///
 /// This is a future for the graceful shutdown of that server, which would otherwise wait for these
 /// clients:
@@ -66,9 +59,7 @@ pub(super) async fn serve_until_signal(server: HttpServer) -> Result {
 pub async fn termination() {
     let signal = async {
         if let Err(error) = wait_for_termination().await {
-            eprintln!(
-                "SIGTERM and Ctrl-C cannot be received, there is no graceful shutdown: {error}"
-            );
+            eprintln!("signals cannot be received, there is no graceful shutdown: {error}");
             std::future::pending().await
         }
     };
@@ -80,72 +71,11 @@ async fn wait_for_termination() -> io::Result<()> {
     #[cfg(unix)]
     let ends_at_once = Arc::new(AtomicBool::new(false));
     #[cfg(unix)]
-    for signal in [SIGTERM, SIGINT] {
-        flag::register_conditional_default(signal, ends_at_once.clone())?;
-    }
+    end_process_while(&ends_at_once)?;
     ShutdownSignals::new()?.recv().await;
     #[cfg(unix)]
     ends_at_once.store(true, Ordering::SeqCst);
     Ok(())
-}
-
-/// SIGTERM and SIGINT. Each arrives as a byte of a socket pair. Dropping this unregisters the
-/// handlers but does not restore the default actions.
-#[cfg(unix)]
-struct ShutdownSignals {
-    receiver: tokio::net::UnixStream,
-    registrations: [SigId; 2],
-}
-
-#[cfg(unix)]
-impl ShutdownSignals {
-    fn new() -> io::Result<Self> {
-        let (receiver, sender) = UnixStream::pair()?;
-        receiver.set_nonblocking(true)?;
-        Ok(Self {
-            receiver: receiver.try_into()?,
-            registrations: [
-                pipe::register(SIGTERM, sender.try_clone()?)?,
-                pipe::register(SIGINT, sender)?,
-            ],
-        })
-    }
-
-    /// Waits for the next signal.
-    async fn recv(&mut self) {
-        while self.receiver.readable().await.is_ok() {
-            if self.receiver.try_read(&mut [0]).is_ok() {
-                return;
-            }
-        }
-        std::future::pending().await
-    }
-}
-
-#[cfg(unix)]
-impl Drop for ShutdownSignals {
-    fn drop(&mut self) {
-        for id in self.registrations {
-            unregister(id);
-        }
-    }
-}
-
-/// Ctrl-C, on platforms without Unix signals.
-#[cfg(not(unix))]
-struct ShutdownSignals;
-
-#[cfg(not(unix))]
-impl ShutdownSignals {
-    fn new() -> io::Result<Self> {
-        Ok(Self)
-    }
-
-    async fn recv(&mut self) {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending().await
-        }
-    }
 }
 
 #[cfg(all(test, unix))]
@@ -219,7 +149,8 @@ mod tests {
         let running = poll_fn(|cx| Poll::Ready(pin!(&mut serving).poll(cx).is_pending()));
         assert!(running.await, "no signal has arrived");
 
-        signal_hook::low_level::raise(SIGTERM).unwrap();
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP)
+            .unwrap();
         let ended = timeout(PATIENCE, serving).await;
         ended
             .expect("it does not wait for who listens")

@@ -3,11 +3,12 @@
 use http::{HeaderMap, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use turnbuckle_types::base::revision_dates::NEWEST_REVISION_DATE;
 
 use crate::outbound::{Outbound, OutboundError, OutboundResponse};
 
 /// The revision that candidates on the MCP server's own origin are asked with.
-const PROTOCOL_VERSION: HeaderValue = HeaderValue::from_static("2026-07-28");
+const PROTOCOL_VERSION: HeaderValue = HeaderValue::from_static(NEWEST_REVISION_DATE);
 
 /// The kind of a candidate's failure. The order is that of weight in the error at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

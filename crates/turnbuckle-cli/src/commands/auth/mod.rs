@@ -12,7 +12,7 @@ use super::TargetArgs;
 use crate::args::OutputArgs;
 use crate::connection::unless_interrupted;
 use crate::error::CliError;
-use crate::signals::ShutdownSignals;
+use turnbuckle_session::internal::ShutdownSignals;
 
 /// The verbs after `turnbuckle auth`.
 #[derive(Subcommand)]

@@ -8,7 +8,7 @@ use turnbuckle::auth_testing::{TestAuthorizationServer, TestAuthorizationServerB
 
 use crate::args::parse_duration;
 use crate::error::CliError;
-use crate::signals::ShutdownSignals;
+use turnbuckle_session::internal::ShutdownSignals;
 
 /// Options of `auth serve-test`.
 #[derive(Args)]

@@ -123,8 +123,8 @@ fn with_decoded<T>(
         frame: &Bytes::from_static(text.as_bytes()),
         text,
         transport: &TransportContext::default(),
-        account: None,
         headers: None,
+        account: None,
     };
     let message = rpc::decode(frame.text).unwrap();
     receive(message, frame)

@@ -17,7 +17,7 @@ use crate::server::change::ChangeFeed;
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
-use crate::shared::account::OwnerAccount;
+use crate::shared::account::{AccountLease, OwnerAccount};
 use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
@@ -35,7 +35,7 @@ pub struct Session {
     state: Arc<SessionState>,
     dispatch: Arc<DispatchHandle>,
     binding: Binding,
-    account: Arc<OwnerAccount>,
+    account: AccountLease,
     /// Permits for handling notifications.
     notification_permits: OnceLock<Arc<Semaphore>>,
 }
@@ -54,7 +54,7 @@ impl Session {
             state: SessionState::new(limits.into(), account.memory().clone(), sink),
             dispatch,
             binding,
-            account,
+            account: AccountLease::new(account),
             notification_permits: OnceLock::new(),
         })
     }

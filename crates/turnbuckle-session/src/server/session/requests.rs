@@ -66,7 +66,7 @@ impl Session {
         let admission = Admission {
             dispatch: &self.dispatch,
             limits: &self.state.limits,
-            account: &self.account,
+            account: self.account.account(),
             features: self.features(modern),
             binding: self.binding,
             lifecycle: SessionLifecycle {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 fn accounts(limits: Limits) -> OwnerAccounts {
@@ -33,18 +35,25 @@ async fn each_owner_has_its_own_account_until_the_table_is_full() {
     assert!(of(1).admit(None).is_err());
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!of(5).is_shared());
-    assert_eq!(accounts.lock_known().by_name.len(), 1);
+    assert_eq!(accounts.by_principal.lock().unwrap().len(), 1);
 }
 
 #[test]
-fn an_account_in_use_is_not_removed() {
+fn the_account_of_a_session_or_of_used_memory_is_not_forgotten() {
     let accounts = accounts(Limits::new().max_principals(1));
-    let kept = accounts.account_of(Some(&principal(1)), None);
-    assert!(accounts.account_of(Some(&principal(2)), None).is_shared());
-    assert!(Arc::ptr_eq(
-        &kept,
-        &accounts.account_of(Some(&principal(1)), None)
-    ));
+    let of = |name| accounts.account_of(Some(&principal(name)), None);
+    let session = AccountLease::new(of(1));
+    assert!(of(2).is_shared());
+    assert!(Arc::ptr_eq(session.account(), &of(1)));
+    drop(session);
+    let table = || accounts.by_principal.lock().unwrap().len();
+    let is_idle = || of(1).is_idle(Instant::now());
+    assert!(is_idle());
+    let memory = of(1).memory().reserve_beyond_limits(1);
+    assert!(!is_idle());
+    drop(memory);
+    assert!(is_idle());
+    assert_eq!(table(), 1);
 }
 
 #[test]
