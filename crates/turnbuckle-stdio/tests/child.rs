@@ -439,7 +439,7 @@ fn secrets_are_not_shown() {
     let command = Command::new("server")
         .args(["--token", "abc", "x y"])
         .env("API", "abc");
-    assert_eq!(command.description(), "server --token … \"x y\"");
+    assert_eq!(command.description(), "server --token … 'x y'");
     let debug = format!("{command:?}");
     assert!(debug.contains("API") && !debug.contains("abc"), "{debug}");
 }

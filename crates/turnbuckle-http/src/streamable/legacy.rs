@@ -393,8 +393,9 @@ pub(super) fn exceeded_listening(exceeded: Exceeded) -> HttpReply {
 }
 
 fn unknown_event_reply() -> HttpReply {
-    let message = "Last-Event-ID: that event is not known (any more); the events that are kept are \
-                   bounded by ReplayLimits and HttpLimits::max_streams";
+    let message = "Last-Event-ID: that event is not known (any more); ReplayLimits bounds the kept events by \
+                   max_stream_events, max_stream_bytes, max_session_bytes, max_total_bytes and \
+                   stream_ttl, HttpLimits by max_streams";
     error_reply(StatusCode::BAD_REQUEST, message)
 }
 

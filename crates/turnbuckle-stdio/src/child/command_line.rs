@@ -170,7 +170,7 @@ mod tests {
                 "--db=postgresql://…@host:1/",
             ),
             ("a://p@w@h,b://pw@h", "a://…@h,b://…@h"),
-            ("https://host/@scope?a@b", "https://host/@scope?a@b"),
+            ("https://host/@scope?a@b", "'https://host/@scope?a@b'"),
             ("git@host:a/b", "git@host:a/b"),
             ("://", "://"),
         ] {

@@ -125,7 +125,7 @@ async fn the_replay_logs_of_all_streams_are_limited() {
         let again = session.resume(&first.id.expect("an id")).send().await;
         assert_eq!(again.status == 200, kept, "{total}");
         if !kept {
-            refused_by(&again.json().await, "max_total_replay_bytes");
+            refused_by(&again.json().await, "max_total_bytes");
         }
     }
     tokio::time::sleep(Duration::from_millis(1)).await;
