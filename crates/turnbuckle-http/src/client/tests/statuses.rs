@@ -75,8 +75,8 @@ async fn an_error_status_is_reported_with_the_beginning_of_its_body() {
         (400, "", ""),
         (
             404,
-            "<html>not\x1b[31m found\n</html>",
-            "<html>not[31m found</html>",
+            "<html>not\x1b[31m found\u{202e}\n</html>",
+            "<html>not [31m found\\u{202e} </html>",
         ),
         (405, "{}", "{}"),
         (
