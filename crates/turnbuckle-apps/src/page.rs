@@ -201,7 +201,7 @@ pub enum Permission {
     ClipboardWrite,
 }
 
-/// The `_meta` of a page.
+/// The members of a page's `_meta` that hosts read.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PageMeta {

@@ -37,7 +37,7 @@ pub trait ToolUi: IntoItem<Tool> + Sized {
 
 impl<T: IntoItem<Tool>> ToolUi for T {}
 
-/// The `_meta` of a tool.
+/// The member `ui` of a tool's `_meta`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolUiMeta {

@@ -38,7 +38,7 @@ use policy::{NoAddress, UrlPolicy};
 /// The most redirects that a GET follows.
 const MAX_REDIRECTS: usize = 3;
 
-/// The settings of an [`Outbound`].
+/// The settings of all requests to authorization servers.
 #[derive(Clone)]
 pub(crate) struct OutboundSettings {
     /// The time for a whole request: lookup, connection, redirects and body.
@@ -73,9 +73,9 @@ impl Default for OutboundSettings {
 pub(crate) struct OutboundResponse {
     /// The status code.
     pub(crate) status: u16,
-    /// The headers.
+    /// The headers of the response.
     pub(crate) headers: HeaderMap,
-    /// The body.
+    /// The whole body, whose size is bounded.
     pub(crate) body: Bytes,
     /// The URL that answered, after redirects.
     pub(crate) url: Url,

@@ -91,7 +91,7 @@ pub struct TranscriptStep {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Transcript {
-    /// The steps.
+    /// The steps in the order in which they were taken.
     pub steps: Vec<TranscriptStep>,
 }
 

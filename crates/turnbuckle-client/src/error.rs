@@ -58,7 +58,7 @@ pub enum Error {
     /// The server's revision has no such request, or the server did not declare the capability.
     #[error("{method} cannot be asked for: {reason} (revision {revision})")]
     Unsupported {
-        /// The method.
+        /// The method of the request that failed.
         method: String,
         /// The missing method or capability.
         reason: &'static str,
@@ -94,7 +94,7 @@ pub enum Error {
     /// unknown type.
     #[error("the server's result of {method} is not valid: {reason}")]
     InvalidResult {
-        /// The method.
+        /// The method of the request that failed.
         method: String,
         /// The fault of the result.
         reason: String,
@@ -105,7 +105,7 @@ pub enum Error {
     /// The tool's structured content does not fit the tool's output schema.
     #[error("the result of the tool {tool:?} does not fit its output schema: {reason}")]
     OutputMismatch {
-        /// The tool.
+        /// The name of the tool that was called.
         tool: String,
         /// The place that does not fit.
         reason: String,
@@ -117,7 +117,7 @@ pub enum Error {
         "the result of the tool {tool:?} cannot be checked against its output schema: {reason}"
     )]
     UnusableOutputSchema {
-        /// The tool.
+        /// The name of the tool that was called.
         tool: String,
         /// The fault of the schema.
         reason: String,
@@ -128,16 +128,16 @@ pub enum Error {
         "the list of {method} does not come to an end (ClientLimits::max_list_pages, max_list_items)"
     )]
     EndlessList {
-        /// The method.
+        /// The method of the request that failed.
         method: String,
     },
     /// The pages of a list have more bytes together than
     /// [`ClientLimits::max_list_bytes`](turnbuckle_session::transport::ClientLimits::max_list_bytes).
     #[error("the list of {method} has more than {limit} bytes (ClientLimits::max_list_bytes)")]
     ListTooLarge {
-        /// The method.
+        /// The method of the request that failed.
         method: String,
-        /// The limit.
+        /// The value of the limit that was reached.
         limit: usize,
     },
     /// The server sent more bytes of progress, log messages and questions about one request than
@@ -148,14 +148,14 @@ pub enum Error {
          request (ClientLimits::max_request_bytes)"
     )]
     TooManyBytes {
-        /// The limit.
+        /// The value of the limit that was reached.
         limit: usize,
     },
     /// The server asked for input more often than the client answers for one request
     /// ([`ClientBuilder::max_input_rounds`](crate::ClientBuilder::max_input_rounds)).
     #[error("the server asked for input more than {limit} times (ClientBuilder::max_input_rounds)")]
     TooManyInputRounds {
-        /// The limit.
+        /// The value of the limit that was reached.
         limit: usize,
     },
     /// A question of the server could not be answered.
@@ -170,7 +170,7 @@ pub enum Error {
     /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
     #[error("more than {limit} requests wait for the server (ClientLimits::max_outgoing_requests)")]
     TooManyRequests {
-        /// The limit.
+        /// The value of the limit that was reached.
         limit: usize,
     },
     /// The request is not valid and was not sent.

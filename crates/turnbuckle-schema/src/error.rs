@@ -50,7 +50,7 @@ pub enum SchemaError {
         size_setting(message)
     )]
     Pattern {
-        /// The pattern.
+        /// The regular expression as the schema has it.
         pattern: String,
         /// The reason.
         message: String,

@@ -220,7 +220,7 @@ pub mod output_kinds {
 
     impl<T: ToolOutput> Unchanged for &&OutputProbe<T> {}
 
-    /// A `Result` of data.
+    /// The result of a function whose data become structured output.
     pub trait DataResult {
         /// Returns the conversion.
         fn converter(&self) -> AsResult {
@@ -230,7 +230,7 @@ pub mod output_kinds {
 
     impl<T, E> DataResult for &OutputProbe<Result<T, E>> {}
 
-    /// Data.
+    /// Data that a function returns without a [`Result`].
     pub trait PlainData<T> {
         /// Returns the conversion.
         fn converter(&self) -> AsData<T> {

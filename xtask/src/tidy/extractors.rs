@@ -78,12 +78,16 @@ fn arguments_of_macro(tokens: &[Token], at: usize) -> impl Iterator<Item = &str>
     let definition = (0..at).rev().find(is_definition);
     let name = definition.and_then(|at| tokens.get(at + 2)?.ident());
     let calls = tokens.windows(3).enumerate().filter(move |(_, window)| {
-        name.is_some() && window[0].ident() == name && window[1].is('!') && window[2].is('(')
+        name.is_some() && window[0].ident() == name && window[1].is('!')
     });
-    calls.flat_map(|(at, _)| {
-        let arguments = tokens.iter().skip(at + 3);
-        let arguments = arguments.take_while(|token| !token.is(')'));
-        arguments.filter_map(Token::ident)
+    calls.flat_map(|(at, window)| {
+        // A list of names in parentheses, or rows in braces that begin with a name and a colon.
+        let has_rows = window[2].is('{');
+        let end = if has_rows { '}' } else { ')' };
+        let arguments = tokens[at + 3..].windows(2);
+        let arguments = arguments.take_while(move |pair| !pair[0].is(end));
+        let names = arguments.filter(move |pair| !has_rows || pair[1].is(':'));
+        names.filter_map(|pair| pair[0].ident())
     })
 }
 
@@ -111,6 +115,14 @@ mod tests {
         assert_eq!(
             found(&format!("{known}parts!(Log, Session);")),
             [format!("{file}:4: `Session` is not in `EXTRACTORS`")]
+        );
+        let rows =
+            "macro_rules! rows { ($($Row:ty: $value:expr;)*) => {$(impl Extract for $Row {})*} }";
+        assert_eq!(
+            found(&format!(
+                "{known}parts!(Log);\n{rows}\nrows! {{ Rows: f(x); }}"
+            )),
+            [format!("{file}:6: `Rows` is not in `EXTRACTORS`")]
         );
         assert_eq!(
             found(&format!(

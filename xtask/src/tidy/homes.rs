@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// A function that one file may call, or a few.
-struct Home {
+struct Restriction {
     /// The identifiers of a path, such as `Arc::strong_count`.
     path: &'static [&'static str],
     /// The beginnings of the paths of the files that may call it.
@@ -20,18 +20,18 @@ struct Home {
     instead: &'static str,
 }
 
-const HOMES: &[Home] = &[
-    Home {
+const RESTRICTIONS: &[Restriction] = &[
+    Restriction {
         path: &["is_control"],
         files: &["crates/turnbuckle-types/src/base/t"],
         instead: "`base::text` decides which characters are hidden",
     },
-    Home {
+    Restriction {
         path: &["getrandom"],
         files: &["crates/turnbuckle-types/src/base/random.rs"],
         instead: "`base::random` makes ids, secrets and other random bytes",
     },
-    Home {
+    Restriction {
         path: &["strsim"],
         // The macros depend on none of ours, which would be compiled twice then.
         files: &[
@@ -40,19 +40,23 @@ const HOMES: &[Home] = &[
         ],
         instead: "`base::nearest` finds the name that was meant",
     },
-    Home {
+    Restriction {
         path: &["Arc", "strong_count"],
         files: &[],
         instead: "count the users of a shared value where they begin and end",
     },
-    Home {
+    Restriction {
         path: &["signal_hook"],
         files: &["crates/turnbuckle-session/src/shared/signals.rs"],
         instead: "`session::internal::ShutdownSignals` catches the signals that end a program",
     },
-    Home {
+    Restriction {
         path: &["tokio", "signal"],
-        files: &["crates/turnbuckle-session/src/shared/signals.rs"],
+        // A parent of processes catches SIGCHLD, which ends no program.
+        files: &[
+            "crates/turnbuckle-session/src/shared/signals.rs",
+            "crates/turnbuckle-stdio/src/child/unix.rs",
+        ],
         instead: "`session::internal::ShutdownSignals` catches the signals that end a program",
     },
 ];
@@ -64,7 +68,7 @@ fn check(project: &Project) -> Vec<Violation> {
 fn violations(source: &Source) -> Vec<Violation> {
     let tokens = &source.production;
     let mut found = Vec::new();
-    for home in HOMES {
+    for home in RESTRICTIONS {
         if home
             .files
             .iter()

@@ -9,6 +9,7 @@ use url::Url;
 
 use super::answer::{Answer, ErrorCode, Refusal, ensure, redirect};
 use super::client::Client;
+use super::client_lookup::find_client;
 use super::consent;
 use super::faults;
 use super::page::error_page;
@@ -66,7 +67,7 @@ async fn find_target(
         let description = format!("{name} is repeated");
         ensure(is_single, "invalid_request", &description)?;
     }
-    let client = Client::find(server, parameters.require("client_id")?).await?;
+    let client = find_client(server, parameters.require("client_id")?).await?;
     let redirect_uri = parameters.require("redirect_uri")?;
     let mut registered = client.redirect_uris.iter();
     let is_registered = registered.any(|uri| redirect_uri::is_match(uri, redirect_uri));

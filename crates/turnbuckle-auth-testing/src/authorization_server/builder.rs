@@ -7,7 +7,8 @@ use serde_json::Value;
 use turnbuckle_auth::Secret;
 
 use super::client::{Client, ClientAuthMethod, ClientKeys};
-use super::{TestAuthorizationServer, TestServerError, redirect_uri};
+use super::error::TestServerError;
+use super::redirect_uri;
 
 /// An issuer whose assertions the `jwt-bearer` grant accepts.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub(super) struct ForeignClientId {
     pub(super) foreign_id: String,
 }
 
-/// The settings of a [`TestAuthorizationServer`].
+/// The settings of a [`TestAuthorizationServer`](super::TestAuthorizationServer).
 #[derive(Debug, Clone)]
 pub struct TestAuthorizationServerBuilder {
     pub(super) port: u16,
@@ -255,24 +256,8 @@ impl TestAuthorizationServerBuilder {
         self
     }
 
-    /// Starts the server on 127.0.0.1. It stops when the returned value is dropped.
-    ///
-    /// # Errors
-    /// Fails when a setting is wrong, when the port is taken, or when the operating system has no
-    /// randomness.
-    ///
-    /// # Panics
-    /// Panics outside of a tokio runtime with I/O and time enabled.
-    pub async fn start(mut self) -> Result<TestAuthorizationServer, TestServerError> {
-        if self.users.is_empty() {
-            self.users.push("alice".to_owned());
-        }
-        self.check()?;
-        TestAuthorizationServer::from_settings(self).await
-    }
-
     /// Checks the path of the issuer and the redirect URIs of the clients.
-    fn check(&self) -> Result<(), TestServerError> {
+    pub(super) fn check(&self) -> Result<(), TestServerError> {
         let is_path_char = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
         let mut parts = self.path.split('/');
         let is_sound_path = parts.next() == Some("")

@@ -5,10 +5,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use turnbuckle_auth::Secret;
 
-use super::answer::Refusal;
-use super::client_metadata;
-use super::server::Server;
-
 /// The way in which a client authenticates itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,7 +26,7 @@ impl ClientAuthMethod {
     }
 }
 
-/// The keys of a client.
+/// The keys with which a client signs its assertions.
 #[derive(Debug, Clone)]
 pub(super) enum ClientKeys {
     Inline(Value),
@@ -66,24 +62,6 @@ impl Client {
             redirect_uris,
             grant_types: None,
         }
-    }
-
-    /// Finds a client: of the settings, registered, or by its metadata document.
-    ///
-    /// # Errors
-    /// Refuses with `invalid_client`.
-    pub(super) async fn find(server: &Server, id: &str) -> Result<Self, Refusal> {
-        let settings = &server.settings;
-        if let Some(client) = settings.clients.iter().find(|client| client.id == id) {
-            return Ok(client.clone());
-        }
-        if let Some(client) = server.tables().registered_clients.get(id) {
-            return Ok(client.clone());
-        }
-        if settings.client_metadata_documents && client_metadata::is_url(id) {
-            return client_metadata::find(server, id).await;
-        }
-        Err(Refusal::new("invalid_client", "there is no such client"))
     }
 
     /// Returns true if the client may use a grant.

@@ -9,6 +9,7 @@ use turnbuckle_auth::Secret;
 
 use super::answer::{Refusal, ensure};
 use super::client::{Client, ClientAuthMethod};
+use super::client_lookup::find_client;
 use super::jwt;
 use super::parameters::Parameters;
 use super::server::Server;
@@ -107,7 +108,7 @@ pub(super) async fn authenticate(
     let Some(id) = id.or_else(|| parameters.get("client_id")) else {
         return Ok(None);
     };
-    let client = Client::find(server, id).await;
+    let client = find_client(server, id).await;
     let client = client.map_err(|_| wrong_credentials())?;
     check_credentials(&client, credentials.as_ref())?;
     Ok(Some(client))
@@ -155,7 +156,7 @@ async fn authenticate_by_assertion(
     let id = jwt::unverified_claim(assertion, "sub").ok_or_else(|| refuse("it has no sub"))?;
     let is_same = parameters.get("client_id").is_none_or(|named| named == id);
     check(is_same, "its sub is not the client_id")?;
-    let client = Client::find(server, &id).await;
+    let client = find_client(server, &id).await;
     let client = client.map_err(|_| refuse("its client is unknown"))?;
     let has_keys = client.auth_method == ClientAuthMethod::PrivateKeyJwt;
     check(has_keys, "the client did not register private_key_jwt")?;

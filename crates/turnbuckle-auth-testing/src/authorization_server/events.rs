@@ -39,7 +39,7 @@ pub enum Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The endpoint.
+    /// The endpoint that was asked.
     pub endpoint: Endpoint,
     /// The HTTP method.
     pub method: String,
@@ -49,13 +49,13 @@ pub struct Event {
     pub parameter_names: Vec<String>,
     /// The `client_id`: of the parameters, or else of the `Authorization` header.
     pub client_id: Option<String>,
-    /// The `grant_type`.
+    /// The `grant_type` of a token request.
     pub grant_type: Option<String>,
-    /// The `resource`.
+    /// The `resource` that a token was asked for.
     pub resource: Option<String>,
     /// The `scope` that was asked for.
     pub scope: Option<String>,
-    /// The `redirect_uri`.
+    /// The `redirect_uri` of an authorization or a token request.
     pub redirect_uri: Option<String>,
     /// True if the request carried a DPoP proof.
     pub has_dpop_proof: bool,

@@ -62,8 +62,8 @@ pub struct Faults {
     pub omit_id_jag_resource: bool,
     /// The lifetime of access tokens, instead of the builder's.
     pub token_ttl: Option<Duration>,
-    /// The time by which the server's clock is ahead of the system's: codes and tokens expire early.
-    pub clock_advance: Duration,
+    /// The seconds by which the clock of the server is ahead of the system's: codes and tokens expire early.
+    pub clock_advance_seconds: u64,
 }
 
 /// A number of requests that fail, and their answer.

@@ -33,7 +33,7 @@ const LEEWAY: u64 = 30;
 pub(super) struct VerifiedJwt {
     /// The `typ` of the header, in lower case.
     pub(super) token_type: String,
-    /// The claims.
+    /// The claims, whose signature is checked.
     pub(super) claims: Map<String, Value>,
 }
 

@@ -6,8 +6,10 @@ mod auto_login;
 mod builder;
 mod client;
 mod client_authentication;
+mod client_lookup;
 mod client_metadata;
 mod consent;
+mod error;
 mod events;
 mod faults;
 mod grants;
@@ -30,6 +32,7 @@ mod token;
 
 pub use auto_login::AutoLogin;
 pub use builder::TestAuthorizationServerBuilder;
+pub use error::TestServerError;
 pub use events::{Endpoint, Event};
 pub use faults::{FailedRequests, Faults};
 
@@ -42,9 +45,8 @@ use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use turnbuckle_types::RawObject;
-use turnbuckle_types::base::random::{self, RandomnessUnavailable};
+use turnbuckle_types::base::random;
 
-use answer::Refusal;
 use server::Server;
 use state::Grant;
 
@@ -56,29 +58,6 @@ use state::Grant;
 pub struct TestAuthorizationServer {
     server: Arc<Server>,
     task: JoinHandle<Infallible>,
-}
-
-/// The reason why a test server did not start or could not issue a token.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("the test authorization server: {0}")]
-pub struct TestServerError(String);
-
-impl TestServerError {
-    fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
-    }
-}
-
-impl From<RandomnessUnavailable> for TestServerError {
-    fn from(error: RandomnessUnavailable) -> Self {
-        Self::new(error.to_string())
-    }
-}
-
-impl From<Refusal> for TestServerError {
-    fn from(refusal: Refusal) -> Self {
-        Self(refusal.description)
-    }
 }
 
 impl TestAuthorizationServer {
@@ -125,7 +104,7 @@ impl TestAuthorizationServer {
         RawObject::encode(&self.server.keys.jwks()).unwrap_or_else(|_| RawObject::empty())
     }
 
-    /// Changes the faults of the server.
+    /// Sets the faults of the server, which `change` edits.
     pub fn set_faults(&self, change: impl FnOnce(&mut Faults)) {
         change(&mut self.server.faults());
     }
@@ -238,6 +217,24 @@ impl TestAuthorizationServer {
     pub async fn shutdown(mut self) {
         self.task.abort();
         _ = (&mut self.task).await;
+    }
+}
+
+impl TestAuthorizationServerBuilder {
+    /// Starts the server on 127.0.0.1. It stops when the returned value is dropped.
+    ///
+    /// # Errors
+    /// Fails when a setting is wrong, when the port is taken, or when the operating system has no
+    /// randomness.
+    ///
+    /// # Panics
+    /// Panics outside of a tokio runtime with I/O and time enabled.
+    pub async fn start(mut self) -> Result<TestAuthorizationServer, TestServerError> {
+        if self.users.is_empty() {
+            self.users.push("alice".to_owned());
+        }
+        self.check()?;
+        TestAuthorizationServer::from_settings(self).await
     }
 }
 

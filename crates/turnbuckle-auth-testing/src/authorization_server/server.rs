@@ -1,7 +1,7 @@
 //! The state that all connections of the test server share.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use turnbuckle_auth::DocumentClient;
@@ -9,12 +9,13 @@ use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 use url::Url;
 
 use super::answer::{Refusal, ensure};
+use super::builder::TestAuthorizationServerBuilder;
 use super::client::ClientKeys;
+use super::error::TestServerError;
 use super::events::EventLog;
 use super::faults::Faults;
 use super::keys::SigningKeys;
 use super::state::Tables;
-use super::{TestAuthorizationServerBuilder, TestServerError};
 
 /// The longest `scope` and `resource`, in bytes.
 const MAX_SCOPE_BYTES: usize = 4_096;
@@ -76,7 +77,8 @@ impl Server {
     /// Returns the time in seconds since 1970.
     pub(super) fn now(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = since.unwrap_or_default() + self.faults().clock_advance;
+        let now =
+            since.unwrap_or_default() + Duration::from_secs(self.faults().clock_advance_seconds);
         now.as_secs()
     }
 

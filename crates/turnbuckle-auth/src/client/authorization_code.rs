@@ -169,7 +169,7 @@ impl AuthorizationAttempt {
     }
 }
 
-/// The parameters of a redirect.
+/// The parameters with which the authorization server redirects the user back.
 #[derive(Default)]
 struct RedirectParameters {
     code: Option<String>,

@@ -91,7 +91,7 @@ impl AuthSession {
 
     /// Returns the steps of the last attempt to get a token.
     pub(crate) fn transcript(&self) -> Transcript {
-        self.shared().transcript.clone()
+        self.lock().transcript.clone()
     }
 
     /// Takes in the address to which a request to the server went, if it is known.
@@ -110,7 +110,7 @@ impl AuthSession {
     pub(crate) async fn token_or_ended(self: &Arc<Self>) -> Option<Arc<ActiveToken>> {
         match self.token().await {
             Some(token) => Some(token),
-            None => self.shared().state.token().cloned(),
+            None => self.lock().state.token().cloned(),
         }
     }
 
@@ -126,7 +126,7 @@ impl AuthSession {
         user_wait: Option<UserWait>,
     ) -> Result<Arc<ActiveToken>, AuthError> {
         let answer = self.demand(used, demand, user_wait).await?;
-        answer.ok_or_else(interrupted)
+        answer.ok_or_else(runtime_ended)
     }
 
     /// Forgets the token, and returns it.
@@ -142,7 +142,7 @@ impl AuthSession {
     ) -> Answer {
         let now = self.clock.now();
         let (actions, mut events) = {
-            let state = &mut self.shared().state;
+            let state = &mut self.lock().state;
             if let Some(token) = state.answer(used.as_deref(), &demand, now) {
                 return Ok(token);
             }
@@ -158,7 +158,7 @@ impl AuthSession {
                     _reported = user_wait.as_ref().map(UserWait::begin);
                 }
                 Some(Event::Answered(answer)) => return answer,
-                None => return Err(interrupted()),
+                None => return Err(runtime_ended()),
             }
         }
     }
@@ -218,7 +218,7 @@ impl AuthSession {
 
         if self.settings.grant.is_interactive() {
             let now = self.clock.now();
-            let begun = self.shared().state.begin_login(&discovery.issuer, now);
+            let begun = self.lock().state.begin_login(&discovery.issuer, now);
             self.perform(begun.inspect_err(|_| {
                 context.recorder.fail(
                     StepKind::Challenge,
@@ -241,7 +241,7 @@ impl AuthSession {
             .await
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -269,7 +269,7 @@ impl RunningAttempt {
             _ => {}
         }
         let actions = {
-            let mut shared = session.shared();
+            let mut shared = session.lock();
             if let AttemptKind::Refresh(_) | AttemptKind::Replace { .. } = &self.attempt.kind {
                 shared.transcript = match &outcome {
                     // It may be the error of an earlier attempt, with the steps of that one.
@@ -331,14 +331,14 @@ impl RunningAttempt {
 impl Drop for RunningAttempt {
     fn drop(&mut self) {
         let actions = {
-            let state = &mut self.session.shared().state;
-            state.abort(&self.attempt, &interrupted())
+            let state = &mut self.session.lock().state;
+            state.abort(&self.attempt, &runtime_ended())
         };
         self.session.perform(actions);
     }
 }
 
-fn interrupted() -> AuthError {
+fn runtime_ended() -> AuthError {
     let message = "the authorization was ended with its runtime";
     AuthError::new(AuthErrorKind::Network, message)
 }

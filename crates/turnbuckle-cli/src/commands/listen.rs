@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use turnbuckle::client::{ChangeFilter, Subscription};
 use turnbuckle::session::handler::Change;
+use turnbuckle::types::{Notification as _, method};
 
 use super::TargetArgs;
 use crate::args::parse_duration;
@@ -154,11 +155,11 @@ fn change_name(change: &Change) -> String {
 /// Returns the change as a notification of the specification.
 fn to_notification(change: &Change) -> serde_json::Value {
     match change {
-        Change::Tools => json!({"method": "notifications/tools/list_changed"}),
-        Change::Prompts => json!({"method": "notifications/prompts/list_changed"}),
-        Change::Resources => json!({"method": "notifications/resources/list_changed"}),
+        Change::Tools => json!({"method": method::ToolListChanged::METHOD}),
+        Change::Prompts => json!({"method": method::PromptListChanged::METHOD}),
+        Change::Resources => json!({"method": method::ResourceListChanged::METHOD}),
         Change::Resource(uri) => {
-            json!({"method": "notifications/resources/updated", "params": {"uri": &**uri}})
+            json!({"method": method::ResourceUpdated::METHOD, "params": {"uri": &**uri}})
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::method::ServerMethod;
 use crate::request::inner::ClientInner;
 use crate::request::options::RequestOptions;
 
-/// The future of a response.
+/// The boxed future in which a service answers.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<ClientResponse, Error>> + Send>>;
 
 type BoxError = Box<dyn StdError + Send + Sync>;

@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// The rules of a number.
+/// The keywords that bound numbers.
 #[derive(Debug, Default)]
 pub(crate) struct NumberRules {
     pub(crate) minimum: Option<Number>,
@@ -116,7 +116,7 @@ pub(crate) struct CompiledPattern {
     pub(crate) states: u64,
 }
 
-/// The rules of an array.
+/// The keywords about the items of arrays.
 #[derive(Debug, Default)]
 pub(crate) struct ArrayRules {
     pub(crate) prefix: Vec<NodeId>,
@@ -125,7 +125,7 @@ pub(crate) struct ArrayRules {
     pub(crate) unique: bool,
 }
 
-/// The rules of an object.
+/// The keywords about the members of objects.
 #[derive(Debug, Default)]
 pub(crate) struct ObjectRules {
     /// The declared members, sorted by name.

@@ -15,7 +15,7 @@ const MAX_SUBSCHEMAS: usize = 20_000;
 
 type Keywords = Map<String, Value>;
 
-/// A converted schema.
+/// A schema in the form that most clients accept.
 struct ConvertedSchema {
     schema: Value,
     /// True if `null` is allowed beside other values.

@@ -29,7 +29,7 @@ pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 #[must_use]
 pub struct Failure(Box<FailureKind>);
 
-/// The kinds of failures.
+/// The reader that a failure is for, with its content.
 pub(crate) enum FailureKind {
     /// A message that is meant for the model or the user, and the cause for the log.
     Message {

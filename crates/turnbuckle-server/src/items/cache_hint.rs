@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use turnbuckle_types::CacheScope;
 
-/// A cache hint.
+/// The time for which clients may cache a result, and who may share it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CacheHint {
     pub(crate) ttl_ms: u64,

@@ -154,7 +154,7 @@ impl Layer<CallService> for Cache {
     }
 }
 
-/// The service of a [`Cache`].
+/// The service that answers from the cache, or asks the inner one.
 #[derive(Debug, Clone)]
 pub struct CacheService {
     cache: Cache,

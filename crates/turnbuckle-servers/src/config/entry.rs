@@ -53,7 +53,7 @@ pub enum ResolvedServer {
     },
     /// A server at a URL.
     Url {
-        /// The URL.
+        /// The URL of a server that is reached over HTTP.
         url: String,
         /// The headers of every request.
         headers: BTreeMap<String, String>,

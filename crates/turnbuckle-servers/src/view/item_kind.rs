@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A kind of item.
+/// The kinds of items that servers offer under names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ItemKind {

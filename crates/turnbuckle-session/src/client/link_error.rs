@@ -36,7 +36,7 @@ pub enum LinkError {
         if body.is_empty() { " and no message".into() } else { detail(": ", body) }
     )]
     HttpStatus {
-        /// The status.
+        /// The HTTP status of the response.
         status: u16,
         /// The beginning of the body, cut short.
         body: String,
@@ -44,7 +44,7 @@ pub enum LinkError {
     /// The server demands authorization (401) or denies access (403).
     #[error("{}", unauthorized_text(*status, failure.as_ref(), body))]
     Unauthorized {
-        /// The status.
+        /// The HTTP status of the response.
         status: u16,
         /// The value of `WWW-Authenticate`, if there was one.
         challenge: Option<String>,

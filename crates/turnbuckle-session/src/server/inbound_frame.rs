@@ -12,7 +12,7 @@ use crate::shared::transport::{Binding, TransportContext};
 /// A received frame with its transport context.
 #[derive(Clone, Copy)]
 pub struct InboundFrame<'a> {
-    /// The frame.
+    /// The text of the message or batch.
     pub frame: &'a Bytes,
     /// The frame as text.
     pub text: &'a str,

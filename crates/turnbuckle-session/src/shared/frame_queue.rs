@@ -20,7 +20,7 @@ use crate::shared::transport::Transport;
 /// Limits of a [`FrameQueue`]. Senders wait while one of them is reached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameQueueLimits {
-    /// Frames.
+    /// The most frames that wait to be written.
     pub(crate) max_frames: usize,
     /// Bytes. A single frame always fits an empty queue, whatever its size.
     pub(crate) max_bytes: usize,

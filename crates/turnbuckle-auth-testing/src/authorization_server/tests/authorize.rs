@@ -1,7 +1,5 @@
 //! Authorization codes.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::super::jwt;
@@ -224,7 +222,7 @@ async fn a_code_expires_after_a_minute() {
     let advance = |seconds| {
         script
             .server
-            .set_faults(|it| it.clock_advance = Duration::from_secs(seconds));
+            .set_faults(|it| it.clock_advance_seconds = seconds);
     };
     let code = script.code(&[]).await;
     advance(60);

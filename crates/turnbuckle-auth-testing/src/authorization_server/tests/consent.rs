@@ -91,7 +91,7 @@ async fn a_form_with_an_id_that_no_page_has_is_refused() {
     }
     script
         .server
-        .set_faults(|it| it.clock_advance = std::time::Duration::from_secs(600));
+        .set_faults(|it| it.clock_advance_seconds = 600);
     let late = decide(&script, &page, &[]).await;
     late.assert_page(403, "too old");
 }

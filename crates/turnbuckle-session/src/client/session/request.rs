@@ -16,7 +16,7 @@ pub trait ProgressHandler: Send + Sync + 'static {
 
 /// A request to the server.
 pub struct OutboundRequest<'a, P> {
-    /// The method.
+    /// The name of the method on the wire.
     pub method: &'a str,
     /// The parameters.
     pub params: Option<&'a P>,
@@ -24,7 +24,7 @@ pub struct OutboundRequest<'a, P> {
     pub revision: &'a NegotiatedRevision,
     /// The fields that HTTP headers mirror.
     pub mirrored: MirroredFields<'a>,
-    /// The timeouts.
+    /// The times after which the request is given up.
     pub timeouts: Timeouts,
     /// The start of [`Timeouts::total_timeout`]; `None` for the moment in which it is sent.
     pub started_at: Option<std::time::Instant>,

@@ -31,7 +31,7 @@ struct State {
     is_over: bool,
 }
 
-/// The outcome of a report.
+/// The outcome of a progress report: sent, held back, or refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReportOutcome {
     /// The report was sent, or is not greater than those before, or will be sent by another task.

@@ -168,7 +168,8 @@ async fn stored_only_fails_with_login_required_and_the_transcript() {
             "{challenge:?}"
         );
         assert!(error.to_string().contains("(HTTP 401)"), "{error}");
-        let source = std::error::Error::source(&error).unwrap();
+        let failure = std::error::Error::source(&error).unwrap();
+        let source = failure.source().unwrap();
         assert!(
             source
                 .downcast_ref::<turnbuckle::auth::AuthError>()

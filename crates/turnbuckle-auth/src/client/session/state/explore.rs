@@ -15,7 +15,7 @@ const TOKEN_TTL: u64 = 1000;
 const ISSUER: &str = "https://as.example";
 const OTHER_ISSUER: &str = "https://other.example";
 
-/// Those who wait at the same time.
+/// The most demands that wait at the same time.
 const MAX_WAITING: usize = 2;
 
 /// An input of the state.
