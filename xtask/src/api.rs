@@ -40,7 +40,7 @@ const AGREED: &[(&str, &[&str])] = &[
     ("tower_layer", &["Layer"]),
     ("tower_service", &["Service"]),
     // What those services are about over HTTP: hyper, axum and tower-http use the same types.
-    ("http", &["Extensions", "Request", "Response"]),
+    ("http", &["Extensions", "Request", "Response", "Uri"]),
     ("clap_builder", &["Args", "FromArgMatches"]),
     ("http_body", &["Body"]),
     // The pieces of such a body, and a frame that is shared without a copy.

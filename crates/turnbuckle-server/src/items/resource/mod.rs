@@ -138,7 +138,7 @@ impl Resource<NoHandler> {
     /// Sets the function that reads the resource: sync or async, with extractors as parameters; see
     /// [`Handler`].
     ///
-    /// The URI and the template's variables are a [`ReadRequest`]; the variables can also be taken
+    /// The URI and the template's variables are a [`ReadRequest`](crate::ReadRequest); the variables can also be taken
     /// as an [`Args<T>`](crate::Args).
     pub fn handler<H, M>(self, handler: H) -> Resource
     where
