@@ -245,9 +245,9 @@ impl HttpServer {
     }
 
     /// Serves until the [`shutdown`](Self::shutdown) signal is closed. From then on `/readyz` fails;
-    /// after [`HttpTimeouts::shutdown_delay`] no connection is accepted any more, streams of
-    /// change notifications are ended, and requests in flight have
-    /// [`HttpTimeouts::shutdown_timeout`] to finish before they are dropped.
+    /// after [`shutdown_delay`](crate::HttpTimeouts::shutdown_delay) no connection is accepted any
+    /// more, streams of change notifications are ended, and requests in flight have
+    /// [`shutdown_timeout`](crate::HttpTimeouts::shutdown_timeout) to finish before they are dropped.
     ///
     /// # Errors
     /// When the listening socket fails.

@@ -12,7 +12,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use turnbuckle_types::base::debug_fields;
 
-/// The certificate and the private key of a server, for [`HttpServerOptions::tls`]. `Debug` shows
+/// The certificate and the private key of a server, for [`HttpServerOptions::tls`](crate::HttpServerOptions::tls). `Debug` shows
 /// neither.
 ///
 /// Clones share the certificate: [`replace`](Self::replace) it in one of them while the server runs,

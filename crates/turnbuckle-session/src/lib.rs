@@ -16,12 +16,13 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-/// A handler's view of its request, and the limits of a server.
-///
-/// [`RequestContext`] is the request that a handler serves, [`Peer`] the client of a legacy session,
-/// and [`Change`] a change that clients are told of. [`Limits`] and [`Rate`] bound the resources
-/// that one client can use.
 pub mod handler {
+    //! A handler's view of its request, and the limits of a server.
+    //!
+    //! [`RequestContext`] is the request that a handler serves, [`Peer`] the client of a legacy session,
+    //! and [`Change`] a change that clients are told of. [`Limits`] and [`Rate`] bound the resources
+    //! that one client can use.
+
     pub use crate::server::change::Change;
     pub use crate::server::context::RequestContext;
     pub use crate::server::peer::{Peer, PeerError};
@@ -31,13 +32,14 @@ pub mod handler {
     pub use crate::shared::trace::record_arguments;
 }
 
-/// The traits of transports, for both sides, and the types that they are called with.
-///
-/// A connection that carries whole messages in both directions implements [`Transport`]: [`serve`]
-/// runs a server on it, and [`TransportConnector`] connects a client over it. A client reaches all
-/// other servers through a [`Connector`], which opens a [`Link`]. [`memory_pair`] returns two
-/// connected transports in one process.
 pub mod transport {
+    //! The traits of transports, for both sides, and the types that they are called with.
+    //!
+    //! A connection that carries whole messages in both directions implements [`Transport`]: [`serve`]
+    //! runs a server on it, and [`TransportConnector`] connects a client over it. A client reaches all
+    //! other servers through a [`Connector`], which opens a [`Link`]. [`memory_pair`] returns two
+    //! connected transports in one process.
+
     pub use crate::client::link::{
         Connector, Inbox, Link, LinkFuture, LinkKind, OpenFuture, SendFuture,
     };
@@ -58,15 +60,16 @@ pub mod transport {
     };
 }
 
-/// Items for turnbuckle's other crates, which may change in every release.
-///
-/// - Of the server's end, [`ServerEndpoint`], [`Session`] and [`InboundFrame`] serve messages,
-///   [`ReplySink`] carries messages and responses back, [`OwnerAccount`] counts requests, and
-///   [`MemoryAccount`] the bytes that are held for them.
-/// - Of the client's end, [`ClientSession`] makes an [`OutboundRequest`] on a link.
-/// - [`IncomingRequest`], [`IncomingNotification`] and [`HandlerOutcome`] are the interface between
-///   a session of either side and its handlers.
 pub mod internal {
+    //! Items for turnbuckle's other crates, which may change in every release.
+    //!
+    //! - Of the server's end, [`ServerEndpoint`], [`Session`] and [`InboundFrame`] serve messages,
+    //!   [`ReplySink`] carries messages and responses back, [`OwnerAccount`] counts requests, and
+    //!   [`MemoryAccount`] the bytes that are held for them.
+    //! - Of the client's end, [`ClientSession`] makes an [`OutboundRequest`] on a link.
+    //! - [`IncomingRequest`], [`IncomingNotification`] and [`HandlerOutcome`] are the interface between
+    //!   a session of either side and its handlers.
+
     // Both ends.
     pub use crate::shared::account::OwnerAccount;
     pub use crate::shared::blocking::{block_on, run_blocking};

@@ -53,7 +53,7 @@ impl HttpSse {
     }
 
     /// Creates both endpoints, which end when `shutdown` is closed: then no message is taken any
-    /// more, and requests in flight have [`HttpTimeouts::shutdown_timeout`] to finish before
+    /// more, and requests in flight have [`shutdown_timeout`](crate::HttpTimeouts::shutdown_timeout) to finish before
     /// the streams end.
     #[must_use]
     pub fn with_shutdown(
