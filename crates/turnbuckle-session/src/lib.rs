@@ -51,7 +51,7 @@ pub mod transport {
     pub use crate::client::timeouts::{TimeoutKind, Timeouts};
     pub use crate::client::transport_connector::TransportConnector;
     pub use crate::client::transport_link::TransportLink;
-    pub use crate::client::user_waits::{UserWaits, timeout_without_waits};
+    pub use crate::client::user_waits::UserWaits;
     pub use crate::server::dispatch::Dispatch;
     pub use crate::server::duplex::{CloseReason, serve};
     pub use crate::shared::memory::{MemoryTransport, memory_pair};

@@ -263,7 +263,7 @@ impl ClientBuilder {
         self.input.rates = Arc::new(QuestionRates::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let address = connector.description();
-        let user_waits = connector.user_waits().cloned();
+        let user_waits = connector.user_waits();
         let options = ConnectOptions {
             info: self.info,
             capabilities: self.input.capabilities(),

@@ -12,7 +12,7 @@ use turnbuckle_session::internal::{
     ClientHandler, ClientSession, NegotiatedRevision, OutboundRequest, RawResult, RequestError,
 };
 use turnbuckle_session::transport::{
-    ClientLimits, Connector, LinkError, LinkKind, MessageObserver, Timeouts, timeout_without_waits,
+    ClientLimits, Connector, LinkError, LinkKind, MessageObserver, Timeouts,
 };
 use turnbuckle_types::DiscoverResult;
 use turnbuckle_types::method::{Initialize, Initialized};
@@ -65,7 +65,7 @@ pub(crate) async fn connect(
     let limit = options.connect_timeout;
     // Boxed, because the timeout would hold a large future twice.
     let connecting = Box::pin(attempt.run(known));
-    match timeout_without_waits(connector.user_waits(), limit, connecting).await {
+    match connector.user_waits().timeout(limit, connecting).await {
         // The requests of the handshake have the same timeout.
         None | Some(Err(Error::TimedOut(_))) => Err(Error::ConnectTimedOut { timeout: limit }),
         Some(outcome) => outcome,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use turnbuckle_session::transport::{TimeoutKind, Timeouts, UserWaits, timeout_without_waits};
+use turnbuckle_session::transport::{TimeoutKind, Timeouts, UserWaits};
 
 use crate::error::Error;
 
@@ -12,27 +12,24 @@ use crate::error::Error;
 pub(crate) struct RequestDeadline<'a> {
     started: Instant,
     pub(crate) timeouts: Timeouts,
-    user_waits: Option<&'a UserWaits>,
+    user_waits: &'a UserWaits,
     waited_before: Duration,
 }
 
 impl<'a> RequestDeadline<'a> {
     /// Starts the time of a request.
-    pub(crate) fn start(timeouts: Timeouts, user_waits: Option<&'a UserWaits>) -> Self {
+    pub(crate) fn start(timeouts: Timeouts, user_waits: &'a UserWaits) -> Self {
         Self {
             started: Instant::now(),
             timeouts,
             user_waits,
-            waited_before: user_waits.map_or(Duration::ZERO, UserWaits::total),
+            waited_before: user_waits.total(),
         }
     }
 
     /// Returns the start of the total time: the later, the longer a request waited for its user.
     pub(crate) fn start_time(&self) -> Instant {
-        match self.user_waits {
-            Some(waits) => self.started + waits.total().saturating_sub(self.waited_before),
-            None => self.started,
-        }
+        self.started + self.user_waits.total().saturating_sub(self.waited_before)
     }
 
     /// Runs `work` within the idle timeout and the rest of the total timeout.
@@ -43,7 +40,7 @@ impl<'a> RequestDeadline<'a> {
         let Some(idle) = self.timeouts.idle_timeout else {
             return self.run(work).await?;
         };
-        let timed = timeout_without_waits(self.user_waits, idle, work);
+        let timed = self.user_waits.timeout(idle, work);
         let late = Err(Error::TimedOut(TimeoutKind::Idle(idle)));
         self.run(timed).await?.unwrap_or(late)
     }
@@ -54,7 +51,7 @@ impl<'a> RequestDeadline<'a> {
             return Ok(work.await);
         };
         let rest = total.saturating_sub(self.start_time().elapsed());
-        let done = timeout_without_waits(self.user_waits, rest, work).await;
+        let done = self.user_waits.timeout(rest, work).await;
         done.ok_or(Error::TimedOut(TimeoutKind::Total(total)))
     }
 }

@@ -64,10 +64,8 @@ impl ClientInner {
         params: &M::Params,
         options: &RequestOptions,
     ) -> Result<(M::Result, usize), Error> {
-        let deadline = RequestDeadline::start(
-            options.timeouts.unwrap_or(self.timeouts),
-            self.user_waits.as_ref(),
-        );
+        let timeouts = options.timeouts.unwrap_or(self.timeouts);
+        let deadline = RequestDeadline::start(timeouts, &self.user_waits);
         self.request_with_retries::<M>(params, options, &deadline)
             .await
     }
@@ -208,7 +206,7 @@ impl ClientInner {
         params: Option<RawObject>,
         timeouts: Timeouts,
     ) -> Result<Json, Error> {
-        let deadline = RequestDeadline::start(timeouts, self.user_waits.as_ref());
+        let deadline = RequestDeadline::start(timeouts, &self.user_waits);
         let connection = self.connection(&deadline).await?;
         let params = params.map(RawParams);
         let fields = params.as_ref().and_then(|params| params.0.decode().ok());

@@ -34,7 +34,7 @@ pub(crate) struct ClientInner {
     /// The default timeouts of requests.
     pub(crate) timeouts: Timeouts,
     /// The times in which requests wait for their user, which timeouts do not count.
-    pub(crate) user_waits: Option<UserWaits>,
+    pub(crate) user_waits: UserWaits,
     /// The number of waits for the user after which private results were removed.
     pub(crate) seen_user_waits: AtomicU64,
     /// The least level of log messages that the server is asked to send.
@@ -51,11 +51,9 @@ impl ClientInner {
     /// Removes private results if a request has waited for the user, who may have logged in as
     /// somebody else.
     pub(crate) fn forget_results_of_former_user(&self) {
-        if let Some(waits) = &self.user_waits {
-            let count = waits.ended_count();
-            if self.seen_user_waits.swap(count, Ordering::Relaxed) != count {
-                self.cache.clear_private();
-            }
+        let count = self.user_waits.ended_count();
+        if self.seen_user_waits.swap(count, Ordering::Relaxed) != count {
+            self.cache.clear_private();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_session::internal::{OutboundRequest, RawResult, RequestError};
-use turnbuckle_session::transport::{TimeoutKind, Timeouts, timeout_without_waits};
+use turnbuckle_session::transport::{TimeoutKind, Timeouts};
 use turnbuckle_types::method::{Subscribe, SubscriptionsListen};
 use turnbuckle_types::{Request, RequestId, SubscriptionsListenRequestParams};
 use turnbuckle_wire::revision::EraKind;
@@ -153,7 +153,9 @@ impl ListenStream {
                 }),
             }
         };
-        timeout_without_waits(inner.user_waits.as_ref(), timeout, acknowledgement)
+        inner
+            .user_waits
+            .timeout(timeout, acknowledgement)
             .await
             .ok_or(Error::TimedOut(late))??;
         match self.entry.acknowledged_filter().is_empty() {

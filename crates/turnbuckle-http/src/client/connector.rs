@@ -248,8 +248,11 @@ impl Connector for HttpConnector {
         self.target.to_string()
     }
 
-    fn user_waits(&self) -> Option<&UserWaits> {
-        (!self.layers.is_empty()).then_some(&self.user_waits)
+    fn user_waits(&self) -> UserWaits {
+        if self.layers.is_empty() {
+            return UserWaits::default();
+        }
+        self.user_waits.clone()
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::transport::{
     Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture, UserWaits, timeout_without_waits,
+    SendFuture, UserWaits,
 };
 
 use super::connector::HttpConnector;
@@ -41,8 +41,8 @@ impl SseConnector {
         let remote = self.0.remote()?;
         let limit = remote.options.endpoint_timeout;
         let opening = open_stream(&remote, self.0.target());
-        let opening = timeout_without_waits(self.user_waits(), limit, opening);
-        let (stream, endpoint) = opening.await.unwrap_or_else(|| {
+        let opened = self.user_waits().timeout(limit, opening).await;
+        let (stream, endpoint) = opened.unwrap_or_else(|| {
             let reason = format!(
                 "no endpoint was named within {limit:?} (HttpClientOptions::endpoint_timeout)"
             );
@@ -65,7 +65,7 @@ impl Connector for SseConnector {
         self.0.description()
     }
 
-    fn user_waits(&self) -> Option<&UserWaits> {
+    fn user_waits(&self) -> UserWaits {
         self.0.user_waits()
     }
 }

@@ -50,10 +50,10 @@ pub trait Connector: Send + Sync + 'static {
     /// Returns the server's address for messages to people: a command or a URL, without secrets.
     fn description(&self) -> String;
 
-    /// Returns the times in which requests wait for their user, which timeouts do not count. `None`
-    /// by default: no request of this connector ever waits.
-    fn user_waits(&self) -> Option<&UserWaits> {
-        None
+    /// Returns the times in which requests wait for their user, which timeouts do not count. By
+    /// default no request of this connector ever waits.
+    fn user_waits(&self) -> UserWaits {
+        UserWaits::default()
     }
 }
 
@@ -78,7 +78,7 @@ impl Connector for Arc<dyn Connector> {
         (**self).description()
     }
 
-    fn user_waits(&self) -> Option<&UserWaits> {
+    fn user_waits(&self) -> UserWaits {
         (**self).user_waits()
     }
 }

@@ -10,12 +10,12 @@ use turnbuckle_types::UserWait;
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The times in which requests of one connector wait for their user, for instance for a login. Clones
-/// share them.
+/// share them. The default is for connectors without layers, whose requests never wait.
 ///
 /// Timeouts do not run while any request of the connector waits: the layer that makes it wait has a
 /// bound of its own.
 #[derive(Debug, Clone, Default)]
-pub struct UserWaits(Arc<Mutex<State>>);
+pub struct UserWaits(Option<Arc<Mutex<State>>>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -57,35 +57,40 @@ impl State {
 }
 
 impl UserWaits {
-    /// Creates a value without waits.
+    /// Creates a value for a connector whose layers report waits.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self(Some(Arc::default()))
     }
 
     /// Returns the place where layers report waits.
     #[must_use]
     pub fn reporter(&self) -> UserWait {
         let waits = self.clone();
-        UserWait::new(move |begins| waits.state().report(begins))
+        UserWait::new(move |begins| {
+            if let Some(mut state) = waits.state() {
+                state.report(begins);
+            }
+        })
     }
 
     /// Returns the sum of all waits until now.
     #[must_use]
     pub fn total(&self) -> Duration {
-        let state = self.state();
-        state.ended + state.running(Instant::now())
+        self.state().map_or(Duration::ZERO, |state| {
+            state.ended + state.running(Instant::now())
+        })
     }
 
     /// Returns the number of waits that have ended: after each, the user may be another.
     #[must_use]
     pub fn ended_count(&self) -> u64 {
-        self.state().ended_count
+        self.state().map_or(0, |state| state.ended_count)
     }
 
     /// Returns the time until which a request waited: now, if one does. `None` if none ever did.
     pub(crate) fn waited_until(&self) -> Option<Instant> {
-        let state = self.state();
+        let state = self.state()?;
         match state.waiting {
             0 => state.changed_at,
             _ => Some(Instant::now()),
@@ -95,6 +100,9 @@ impl UserWaits {
     /// Runs `work` for at most `limit`, in which waits do not count. Returns `None` when the time is
     /// over.
     pub async fn timeout<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+        if self.0.is_none() {
+            return tokio::time::timeout(limit, work).await.ok();
+        }
         let (started, waited) = (Instant::now(), self.total());
         let mut work = std::pin::pin!(work);
         // A deadline beyond the range of the clock never comes.
@@ -108,7 +116,7 @@ impl UserWaits {
                 () = sleep_until(deadline) => {}
             }
             let now = Instant::now();
-            let is_waiting = self.state().waiting > 0;
+            let is_waiting = self.state().is_some_and(|state| state.waiting > 0);
             deadline = started + limit + self.total().saturating_sub(waited);
             if is_waiting {
                 deadline = deadline.max(now + CHECK_INTERVAL);
@@ -118,21 +126,9 @@ impl UserWaits {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Runs `work` for at most `limit`, in which waits do not count if there are `waits`. Returns `None`
-/// when the time is over.
-pub async fn timeout_without_waits<T>(
-    waits: Option<&UserWaits>,
-    limit: Duration,
-    work: impl Future<Output = T>,
-) -> Option<T> {
-    match waits {
-        Some(waits) => waits.timeout(limit, work).await,
-        None => tokio::time::timeout(limit, work).await.ok(),
+    fn state(&self) -> Option<MutexGuard<'_, State>> {
+        let state = self.0.as_ref()?;
+        Some(state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -50,7 +50,7 @@ pub struct ClientSession {
     /// Permits for responses that wait to be sent.
     pub(super) reply_permits: Arc<Semaphore>,
     /// The times in which requests wait for their user.
-    user_waits: Option<UserWaits>,
+    user_waits: UserWaits,
     observer: Option<Arc<dyn MessageObserver>>,
 }
 
@@ -69,7 +69,7 @@ impl ClientSession {
     pub(super) fn new(
         handler: Arc<dyn ClientHandler>,
         limits: ClientLimits,
-        user_waits: Option<UserWaits>,
+        user_waits: UserWaits,
         observer: Option<Arc<dyn MessageObserver>>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|weak_self: &Weak<Self>| Self {
@@ -198,14 +198,13 @@ impl ClientSession {
             0 => *self.last_reply_at(),
             _ => Instant::now(),
         };
-        let waited = self.user_waits.as_ref().and_then(UserWaits::waited_until);
+        let waited = self.user_waits.waited_until();
         waited.map_or(replied, |waited| waited.max(replied))
     }
 
     /// Returns the sum of the times in which requests waited for their user.
     pub(super) fn waited_for_user(&self) -> Duration {
-        let waits = self.user_waits.as_ref();
-        waits.map_or(Duration::ZERO, UserWaits::total)
+        self.user_waits.total()
     }
 
     pub(super) fn last_reply_at(&self) -> MutexGuard<'_, Instant> {

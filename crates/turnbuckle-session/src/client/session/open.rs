@@ -24,7 +24,7 @@ impl ClientSession {
         if let Some(observer) = &observer {
             observer.on_connect(&connector.description());
         }
-        let user_waits = connector.user_waits().cloned();
+        let user_waits = connector.user_waits();
         let session = Self::new(handler, limits, user_waits, observer.clone());
         let inbox = SessionInbox {
             session: Weak::clone(&session.weak_self),
