@@ -34,19 +34,19 @@ pub struct OwnerAccount {
     /// Sessions that count on the account.
     sessions: AtomicUsize,
     max_running: usize,
-    /// True if several peers share the account.
+    /// True if several owners share the account.
     shared: bool,
     memory: Arc<MemoryAccount>,
 }
 
 impl OwnerAccount {
-    /// Returns the account of the only peer of a server, which has used nothing yet.
+    /// Returns the account of the only owner of a server, which has used nothing yet.
     #[must_use]
     pub fn new(limits: &Limits) -> Arc<Self> {
         Self::in_budget(limits, &MemoryBudget::new(limits))
     }
 
-    /// Returns the account of one of several peers, which has used nothing yet.
+    /// Returns the account of one of several owners, which has used nothing yet.
     #[must_use]
     pub fn in_budget(limits: &Limits, budget: &Arc<MemoryBudget>) -> Arc<Self> {
         Arc::new(Self::with_sharing(limits, budget, false))
@@ -70,7 +70,7 @@ impl OwnerAccount {
         }
     }
 
-    /// Counts a request of the peer. Requests that show that the peer is there, or that end
+    /// Counts a request of the owner. Requests that show that the client is there, or that end
     /// something, are always admitted.
     ///
     /// # Errors
@@ -90,8 +90,8 @@ impl OwnerAccount {
         bucket.admit(what, set_by)
     }
 
-    /// Counts a handshake of the peer: an `initialize`, or a new connection of HTTP+SSE. A shared account
-    /// admits all of them, because one peer could take the handshakes of all others.
+    /// Counts a handshake of the owner: an `initialize`, or a new connection of HTTP+SSE. A shared account
+    /// admits all of them, because one owner could take the handshakes of all others.
     ///
     /// # Errors
     /// Returns an error when the rate is exceeded.
@@ -147,7 +147,7 @@ impl OwnerAccount {
         })
     }
 
-    /// Returns the account of the memory that is held for the peer.
+    /// Returns the account of the memory that is held for the owner.
     #[must_use]
     pub fn memory(&self) -> &Arc<MemoryAccount> {
         &self.memory
@@ -205,7 +205,7 @@ pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
     ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)
 }
 
-/// The accounts of the peers of one endpoint.
+/// The accounts of the owners of one endpoint.
 #[derive(Debug)]
 pub(crate) struct OwnerAccounts {
     limits: Arc<Limits>,
@@ -236,7 +236,7 @@ impl OwnerAccounts {
         &self.budget
     }
 
-    /// Returns the account of another peer.
+    /// Returns the account of another owner.
     pub(crate) fn new_account(&self) -> Arc<OwnerAccount> {
         OwnerAccount::in_budget(&self.limits, &self.budget)
     }

@@ -7,18 +7,18 @@ use turnbuckle_types::settings;
 use crate::shared::rate::Rate;
 
 settings! {
-    /// The limits of what one peer can use: running requests, rates, memory and time.
+    /// The limits of what one owner can use: running requests, rates, memory and time.
     ///
-    /// Rates count for each principal; without principals, for each legacy session; else for each
-    /// connection. An endpoint that is mounted into another server does not see connections: requests
-    /// without a principal and a session then share one account.
+    /// An owner is a principal; without a principal, a legacy session; else a connection. An endpoint
+    /// that is mounted into another server does not see connections: requests without a principal and a
+    /// session then share one account.
     #[derive(Debug, Clone)]
     pub struct Limits {
-        /// Requests of one peer that may run at the same time. Further requests are refused with an
+        /// Requests of one owner that may run at the same time. Further requests are refused with an
         /// error.
         ///
         /// The limit does not hold for requests without a session that count on a shared account,
-        /// because one peer could take the places of all others: requests without a principal to an
+        /// because one owner could take the places of all others: requests without a principal to an
         /// endpoint that is mounted into another server, and requests of principals beyond
         /// [`max_principals`](Self::max_principals).
         // Beyond: `too many requests in flight: the limit is … (…)`
@@ -43,7 +43,7 @@ settings! {
         // Beyond: the writer waits
         // Tests: bounds::session::the_messages_that_wait_for_an_exchange_are_limited
         max_queue_messages: usize = 256,
-        /// Notifications of one peer that may be handled at the same time. Further notifications
+        /// Notifications of one owner that may be handled at the same time. Further notifications
         /// are dropped.
         // Beyond: in the log: `a notification was dropped: too many are being handled
         // (Limits::max_notification_handlers)`
@@ -86,23 +86,23 @@ settings! {
         // Tests: bounds::session::a_handshake_that_is_too_long_is_kept_without_its_decoration
         //   turnbuckle_session::server::handshake::tests::a_long_handshake_is_kept_in_few_bytes_and_with_all_that_can_be_done
         max_handshake_bytes: usize = 4096,
-        /// Rate of requests of one peer. Faster requests are refused. Pings and requests that end
+        /// Rate of requests of one owner. Faster requests are refused. Pings and requests that end
         /// something do not count; completions and handshakes count on their own rates.
         // Beyond: `too many … the limit is … a second (…)`
         // Tests: bounds::rates::calls_that_come_too_fast_are_refused_by_name
         call_rate: Rate = Rate::per_second(10_000),
-        /// Rate of completion requests of one peer. Faster requests are refused.
+        /// Rate of completion requests of one owner. Faster requests are refused.
         // Beyond: `too many … the limit is … a second (…)`
         // Tests: bounds::rates::completions_have_a_rate_of_their_own
         completion_rate: Rate = Rate::per_second(100),
-        /// Rate of handshakes of one peer: `initialize` requests, and new connections of HTTP+SSE.
+        /// Rate of handshakes of one owner: `initialize` requests, and new connections of HTTP+SSE.
         /// Faster ones are refused. A legacy session without a principal counts on its connection.
         // Beyond: `too many … the limit is … a second (…)`; over HTTP 429 with `Retry-After`
         // Tests: bounds::shares::handshakes_of_one_principal_have_a_rate
         //   bounds::shares::a_connection_owns_requests_without_a_principal
         //   turnbuckle_session::server::duplex::tests::handshakes_that_come_too_fast_are_refused_by_name
         handshake_rate: Rate = Rate::per_second(100).burst(1000),
-        /// Rate of log messages to one peer. Faster messages are dropped, and the next message
+        /// Rate of log messages to one owner. Faster messages are dropped, and the next message
         /// tells how many.
         // Beyond: the next message: `… log messages were left out (Limits::log_rate)`
         // Tests: bounds::logs::too_frequent_log_messages_are_left_out_and_counted
@@ -112,7 +112,7 @@ settings! {
         // Beyond: only the newest is sent
         // Tests: bounds::progress::the_newest_of_too_frequent_progress_reports_is_sent_later
         progress_rate: Rate = Rate::per_second(100),
-        /// Bytes of requests and answers that are held for one peer: bodies that are being read,
+        /// Bytes of requests and answers that are held for one owner: bodies that are being read,
         /// requests that run, answers and messages that wait for a reader, sessions, long heads
         /// that are being read and what is kept for replay. A request counts twice its size, for
         /// its decoded arguments. Further requests are refused, and so is an answer for which there
@@ -130,7 +130,7 @@ settings! {
         //   turnbuckle_stdio::framing::tests::a_short_line_keeps_no_memory_of_a_long_one
         //   bounds::session::questions_that_wait_count_for_the_memory_of_their_owner
         max_owner_bytes: usize = 64 << 20,
-        /// Bytes of requests and answers that are held for all peers of a server together. A peer
+        /// Bytes of requests and answers that are held for all owners of a server together. An owner
         /// gets no more than it leaves to all others, so that a few cannot use all. Where they are
         /// used up, what ended streams keep for replay is dropped first, the oldest at first; then
         /// sessions end that nobody uses, those idle longest at first; then further requests are
