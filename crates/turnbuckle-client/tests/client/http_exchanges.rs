@@ -4,13 +4,12 @@ use std::future::{IntoFuture, pending};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::scripted_server::{builder, settle};
 use serde_json::{Value, json};
-use turnbuckle_client::{EraPreference, Error};
-use turnbuckle_session::transport::{
-    Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture, OutboundMessage,
-    SendFuture,
-};
+use turnbuckle_client::{Client, EraPreference, Error};
+use turnbuckle_session::transport::{Frame, Inbox, LinkError, LinkKind, OutboundMessage};
+
+use crate::scripted_link::{ScriptedConnector, scripted_link};
+use crate::scripted_server::{builder, settle};
 
 const LEGACY: &str = "2025-11-25";
 
@@ -36,6 +35,19 @@ impl Exchanges {
         }
     }
 
+    async fn connect(&self) -> Client {
+        let server = self.clone();
+        let connector = ScriptedConnector::new(LinkKind::Exchange, move |inbox| {
+            let server = server.clone();
+            let connection = server.opened.fetch_add(1, Ordering::Relaxed) + 1;
+            Ok(scripted_link(LinkKind::Exchange, move |message| {
+                Box::pin(exchange(server.clone(), connection, inbox.clone(), message))
+            }))
+        });
+        let builder = builder().era(EraPreference::Legacy);
+        builder.connect(connector).await.unwrap()
+    }
+
     fn messages(&self) -> Vec<String> {
         let messages = self.messages.lock().unwrap();
         messages
@@ -46,78 +58,36 @@ impl Exchanges {
     }
 }
 
-impl Connector for Exchanges {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        let connection = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
-        let link: Arc<dyn Link> = Arc::new(Posts(self.clone(), connection, inbox));
-        Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
+/// Sends a message to the server, and gives the inbox its answer.
+async fn exchange(
+    server: Exchanges,
+    connection: usize,
+    inbox: Arc<dyn Inbox>,
+    sent: OutboundMessage,
+) -> Result<(), LinkError> {
+    let message: Value = serde_json::from_slice(&sent.frame).unwrap();
+    let record = (connection, message.clone());
+    server.messages.lock().unwrap().push(record);
+    tokio::task::yield_now().await;
+    let Some(id) = sent.kind.request_id() else {
+        return Ok(());
+    };
+    let outcome = match message["method"] == "initialize" {
+        true => Ok(Some(json!({"protocolVersion": LEGACY,
+            "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+            "serverInfo": {"name": "s", "version": "0"}}))),
+        false => (server.script)(connection, &message),
+    };
+    if let Err(LinkError::Unreachable { reason }) = &outcome {
+        let reason = reason.clone();
+        inbox.fail(LinkError::ConnectionLost { reason });
     }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Exchange
-    }
-
-    fn description(&self) -> String {
-        "exchanges by hand".into()
-    }
-}
-
-struct Posts(Exchanges, usize, Arc<dyn Inbox>);
-
-impl Link for Posts {
-    fn kind(&self) -> LinkKind {
-        LinkKind::Exchange
-    }
-
-    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
-        Err(message)
-    }
-
-    fn send(&self, parcel: OutboundMessage) -> SendFuture {
-        let Self(server, connection, inbox) = self;
-        let (server, connection, inbox) = (server.clone(), *connection, inbox.clone());
-        Box::pin(async move {
-            let message: Value = serde_json::from_slice(&parcel.frame).unwrap();
-            server
-                .messages
-                .lock()
-                .unwrap()
-                .push((connection, message.clone()));
-            tokio::task::yield_now().await;
-            if message["method"] == "initialize" {
-                let greeting = json!({"jsonrpc": "2.0", "id": message["id"], "result": {
-                    "protocolVersion": LEGACY, "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
-                    "serverInfo": {"name": "s", "version": "0"}}});
-                let frame = Frame::Message(greeting.to_string().into());
-                inbox.receive(frame, parcel.kind.request_id());
-                return Ok(());
-            }
-            let Some(id) = parcel.kind.request_id() else {
-                return Ok(());
-            };
-            let answered = (server.script)(connection, &message);
-            if let Err(LinkError::Unreachable { reason }) = &answered {
-                let reason = reason.clone();
-                inbox.fail(LinkError::ConnectionLost { reason });
-            }
-            match answered? {
-                Some(result) => {
-                    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-                    inbox.receive(Frame::Message(answer.to_string().into()), Some(id));
-                    Ok(())
-                }
-                None => pending().await,
-            }
-        })
-    }
-
-    fn may_have_sent(&self) -> bool {
-        true
-    }
-
-    fn close(&self) -> LinkFuture {
-        Box::pin(std::future::ready(()))
-    }
+    let Some(result) = outcome? else {
+        return pending().await;
+    };
+    let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+    inbox.receive(Frame::Message(answer.to_string().into()), Some(id));
+    Ok(())
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,11 +99,7 @@ async fn an_unknown_session_ends_for_every_request_and_another_is_opened() {
             _ => Ok(Some(json!({"content": []}))),
         }
     });
-    let client = builder()
-        .era(EraPreference::Legacy)
-        .connect(server.clone())
-        .await
-        .unwrap();
+    let client = server.connect().await;
     let slow = tokio::spawn(client.call_tool("slow", &()).into_future());
     settle().await;
     let error = client.request_raw("ping", None, None).await.unwrap_err();
@@ -171,11 +137,7 @@ async fn a_request_refused_for_an_unknown_session_is_sent_again_once_in_a_new_on
             _ => Ok(Some(json!({"content": []}))),
         }
     });
-    let client = builder()
-        .era(EraPreference::Legacy)
-        .connect(server.clone())
-        .await
-        .unwrap();
+    let client = server.connect().await;
     // The server did not act on the call, so that it is sent again although it is not safe to repeat.
     client.call_tool("t", &()).await.unwrap();
     assert_eq!(
@@ -216,11 +178,7 @@ async fn a_safe_request_is_sent_again_to_a_server_that_was_unreachable() {
         }),
         _ => Ok(Some(json!({"tools": []}))),
     });
-    let client = builder()
-        .era(EraPreference::Legacy)
-        .connect(server.clone())
-        .await
-        .unwrap();
+    let client = server.connect().await;
     client.list_tools().fetch_all().await.unwrap();
     assert_eq!(server.opened.load(Ordering::Relaxed), 2);
 }
@@ -235,11 +193,7 @@ async fn an_unsent_request_is_not_cancelled_on_the_wire() {
             body: String::new(),
         })
     });
-    let client = builder()
-        .era(EraPreference::Legacy)
-        .connect(server.clone())
-        .await
-        .unwrap();
+    let client = server.connect().await;
     let error = client.call_tool("t", &()).await.unwrap_err();
     assert!(matches!(error, Error::Unauthorized { .. }), "{error}");
     settle().await;
@@ -249,11 +203,7 @@ async fn an_unsent_request_is_not_cancelled_on_the_wire() {
 #[tokio::test(start_paused = true)]
 async fn a_request_with_a_too_large_response_is_not_sent_again() {
     let server = Exchanges::new(|_, _| Err(LinkError::MessageTooLarge { limit: 10 }));
-    let client = builder()
-        .era(EraPreference::Legacy)
-        .connect(server.clone())
-        .await
-        .unwrap();
+    let client = server.connect().await;
     let error = client.read_resource("x:y").await.unwrap_err();
     assert!(error.to_string().contains("10 bytes"), "{error}");
     let mut messages = server.messages();

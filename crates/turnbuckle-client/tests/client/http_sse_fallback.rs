@@ -7,16 +7,12 @@ use turnbuckle_client::{Client, EraPreference, Error};
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{
-    Connector, Dispatch, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
-    OutboundMessage, SendFuture, TransportConnector, TransportContext, memory_pair, serve,
+    Connector, Dispatch, Frame, LinkError, LinkKind, TransportConnector, TransportContext,
+    memory_pair, serve,
 };
 use turnbuckle_wire::revision::Revision;
 
-/// An endpoint that responds to every request with a JSON-RPC error without an id.
-struct Refuses {
-    error: Value,
-    older: Older,
-}
+use crate::scripted_link::{ScriptedConnector, scripted_link};
 
 /// The server of HTTP+SSE at the same place.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,93 +23,45 @@ enum Older {
     DemandsAuthorization,
 }
 
-impl Connector for Refuses {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        let frame = json!({"jsonrpc": "2.0", "id": null, "error": self.error}).to_string();
-        Box::pin(async move { Ok(Arc::new(Refusing { inbox, frame }) as Arc<dyn Link>) })
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Exchange
-    }
-
-    fn fallback(&self) -> Option<Arc<dyn Connector>> {
-        match self.older {
-            Older::Speaks => {}
-            Older::Absent => {
-                let reason = "no stream".to_owned();
-                return Some(Arc::new(Unusable(LinkError::ProtocolViolation { reason })));
+impl Older {
+    fn connector(self) -> Arc<dyn Connector> {
+        let error = match self {
+            Self::Speaks => {
+                let (ours, theirs) = memory_pair();
+                let server: Arc<dyn Dispatch> = Server::new("s", "1").build().unwrap().into();
+                let (limits, context) = (Limits::default(), TransportContext::default());
+                tokio::spawn(serve(server, theirs, limits, context, Signal::new()));
+                return Arc::new(TransportConnector::new(ours));
             }
-            Older::DemandsAuthorization => {
-                return Some(Arc::new(Unusable(LinkError::Unauthorized {
-                    status: 401,
-                    challenge: Some("Bearer".to_owned()),
-                    failure: None,
-                    body: String::new(),
-                })));
-            }
-        }
-        let (ours, theirs) = memory_pair();
-        let server: Arc<dyn Dispatch> = Server::new("s", "1").build().unwrap().into();
-        let (limits, context) = (Limits::default(), TransportContext::default());
-        tokio::spawn(serve(server, theirs, limits, context, Signal::new()));
-        Some(Arc::new(TransportConnector::new(ours)))
-    }
-
-    fn description(&self) -> String {
-        "an address".into()
+            Self::Absent => LinkError::ProtocolViolation {
+                reason: "no stream".to_owned(),
+            },
+            Self::DemandsAuthorization => LinkError::Unauthorized {
+                status: 401,
+                challenge: Some("Bearer".to_owned()),
+                failure: None,
+                body: String::new(),
+            },
+        };
+        let refuse = move |_| Err(error.clone());
+        Arc::new(ScriptedConnector::new(LinkKind::Duplex, refuse))
     }
 }
 
-/// An endpoint to which no link can be opened.
-struct Unusable(LinkError);
-
-impl Connector for Unusable {
-    fn open(&self, _: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        Box::pin(std::future::ready(Err(self.0.clone())))
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn description(&self) -> String {
-        "nothing".into()
-    }
-}
-
-struct Refusing {
-    inbox: Arc<dyn Inbox>,
-    frame: String,
-}
-
-impl Link for Refusing {
-    fn kind(&self) -> LinkKind {
-        LinkKind::Exchange
-    }
-
-    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
-        Err(message)
-    }
-
-    fn send(&self, parcel: OutboundMessage) -> SendFuture {
-        let frame = Frame::Message(self.frame.clone().into());
-        self.inbox.receive(frame, parcel.kind.request_id());
-        Box::pin(std::future::ready(Ok::<(), LinkError>(())))
-    }
-
-    fn may_have_sent(&self) -> bool {
-        true
-    }
-
-    fn close(&self) -> LinkFuture {
-        Box::pin(std::future::ready(()))
-    }
-}
-
+/// Connects to an endpoint that responds to every request with a JSON-RPC error without an id.
 async fn connect(error: Value, older: Older, era: EraPreference) -> Result<Client, Error> {
     let builder = Client::builder("c", "1").era(era);
-    builder.connect(Refuses { error, older }).await
+    let frame = json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string();
+    let connector = ScriptedConnector::new(LinkKind::Exchange, move |inbox| {
+        let frame = frame.clone();
+        Ok(scripted_link(LinkKind::Exchange, move |message| {
+            let frame = Frame::Message(frame.clone().into());
+            inbox.receive(frame, message.kind.request_id());
+            Box::pin(std::future::ready(Ok(())))
+        }))
+    });
+    let connector = connector.fallback(Some(older.connector()));
+    builder.connect(connector).await
 }
 
 #[tokio::test(start_paused = true)]

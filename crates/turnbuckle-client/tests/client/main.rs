@@ -17,6 +17,7 @@ mod refused_input;
 mod requests;
 mod resource_subscriptions;
 mod roots;
+mod scripted_link;
 mod scripted_server;
 mod subscriptions;
 mod timeouts;

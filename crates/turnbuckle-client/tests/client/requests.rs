@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::scripted_link::ScriptedConnector;
 use crate::scripted_server::{builder, legacy, modern, scripted_peer, settle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -13,8 +14,8 @@ use turnbuckle_client::{
 };
 use turnbuckle_it::peer::Peer;
 use turnbuckle_session::transport::{
-    ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkKind, MemoryTransport, OpenFuture,
-    TimeoutKind, Timeouts, Transport, TransportLink, memory_pair,
+    ClientLimits, Frame, Link, LinkKind, MemoryTransport, TimeoutKind, Timeouts, Transport,
+    TransportLink, memory_pair,
 };
 
 const LEGACY: &str = "2025-11-25";
@@ -72,29 +73,6 @@ pub(crate) async fn send(wire: &mut MemoryTransport, message: &Value) {
     poll_fn(|cx| wire.poll_flush(cx)).await.unwrap();
 }
 
-/// Connects over one end of a pair, with a short queue.
-struct Narrow(Mutex<Option<MemoryTransport>>);
-
-impl Connector for Narrow {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        let ours = self.0.lock().unwrap().take().unwrap();
-        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 4096);
-        Box::pin(std::future::ready(Ok::<_, LinkError>(link)))
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn can_reopen(&self) -> bool {
-        false
-    }
-
-    fn description(&self) -> String {
-        "a narrow pipe".into()
-    }
-}
-
 /// Returns a client and the wire of its legacy server after the handshake.
 pub(crate) async fn connect_legacy(builder: ClientBuilder) -> (Client, MemoryTransport) {
     let (ours, mut theirs) = memory_pair();
@@ -108,7 +86,13 @@ pub(crate) async fn connect_legacy(builder: ClientBuilder) -> (Client, MemoryTra
         assert_eq!(initialized["method"], "notifications/initialized");
         theirs
     };
-    let connector = Narrow(Mutex::new(Some(ours)));
+    let ours = Mutex::new(Some(ours));
+    let connector = ScriptedConnector::new(LinkKind::Duplex, move |inbox| {
+        let ours = ours.lock().unwrap().take().unwrap();
+        // A short queue.
+        Ok(TransportLink::start(ours, inbox, 4096) as Arc<dyn Link>)
+    });
+    let connector = connector.opens_once();
     let client = builder.era(EraPreference::Legacy).connect(connector);
     let (client, theirs) = tokio::join!(client, server);
     (client.unwrap(), theirs)

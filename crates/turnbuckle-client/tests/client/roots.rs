@@ -10,42 +10,28 @@ use turnbuckle_client::{Client, EraPreference, Roots};
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{
-    Connector, Dispatch, Inbox, Link, LinkKind, OpenFuture, TransportContext, TransportLink,
-    memory_pair, serve,
+    Dispatch, Link, LinkKind, TransportContext, TransportLink, memory_pair, serve,
 };
 use turnbuckle_types::{RequestParams, Root};
 use turnbuckle_wire::revision::Revision;
 
-/// Serves each connection anew; `stop` ends the one that there is.
-struct Reopened {
-    server: Server,
-    stop: Mutex<Signal>,
-}
+use crate::scripted_link::ScriptedConnector;
 
-fn reopening_server(server: Server) -> &'static Reopened {
-    let stop = Mutex::default();
-    Box::leak(Box::new(Reopened { server, stop }))
-}
-
-impl Connector for &'static Reopened {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
+/// Returns a connector that has the server serve each link anew, and the signal that ends the present
+/// one.
+fn reopening_connector(server: Server) -> (ScriptedConnector, Arc<Mutex<Signal>>) {
+    let server: Arc<dyn Dispatch> = server.into();
+    let present: Arc<Mutex<Signal>> = Arc::default();
+    let opened = present.clone();
+    let connector = ScriptedConnector::new(LinkKind::Duplex, move |inbox| {
         let (ours, theirs) = memory_pair();
         let (limits, stop) = (Limits::default(), Signal::new());
-        *self.stop.lock().unwrap() = stop.clone();
-        let server: Arc<dyn Dispatch> = Arc::new(self.server.clone());
+        *opened.lock().unwrap() = stop.clone();
         let context = TransportContext::default();
-        tokio::spawn(serve(server, theirs, limits, context, stop));
-        let link: Arc<dyn Link> = TransportLink::start(ours, inbox, 1 << 16);
-        Box::pin(std::future::ready(Ok(link)))
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn description(&self) -> String {
-        "it comes back".into()
-    }
+        tokio::spawn(serve(server.clone(), theirs, limits, context, stop));
+        Ok(TransportLink::start(ours, inbox, 1 << 16) as Arc<dyn Link>)
+    });
+    (connector, present)
 }
 
 // requirement: d3a6d7509658
@@ -69,7 +55,10 @@ async fn a_legacy_server_is_notified_of_changed_roots_and_asks_again() {
         let roots = Roots::new();
         let builder = Client::builder("c", "1").roots(roots.clone());
         let builder = builder.era(EraPreference::Only(revision));
-        let client = builder.connect(reopening_server(server)).await.unwrap();
+        let client = builder
+            .connect(reopening_connector(server).0)
+            .await
+            .unwrap();
         let mut hears = async || {
             let wait = Duration::from_secs(60);
             tokio::time::timeout(wait, receiver.recv())
@@ -99,12 +88,12 @@ async fn changed_roots_are_notified_once_after_a_reconnect() {
         })
         .build()
         .unwrap();
-    let again = reopening_server(server);
+    let (connector, present) = reopening_connector(server);
     let roots = Roots::new();
     let builder = Client::builder("c", "1").roots(roots.clone());
     let client = builder
         .era(EraPreference::Legacy)
-        .connect(again)
+        .connect(connector)
         .await
         .unwrap();
     for round in 1..4 {
@@ -113,7 +102,7 @@ async fn changed_roots_are_notified_once_after_a_reconnect() {
             .unwrap();
         tokio::time::sleep(Duration::from_secs(1)).await;
         assert_eq!(changes.load(Ordering::Relaxed), round);
-        again.stop.lock().unwrap().cancel();
+        present.lock().unwrap().cancel();
         tokio::time::sleep(Duration::from_secs(1)).await;
         client.ping().await.unwrap();
     }

@@ -1,64 +1,17 @@
 //! A link whose messages may reach the server before their sending is confirmed, as over HTTP+SSE.
 
-use std::sync::Arc;
+use std::future::{IntoFuture, pending};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{
-    Connector, Dispatch, Inbox, Link, LinkFuture, LinkKind, MemoryTransport, OpenFuture,
-    OutboundMessage, SendFuture, TransportConnector, TransportContext, memory_pair, serve,
+    Dispatch, Link, LinkKind, TransportContext, TransportLink, memory_pair, serve,
 };
 
-/// A link that carries requests without confirming it.
-struct Posts(TransportConnector<MemoryTransport>);
-
-impl Connector for Posts {
-    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
-        Box::pin(async move { Ok(Arc::new(Posting(self.0.open(inbox).await?)) as Arc<dyn Link>) })
-    }
-
-    fn link_kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn description(&self) -> String {
-        self.0.description()
-    }
-}
-
-struct Posting(Arc<dyn Link>);
-
-impl Link for Posting {
-    fn kind(&self) -> LinkKind {
-        LinkKind::Duplex
-    }
-
-    fn try_send(&self, message: OutboundMessage) -> Result<(), OutboundMessage> {
-        Err(message)
-    }
-
-    fn send(&self, parcel: OutboundMessage) -> SendFuture {
-        let is_request = parcel.kind.request_id().is_some();
-        let carrying = self.0.send(parcel);
-        Box::pin(async move {
-            carrying.await?;
-            match is_request {
-                true => std::future::pending().await,
-                false => Ok(()),
-            }
-        })
-    }
-
-    fn may_have_sent(&self) -> bool {
-        true
-    }
-
-    fn close(&self) -> LinkFuture {
-        self.0.close()
-    }
-}
+use crate::scripted_link::{ScriptedConnector, scripted_link};
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_may_have_been_sent_is_cancelled_on_the_wire() {
@@ -79,10 +32,23 @@ async fn a_request_that_may_have_been_sent_is_cancelled_on_the_wire() {
     let (limits, context) = (Limits::default(), TransportContext::default());
     tokio::spawn(serve(server, theirs, limits, context, Signal::new()));
     let builder = Client::builder("c", "1").era(EraPreference::Legacy);
-    let client = builder
-        .connect(Posts(TransportConnector::new(ours)))
-        .await
-        .unwrap();
+    let ours = Mutex::new(Some(ours));
+    let connector = ScriptedConnector::new(LinkKind::Duplex, move |inbox| {
+        let transport = ours.lock().unwrap().take().unwrap();
+        let carrier: Arc<dyn Link> = TransportLink::start(transport, inbox, 1 << 16);
+        Ok(scripted_link(LinkKind::Duplex, move |message| {
+            let is_request = message.kind.request_id().is_some();
+            let carrying = carrier.send(message);
+            Box::pin(async move {
+                carrying.await?;
+                match is_request {
+                    true => pending().await,
+                    false => Ok(()),
+                }
+            })
+        }))
+    });
+    let client = builder.connect(connector).await.unwrap();
 
     let call = client.call_tool("hang", &()).into_future();
     tokio::select! {
