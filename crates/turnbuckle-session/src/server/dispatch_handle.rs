@@ -1,4 +1,4 @@
-//! A shared handle to a server, with what is the same for all of its requests.
+//! A shared handle to a server, with the values that are the same for all of its requests.
 
 use std::sync::Arc;
 

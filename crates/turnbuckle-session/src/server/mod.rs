@@ -1,4 +1,4 @@
-//! The server's end: sessions, requests without a session, and what a handler reaches of them.
+//! The server's end: sessions, requests without a session, and the context of handlers.
 
 pub(crate) mod admission;
 pub(crate) mod change;

@@ -1,4 +1,4 @@
-//! A connection, or a legacy session over HTTP: what its requests share.
+//! The state that the requests of a connection, or of a legacy session over HTTP, share.
 
 mod batch;
 mod requests;

@@ -32,7 +32,7 @@ pub(crate) trait CancelRequest: Send + Sync {
 /// The state of one session or connection.
 pub(crate) struct SessionState {
     pub(crate) limits: Arc<Limits>,
-    /// The account of what is kept for the client.
+    /// The account of the client's memory.
     pub(crate) memory: Arc<MemoryAccount>,
     kernel: Mutex<Kernel<Arc<dyn CancelRequest>, ResponseSender>>,
     /// Set by the handshake of the legacy era.

@@ -1,8 +1,8 @@
 //! The rules of a connection as a pure state machine: the requests in flight in both directions,
 //! cancellation, and the handshake.
 //!
-//! The kernel knows no clock, no task and no byte. `C` is what its owner keeps of a request that it
-//! serves, `P` what it keeps of a request that it waits for.
+//! The kernel knows no clock, no task and no byte. `C` is the record of a request that is served,
+//! `P` the record of a request that waits for its response.
 
 use std::collections::hash_map::Entry;
 
@@ -245,12 +245,12 @@ impl<C, P> Kernel<C, P> {
         Ok(id)
     }
 
-    /// Takes out what was kept of the request with this id; `None` if no request waits under it.
+    /// Takes out the record of the request with this id; `None` if no request waits under it.
     pub(crate) fn take_waiting(&mut self, id: Option<&RequestId>) -> Option<P> {
         self.waiting.remove(id?)
     }
 
-    /// Returns what is kept of the request with this id.
+    /// Returns the record of the request with this id.
     #[must_use]
     pub(crate) fn get_waiting(&self, id: &RequestId) -> Option<&P> {
         self.waiting.get(id)
@@ -261,7 +261,7 @@ impl<C, P> Kernel<C, P> {
         self.waiting.keys()
     }
 
-    /// Returns what is kept of our requests that wait for responses.
+    /// Returns the records of our requests that wait for responses.
     pub(crate) fn waiting_values(&self) -> impl Iterator<Item = &P> {
         self.waiting.values()
     }
@@ -277,7 +277,7 @@ impl<C, P> Kernel<C, P> {
         self.answering.len()
     }
 
-    /// Ends the connection, which cancels the requests of the peer. Returns what was kept of the
+    /// Ends the connection, which cancels the requests of the peer. Returns the records of the
     /// requests in both directions.
     pub(crate) fn end(&mut self) -> (Vec<C>, Vec<P>) {
         self.ended = true;
@@ -291,7 +291,7 @@ impl<C, P> Kernel<C, P> {
         )
     }
 
-    /// Returns what is kept of the peer's requests that are served and not cancelled.
+    /// Returns the records of the peer's requests that are served and not cancelled.
     pub(crate) fn running_requests(&self) -> impl Iterator<Item = &C> {
         self.answering.values().flatten()
     }
