@@ -157,7 +157,7 @@ impl FastValidator {
         match holder.validate(*root, Cursor::new(json), &ValuePath::ROOT) {
             Ok(_) => Ok(()),
             Err(StopReason::TooCostly) => Err(Violations::too_costly()),
-            Err(StopReason::Mismatch) => Err(self.explain(json)),
+            Err(StopReason::Mismatch | StopReason::Malformed) => Err(self.explain(json)),
         }
     }
 

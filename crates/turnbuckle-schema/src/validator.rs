@@ -5,8 +5,6 @@
 //! when a schema is compiled. The engine bounds neither its work nor the errors that it collects,
 //! so both are estimated before it starts.
 
-use std::borrow::Cow;
-
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
@@ -87,11 +85,10 @@ impl Validator {
     /// # Errors
     /// [`SchemaError::RootNotObject`] if the root lacks `"type": "object"`.
     pub fn for_objects(self) -> Result<Self, SchemaError> {
-        let validator = self;
-        if validator.checked.schema.get("type").and_then(Value::as_str) != Some("object") {
+        if self.checked.schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(SchemaError::RootNotObject);
         }
-        Ok(validator)
+        Ok(self)
     }
 
     /// Validates JSON text.
@@ -210,63 +207,48 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
 }
 
 /// Describes the expected value, as a noun phrase.
-fn describe_expected(error: &ValidationError<'_>) -> Cow<'static, str> {
-    let plain: &'static str = match error.kind() {
-        ValidationErrorKind::Type {
-            kind: TypeKind::Single(one),
-        } => return one.to_string().into(),
-        ValidationErrorKind::Type {
-            kind: TypeKind::Multiple(several),
-        } => {
-            return join_alternatives(several.iter().map(|one| one.to_string())).into();
-        }
+fn describe_expected(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::Type { kind } => match kind {
+            TypeKind::Single(one) => one.to_string(),
+            TypeKind::Multiple(several) => {
+                join_alternatives(several.iter().map(|one| one.to_string()))
+            }
+        },
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().into_iter().flatten();
-            return join_alternatives(options.map(|option| shorten(&option.to_string()))).into();
+            join_alternatives(options.map(|option| shorten(&option.to_string())))
         }
-        ValidationErrorKind::Constant { expected_value } => {
-            return shorten(&expected_value.to_string()).into();
-        }
-        ValidationErrorKind::Minimum { limit } => return format!("at least {limit}").into(),
-        ValidationErrorKind::Maximum { limit } => return format!("at most {limit}").into(),
-        ValidationErrorKind::ExclusiveMinimum { limit } => {
-            return format!("more than {limit}").into();
-        }
-        ValidationErrorKind::ExclusiveMaximum { limit } => {
-            return format!("less than {limit}").into();
-        }
-        ValidationErrorKind::MultipleOf { multiple_of } => {
-            return format!("a multiple of {multiple_of}").into();
-        }
-        ValidationErrorKind::MinLength { limit } => {
-            return format!("at least {limit} characters").into();
-        }
-        ValidationErrorKind::MaxLength { limit } => {
-            return format!("at most {limit} characters").into();
-        }
-        ValidationErrorKind::MinItems { limit } => return format!("at least {limit} items").into(),
-        ValidationErrorKind::MaxItems { limit } => return format!("at most {limit} items").into(),
-        ValidationErrorKind::AdditionalItems { limit } => {
-            return format!("at most {limit} items").into();
-        }
-        ValidationErrorKind::MinProperties { limit } => {
-            return format!("at least {limit} members").into();
-        }
-        ValidationErrorKind::MaxProperties { limit } => {
-            return format!("at most {limit} members").into();
-        }
+        ValidationErrorKind::Constant { expected_value } => shorten(&expected_value.to_string()),
+        ValidationErrorKind::Minimum { limit } => format!("at least {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("at most {limit}"),
+        ValidationErrorKind::ExclusiveMinimum { limit } => format!("more than {limit}"),
+        ValidationErrorKind::ExclusiveMaximum { limit } => format!("less than {limit}"),
+        ValidationErrorKind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
+        ValidationErrorKind::MinLength { limit } => format!("at least {limit} characters"),
+        ValidationErrorKind::MaxLength { limit } => format!("at most {limit} characters"),
+        ValidationErrorKind::MinItems { limit } => format!("at least {limit} items"),
+        ValidationErrorKind::MaxItems { limit } => format!("at most {limit} items"),
+        ValidationErrorKind::AdditionalItems { limit } => format!("at most {limit} items"),
+        ValidationErrorKind::MinProperties { limit } => format!("at least {limit} members"),
+        ValidationErrorKind::MaxProperties { limit } => format!("at most {limit} members"),
         ValidationErrorKind::Pattern { pattern } => {
-            return format!("text that matches {}", shorten(pattern)).into();
+            format!("text that matches {}", shorten(pattern))
         }
-        ValidationErrorKind::Format { format } => {
-            return format!("the format {}", shorten(format)).into();
-        }
+        ValidationErrorKind::Format { format } => format!("the format {}", shorten(format)),
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            return describe_alternatives(error, context).into();
+            describe_alternatives(error, context)
         }
         ValidationErrorKind::PropertyNames { error } => {
-            return format!("member names that are {}", describe_expected(error)).into();
+            format!("member names that are {}", describe_expected(error))
         }
+        other => describe_rule(other).to_owned(),
+    }
+}
+
+/// Describes the value that a rule without a parameter expects.
+fn describe_rule(rule: &ValidationErrorKind) -> &'static str {
+    match rule {
         ValidationErrorKind::OneOfMultipleValid { .. } => "exactly one of the alternatives to fit",
         ValidationErrorKind::UniqueItems => "items that all differ",
         ValidationErrorKind::UnevaluatedItems { .. } => "no further items",
@@ -274,8 +256,7 @@ fn describe_expected(error: &ValidationError<'_>) -> Cow<'static, str> {
         ValidationErrorKind::Not { .. } => "anything but this",
         ValidationErrorKind::FalseSchema => "nothing",
         _ => "a value that the schema allows",
-    };
-    plain.into()
+    }
 }
 
 /// Describes the expected value of each alternative, if all errors are about the value itself.
@@ -301,11 +282,9 @@ fn describe_alternatives(
         )
     };
     match first {
-        Some(errors) if !errors.is_empty() && errors.iter().all(structural) => join_alternatives(
-            errors
-                .into_iter()
-                .map(|e| describe_expected(e).into_owned()),
-        ),
+        Some(errors) if !errors.is_empty() && errors.iter().all(structural) => {
+            join_alternatives(errors.into_iter().map(describe_expected))
+        }
         _ => "a value that fits one of the alternatives".to_owned(),
     }
 }

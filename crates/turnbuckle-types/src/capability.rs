@@ -7,9 +7,7 @@ use crate::{Json, Map};
 object! {
     /// The settings of a capability that defines none, or none that are read here.
     pub struct Settings {}
-}
 
-object! {
     /// The capabilities of a client.
     ///
     /// Specification: basic/versioning (2026-07-28).
@@ -25,17 +23,13 @@ object! {
         /// Capabilities outside the specification.
         map experimental: Map<Json> = "experimental",
     }
-}
 
-object! {
     /// The capability of a client to list roots.
     pub struct RootsCapability {
         /// The client announces changes of its roots.
         opt list_changed: bool = "listChanged",
     }
-}
 
-object! {
     /// The capability of a client to ask a model.
     pub struct SamplingCapability {
         /// The model may be given tools.
@@ -43,9 +37,7 @@ object! {
         /// The model may be given context of servers.
         opt context: Settings = "context",
     }
-}
 
-object! {
     /// The capability of a client to ask the user. Without either mode, it means by form.
     pub struct ElicitationCapability {
         /// Elicitation by form.
@@ -169,17 +161,13 @@ object! {
         /// Capabilities outside the specification.
         map experimental: Map<Json> = "experimental",
     }
-}
 
-object! {
     /// The capability of a server with a list of tools or prompts.
     pub struct ListCapability {
         /// The server announces changes of the list.
         opt list_changed: bool = "listChanged",
     }
-}
 
-object! {
     /// The server has resources.
     pub struct ResourcesCapability {
         /// Single resources can be subscribed to.

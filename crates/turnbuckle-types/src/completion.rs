@@ -24,17 +24,13 @@ object! {
         /// The name for people.
         opt title: String = "title",
     }
-}
 
-object! {
     /// A resource by its URI or URI template.
     pub struct ResourceTemplateReference tagged "type" = "ref/resource" {
         /// The URI or template.
         req uri: String = "uri",
     }
-}
 
-object! {
     /// The argument that is being typed.
     pub struct CompletionArgument {
         /// The name of the argument.
@@ -42,17 +38,13 @@ object! {
         /// The text that has been typed so far.
         req value: String = "value",
     }
-}
 
-object! {
     /// The context of the argument that is being typed.
     pub struct CompletionContext {
         /// Arguments that already have their value.
         map arguments: Map<String> = "arguments",
     }
-}
 
-object! {
     /// Parameters of `completion/complete`.
     pub struct CompleteRequestParams {
         /// The prompt or resource that the argument belongs to.
@@ -64,9 +56,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Suggestions, best first.
     pub struct Completion {
         /// The suggestions, at most 100.
@@ -76,9 +66,7 @@ object! {
         /// `true` if there are more suggestions than were sent.
         opt has_more: bool = "hasMore",
     }
-}
 
-object! {
     /// Result of `completion/complete`.
     pub struct CompleteResult {
         /// The suggestions.

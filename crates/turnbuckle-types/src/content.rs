@@ -48,9 +48,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A picture.
     pub struct ImageContent as pub from_base64 tagged "type" = "image" {
         /// The picture in Base64.
@@ -62,9 +60,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Sound.
     pub struct AudioContent as pub from_base64 tagged "type" = "audio" {
         /// The sound in Base64.
@@ -76,9 +72,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A reference to a resource, which need not stand in the server's list.
     pub struct ResourceLink tagged "type" = "resource_link" {
         /// The resource's URI.
@@ -100,9 +94,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A resource with its contents.
     pub struct EmbeddedResource tagged "type" = "resource" {
         /// The contents.
@@ -114,13 +106,44 @@ object! {
     }
 }
 
-impl ContentBlock {
-    /// Creates text.
-    #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(TextContent::new(text))
-    }
+/// Writes what the blocks of tools and of sampling do alike with their variant `Text`.
+macro_rules! text_blocks {
+    ($Block:ident) => {
+        impl $Block {
+            /// Creates text.
+            #[must_use]
+            pub fn text(text: impl Into<String>) -> Self {
+                Self::Text($crate::TextContent::new(text))
+            }
 
+            /// Returns the text, if this is text.
+            #[must_use]
+            pub fn as_text(&self) -> Option<&str> {
+                match self {
+                    Self::Text(content) => Some(&content.text),
+                    _ => None,
+                }
+            }
+        }
+
+        impl From<&str> for $Block {
+            fn from(text: &str) -> Self {
+                Self::text(text)
+            }
+        }
+
+        impl From<String> for $Block {
+            fn from(text: String) -> Self {
+                Self::text(text)
+            }
+        }
+    };
+}
+pub(crate) use text_blocks;
+
+text_blocks!(ContentBlock);
+
+impl ContentBlock {
     /// Creates a reference to a resource.
     #[must_use]
     pub fn resource_link(uri: impl Into<String>, name: impl Into<String>) -> Self {
@@ -131,15 +154,6 @@ impl ContentBlock {
     #[must_use]
     pub fn resource(contents: impl Into<ResourceContents>) -> Self {
         Self::Resource(EmbeddedResource::new(contents))
-    }
-
-    /// Returns the text, if this is text.
-    #[must_use]
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(content) => Some(&content.text),
-            _ => None,
-        }
     }
 }
 
@@ -162,18 +176,6 @@ pub(crate) fn join_texts<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Co
 impl From<ResourceLink> for ContentBlock {
     fn from(link: ResourceLink) -> Self {
         Self::ResourceLink(Box::new(link))
-    }
-}
-
-impl From<&str> for ContentBlock {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for ContentBlock {
-    fn from(text: String) -> Self {
-        Self::text(text)
     }
 }
 

@@ -326,9 +326,7 @@ object! {
         /// Details, as any JSON value.
         raw data: Json = "data",
     }
-}
 
-object! {
     /// The data of an error about an unsupported revision.
     pub struct UnsupportedProtocolVersionData {
         /// The revisions that are served.
@@ -336,17 +334,13 @@ object! {
         /// The one that was asked for.
         req requested: String = "requested",
     }
-}
 
-object! {
     /// The data of an error about a missing capability.
     pub struct MissingRequiredClientCapabilityData {
         /// The capabilities that the client would have to declare.
         req required_capabilities: ClientCapabilities = "requiredCapabilities",
     }
-}
 
-object! {
     /// The data of an error that sends the user to URLs.
     ///
     /// Specification: client/elicitation (2025-11-25).
@@ -354,9 +348,7 @@ object! {
         /// The URL to visit.
         req elicitations: Vec<ElicitRequestUrlParams> = "elicitations",
     }
-}
 
-object! {
     /// The data of an error about a resource that is not there.
     pub struct ResourceNotFoundData {
         /// The resource's URI.

@@ -22,9 +22,7 @@ object! {
         /// The icons.
         opt icons: Vec<Icon> = "icons",
     }
-}
 
-object! {
     /// Parameters of `initialize`.
     ///
     /// Specification: basic/lifecycle (2025-11-25).
@@ -38,9 +36,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `initialize`.
     ///
     /// Specification: basic/lifecycle (2025-11-25).

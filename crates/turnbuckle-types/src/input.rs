@@ -1,14 +1,13 @@
 //! Input that a server needs before it can answer: questions to the client inside a result, and the
 //! answers inside the retried request.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::de::{Deserializer, Error as _};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::method::{CreateMessage, Elicit, ListRoots, Request};
 use crate::object::object;
-use crate::tagged::{Text, variants};
+use crate::tagged::variants;
 use crate::{
     CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, Json, Map, Meta, RequestParams,
@@ -149,40 +148,8 @@ impl<'de> Deserialize<'de> for InputRequest {
 }
 
 /// The two members of a question.
+#[derive(Deserialize)]
 struct Frame {
     method: String,
     params: Option<Json>,
-}
-
-impl<'de> Deserialize<'de> for Frame {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FrameVisitor;
-        impl<'de> Visitor<'de> for FrameVisitor {
-            type Value = Frame;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an input request")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Frame, A::Error> {
-                let (mut method, mut params) = (None, None);
-                while let Some(Text(key)) = map.next_key()? {
-                    match &*key {
-                        "method" if method.is_some() => {
-                            return Err(A::Error::duplicate_field("method"));
-                        }
-                        "params" if params.is_some() => {
-                            return Err(A::Error::duplicate_field("params"));
-                        }
-                        "method" => method = Some(map.next_value()?),
-                        "params" => params = Some(map.next_value()?),
-                        _ => {
-                            map.next_value::<IgnoredAny>()?;
-                        }
-                    }
-                }
-                let method = method.ok_or_else(|| A::Error::missing_field("method"))?;
-                Ok(Frame { method, params })
-            }
-        }
-        deserializer.deserialize_map(FrameVisitor)
-    }
 }

@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::{self, Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// One JSON value as the text it arrived in: no number is rounded, no member reordered.
 ///
 /// Two values are equal if their texts are. The depth of the text is not limited here; `decode`
 /// applies serde_json's limit of 127 levels.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Json(Box<RawValue>);
 
 impl Json {
@@ -132,18 +133,6 @@ impl fmt::Display for Json {
     }
 }
 
-impl Serialize for Json {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
-    }
-}
-
 /// One JSON value as text inside the message that it came in.
 ///
 /// Two values are equal if their texts are. The depth of the text is not limited here; `decode`
@@ -240,7 +229,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawJson<'a> {
 }
 
 /// A JSON object as its text, for members whose content belongs to the application.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Json")]
 pub struct RawObject(Json);
 
 impl RawObject {
@@ -314,17 +304,5 @@ impl FromStr for RawObject {
 impl fmt::Debug for RawObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
-    }
-}
-
-impl Serialize for RawObject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawObject {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::try_from(Json::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }

@@ -39,9 +39,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of `notifications/message`.
     pub struct LoggingMessageNotificationParams {
         /// The severity.

@@ -1,7 +1,6 @@
 //! The `_meta` object.
 
-use serde::de::{Deserialize, Deserializer};
-use serde::ser::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::meta_key::check_key;
 pub use crate::meta_key::{MetaKeyError, check_extension_id};
@@ -31,7 +30,8 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// An empty map is not written.
 ///
 /// Specification: basic/index, `_meta` (2026-07-28).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Meta(Map<Json>);
 
 macro_rules! reserved_keys {
@@ -141,17 +141,5 @@ impl From<Map<Json>> for Meta {
 impl From<Meta> for Map<Json> {
     fn from(meta: Meta) -> Self {
         meta.0
-    }
-}
-
-impl Serialize for Meta {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Meta {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(Self)
     }
 }

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
-/// Writes a struct with public fields, its constructor, chainable setters and both halves of serde.
+/// Writes structs with public fields, their constructors, chainable setters and both halves of serde.
 ///
 /// Each field is `kind name: Type = "wireName"`, where the kind says how presence is treated:
 ///
@@ -27,17 +27,27 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 /// `as name` renames the constructor, and `as pub(crate) name` keeps it here; `tagged "type" = "text"` adds a constant member that is written
 /// first and must be present, with that very value, on decode.
 macro_rules! object {
-    (
+    ($(
         $(#[$doc:meta])*
+        pub struct $Name:ident $(as $seen:vis $ctor:ident)?
+        $(tagged $tag:literal = $tag_value:literal)? { $($body:tt)* }
+    )+) => {$(
+        $crate::object::object! {
+            @one $(#[$doc])*
+            pub struct $Name $(as $seen $ctor)? $(tagged $tag = $tag_value)? { $($body)* }
+        }
+    )+};
+    (
+        @one $(#[$doc:meta])*
         pub struct $Name:ident $(tagged $tag:literal = $tag_value:literal)? { $($body:tt)* }
     ) => {
         $crate::object::object! {
-            $(#[$doc])*
+            @one $(#[$doc])*
             pub struct $Name as pub new $(tagged $tag = $tag_value)? { $($body)* }
         }
     };
     (
-        $(#[$doc:meta])*
+        @one $(#[$doc:meta])*
         pub struct $Name:ident as $seen:vis $ctor:ident $(tagged $tag:literal = $tag_value:literal)? {
             $( $(#[$field_doc:meta])* $kind:ident $field:ident: $ty:ty = $key:literal, )*
         }

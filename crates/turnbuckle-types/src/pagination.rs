@@ -14,25 +14,19 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of a request that needs none.
     pub struct RequestParams {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of a notification that needs none.
     pub struct NotificationParams {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of a request that has nothing to say but that it was done.
     pub struct EmptyResult {
         /// Metadata.

@@ -21,9 +21,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// An argument that a client fills in before it gets the prompt's messages.
     pub struct PromptArgument {
         /// The argument's name.
@@ -35,9 +33,7 @@ object! {
         /// `true` if the argument is required. Default: false.
         opt required: bool = "required",
     }
-}
 
-object! {
     /// One message of a prompt.
     pub struct PromptMessage {
         /// The sender.
@@ -75,9 +71,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `prompts/get`: the messages, with the arguments filled in.
     pub struct GetPromptResult {
         /// The messages.
@@ -87,9 +81,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `prompts/list`: one page.
     pub struct ListPromptsResult {
         /// The prompts.

@@ -1,13 +1,11 @@
 //! Resources: what a server lets a client read.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::de::{Deserializer, Error as _, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::base64_data::{NotBase64, decode_base64};
 use crate::object::object;
-use crate::tagged::{Text, variants};
+use crate::tagged::variants;
 use crate::{Annotations, CacheScope, Icon, InputResponses, Json, Meta, Number};
 
 object! {
@@ -34,9 +32,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A family of resources under one RFC 6570 URI template.
     pub struct ResourceTemplate {
         /// The template.
@@ -56,9 +52,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A resource's contents as text; binary ones are [`BlobResourceContents`].
     pub struct TextResourceContents {
         /// The resource's URI.
@@ -70,9 +64,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// A resource's contents as bytes.
     pub struct BlobResourceContents {
         /// The resource's URI.
@@ -97,7 +89,8 @@ impl BlobResourceContents {
 }
 
 /// A resource's contents: text or bytes, told apart by which of the two is there.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum ResourceContents {
     /// Contents as text.
@@ -146,61 +139,27 @@ impl From<BlobResourceContents> for ResourceContents {
     }
 }
 
-impl Serialize for ResourceContents {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(contents) => contents.serialize(serializer),
-            Self::Blob(contents) => contents.serialize(serializer),
-            Self::Unknown(raw) => raw.serialize(serializer),
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for ResourceContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Json::deserialize(deserializer)?;
-        match raw.decode::<Form>().map_err(D::Error::custom)? {
-            Form::Text => raw.decode().map(Self::Text).map_err(D::Error::custom),
-            Form::Blob => raw.decode().map(Self::Blob).map_err(D::Error::custom),
-            Form::Neither => Ok(Self::Unknown(raw)),
+        let Form { text, blob } = raw.decode().map_err(D::Error::custom)?;
+        match (text, blob) {
+            (Some(_), None) => raw.decode().map(Self::Text),
+            (None, Some(_)) => raw.decode().map(Self::Blob),
+            (None, None) => return Ok(Self::Unknown(raw)),
+            (Some(_), Some(_)) => {
+                return Err(D::Error::custom("contents are either text or blob"));
+            }
         }
+        .map_err(D::Error::custom)
     }
 }
 
-/// The form of resource contents, by the member that is present. A `null` is absent.
-enum Form {
-    Text,
-    Blob,
-    Neither,
-}
-
-impl<'de> Deserialize<'de> for Form {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FormVisitor;
-        impl<'de> Visitor<'de> for FormVisitor {
-            type Value = Form;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("resource contents")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Form, A::Error> {
-                let mut form = Form::Neither;
-                while let Some((Text(key), value)) = map.next_entry()? {
-                    let value: Option<IgnoredAny> = value;
-                    match (&*key, &form) {
-                        _ if value.is_none() => {}
-                        ("text", Form::Neither) => form = Form::Text,
-                        ("blob", Form::Neither) => form = Form::Blob,
-                        ("text" | "blob", _) => {
-                            return Err(A::Error::custom("contents are either text or blob"));
-                        }
-                        _ => {}
-                    }
-                }
-                Ok(form)
-            }
-        }
-        deserializer.deserialize_map(FormVisitor)
-    }
+/// The members that tell the forms of resource contents apart. A `null` is absent.
+#[derive(Deserialize)]
+struct Form {
+    text: Option<IgnoredAny>,
+    blob: Option<IgnoredAny>,
 }
 
 object! {
@@ -215,9 +174,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `resources/read`: the resource, or the parts that it consists of.
     pub struct ReadResourceResult {
         /// The contents.
@@ -229,9 +186,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `resources/list`: one page.
     pub struct ListResourcesResult {
         /// The resources.
@@ -245,9 +200,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `resources/templates/list`: one page.
     pub struct ListResourceTemplatesResult {
         /// The templates.
@@ -261,9 +214,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of `resources/subscribe`.
     ///
     /// Specification: server/resources, Subscriptions (2025-11-25).
@@ -273,9 +224,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of `resources/unsubscribe`.
     ///
     /// Specification: server/resources, Subscriptions (2025-11-25).
@@ -285,9 +234,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Parameters of `notifications/resources/updated`.
     pub struct ResourceUpdatedNotificationParams {
         /// The URI of the resource, which may be a part of the one that was subscribed to.

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
-use serde::ser::{Serialize, Serializer};
 
-use crate::content::join_texts;
+use crate::content::{join_texts, text_blocks};
 use crate::object::object;
 use crate::tagged::tagged;
 use crate::words::words;
@@ -44,9 +44,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// The result of a tool, for the model that asked for the call.
     pub struct ToolResultContent tagged "type" = "tool_result" {
         /// The id of the call that this answers.
@@ -83,37 +81,11 @@ impl ToolResultContent {
     }
 }
 
-impl SamplingMessageContentBlock {
-    /// Creates text.
-    #[must_use]
-    pub fn text(text: impl Into<String>) -> Self {
-        Self::Text(TextContent::new(text))
-    }
-
-    /// Returns the text, if this is text.
-    #[must_use]
-    pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text(content) => Some(&content.text),
-            _ => None,
-        }
-    }
-}
-
-impl From<&str> for SamplingMessageContentBlock {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for SamplingMessageContentBlock {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
-}
+text_blocks!(SamplingMessageContentBlock);
 
 /// One value or a list of them; keeps which of the two it was.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum OneOrMany<T> {
     /// The value itself.
     One(T),
@@ -178,15 +150,6 @@ impl From<String> for OneOrMany<SamplingMessageContentBlock> {
     }
 }
 
-impl<T: Serialize> Serialize for OneOrMany<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(value) => value.serialize(serializer),
-            Self::Many(values) => values.serialize(serializer),
-        }
-    }
-}
-
 impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Json::deserialize(deserializer)?;
@@ -236,9 +199,7 @@ object! {
         /// The weight of intelligence, from 0 to 1.
         opt intelligence_priority: Number = "intelligencePriority",
     }
-}
 
-object! {
     /// A name to look for among models.
     pub struct ModelHint {
         /// A part of the model's name, such as its family.
@@ -276,9 +237,7 @@ object! {
         /// The mode. Default: the model decides.
         opt mode: ToolChoiceMode = "mode",
     }
-}
 
-object! {
     /// Parameters of `sampling/createMessage`.
     pub struct CreateMessageRequestParams {
         /// The messages so far.
@@ -304,9 +263,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `sampling/createMessage`: what the model says.
     pub struct CreateMessageResult {
         /// The sender.

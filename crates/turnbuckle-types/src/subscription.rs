@@ -17,9 +17,7 @@ object! {
         /// Updates of the resources with these URIs.
         opt resource_subscriptions: Vec<String> = "resourceSubscriptions",
     }
-}
 
-object! {
     /// Parameters of `subscriptions/listen`.
     pub struct SubscriptionsListenRequestParams {
         /// The notifications that the listener wants.
@@ -27,9 +25,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `subscriptions/listen`: the graceful end of the stream.
     pub struct SubscriptionsListenResult {
         /// Metadata, with the subscription's id.

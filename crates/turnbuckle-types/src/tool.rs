@@ -34,9 +34,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Hints about a tool's behaviour. None of them is a promise; an absent one has its default.
     pub struct ToolAnnotations {
         /// The tool's name for people, from before tools had a title.
@@ -50,9 +48,7 @@ object! {
         /// The tool deals with an open world, such as the web. Default: true.
         opt open_world_hint: bool = "openWorldHint",
     }
-}
 
-object! {
     /// Parameters of `tools/call`.
     pub struct CallToolRequestParams {
         /// The tool's name.
@@ -66,9 +62,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Result of `tools/call`, or the error that the tool reports to the model.
     pub struct CallToolResult {
         /// The content, for the model.

@@ -14,7 +14,16 @@ use turnbuckle_types::base::text::shorten;
 /// Returns the message for a value of a wrong type, option or range.
 pub(super) fn mismatch_message(node: &Node, got: &str) -> String {
     let options = node.options.iter().flatten().filter_map(Value::as_str);
-    let mut message = format!("expected {}, got {}", describe_expected(node), shorten(got));
+    expected_message(&describe_expected(node), got, options)
+}
+
+/// Returns the message for the JSON text `got`, with the option that it resembles.
+fn expected_message<'o>(
+    expected: &str,
+    got: &str,
+    options: impl Iterator<Item = &'o str>,
+) -> String {
+    let mut message = format!("expected {expected}, got {}", shorten(got));
     if let Ok(text) = serde_json::from_str::<String>(got)
         && let Some(meant) = nearest(&text, options)
     {
@@ -83,15 +92,9 @@ pub(super) fn no_match_violations(
             }
         }
         let expected = join_alternatives(nouns.into_iter());
-        let got = value_text(at);
-        let mut message = format!("expected {expected}, got {}", shorten(got));
         let options = among.iter().filter_map(|id| nodes[*id].options.as_ref());
         let options = options.flatten().filter_map(Value::as_str);
-        if let Ok(text) = serde_json::from_str::<String>(got)
-            && let Some(meant) = nearest(&text, options)
-        {
-            message.push_str(&format!("; did you mean {}?", shorten(&quote(meant))));
-        }
+        let message = expected_message(&expected, value_text(at), options);
         return Ok(vec![Violation::new(pointer, message)]);
     }
     let mut meant: Vec<Vec<Violation>> = Vec::new();
@@ -155,12 +158,8 @@ fn tag_violation(pointer: &str, tag: &str, options: &[&Value], at: Cursor<'_>) -
     let message = match came.get(tag) {
         None => format!("is missing, but required: {expected}"),
         Some(came) => {
-            let mut message = format!("expected {expected}, got {}", shorten(&came.to_string()));
             let options = options.iter().filter_map(|option| option.as_str());
-            if let Some(meant) = came.as_str().and_then(|came| nearest(came, options)) {
-                message.push_str(&format!("; did you mean {}?", shorten(&quote(meant))));
-            }
-            message
+            expected_message(&expected, &came.to_string(), options)
         }
     };
     Violation::new(pointer_join(pointer, tag), message)

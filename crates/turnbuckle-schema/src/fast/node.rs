@@ -41,9 +41,7 @@ impl Node {
         any_of: None,
         one_of: None,
     };
-}
 
-impl Node {
     /// Returns whether the node has rules for the contents of an array or object.
     pub(crate) fn constrains_contents(&self, kind: TypeSet) -> bool {
         match kind {

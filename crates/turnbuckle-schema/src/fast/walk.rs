@@ -32,8 +32,16 @@ const MAX_DEPTH: usize = 128;
 pub(super) enum StopReason {
     /// The value is invalid and no more violations are wanted.
     Mismatch,
+    /// The text is not valid JSON, which [`ValueWalker::validate`] reports.
+    Malformed,
     /// The work limit was reached.
     TooCostly,
+}
+
+impl From<MalformedJson> for StopReason {
+    fn from(_: MalformedJson) -> Self {
+        Self::Malformed
+    }
 }
 
 /// A walk over one value.
@@ -80,8 +88,8 @@ impl<'s> ValueWalker<'s> {
         self.violations = outer;
         match end {
             Ok(_) => Ok(true),
-            Err(StopReason::Mismatch) => Ok(false),
             Err(StopReason::TooCostly) => Err(StopReason::TooCostly),
+            Err(_) => Ok(false),
         }
     }
 
@@ -132,6 +140,10 @@ impl<'s> ValueWalker<'s> {
         self.chain += 1;
         let end = self.validate_node(id, at, place);
         self.chain -= 1;
+        if let Err(StopReason::Malformed) = end {
+            self.report(place, || "is not valid JSON text".to_owned())?;
+            return Err(StopReason::Mismatch);
+        }
         end
     }
 
@@ -143,10 +155,7 @@ impl<'s> ValueWalker<'s> {
     ) -> WalkResult<'v> {
         let node = &self.nodes[id];
         let mut next = at;
-        let token = match next.read_token() {
-            Ok(token) => token,
-            Err(broken) => return self.report_malformed(broken, place),
-        };
+        let token = next.read_token()?;
         self.spend_bytes(at, next)?;
         let (kinds, number) = match token {
             Token::Null => (TypeSet::NULL, None),
@@ -167,23 +176,22 @@ impl<'s> ValueWalker<'s> {
         let open = matches!(token, Token::Array | Token::Object);
         if open && place.depth >= MAX_DEPTH {
             self.report(place, || "is nested too deep".to_owned())?;
-            return self.skip(at, place);
+            return self.skip(at);
         }
         let end = if open && !node.constrains_contents(kinds) {
-            self.skip(at, place)?
+            self.skip(at)?
         } else {
             next
         };
         let mut fits = node.types.intersects(kinds);
         if fits && let Some(options) = &node.options {
-            fits = self.matches_option(options, token, number, at, place)?;
+            fits = self.matches_option(options, token, number, at)?;
         }
         if fits {
             fits = match (token, &node.number, &node.text) {
-                (Token::Text(quoted), _, Some(text)) => match quoted.decode() {
-                    Ok(read) => self.matches_text_rules(text, &read)?,
-                    Err(broken) => return self.report_malformed(broken, place),
-                },
+                (Token::Text(quoted), _, Some(text)) => {
+                    self.matches_text_rules(text, &quoted.decode()?)?
+                }
                 (Token::Number(_), Some(range), _) => number.is_some_and(|n| range.allows(n)),
                 _ => true,
             };
@@ -192,7 +200,7 @@ impl<'s> ValueWalker<'s> {
             if self.violations.is_none() {
                 return Err(StopReason::Mismatch);
             }
-            let end = self.skip(at, place)?;
+            let end = self.skip(at)?;
             self.report(place, || {
                 messages::mismatch_message(node, at.text_until(end))
             })?;
@@ -292,17 +300,12 @@ impl<'s> ValueWalker<'s> {
             let before = at;
             let name = at.next_member(count == 0);
             self.spend_bytes(before, at)?;
-            let name = match name {
-                Ok(Some(name)) => name,
-                Ok(None) => break,
-                Err(broken) => return self.report_malformed(broken, place),
+            let Some(name) = name? else {
+                break;
             };
             count += 1;
             self.spend(1)?;
-            let name = match name.decode() {
-                Ok(name) => name,
-                Err(broken) => return self.report_malformed(broken, place),
-            };
+            let name = name.decode()?;
             let here = place.child(PathSegment::Name(&name));
             let known = object.member_index(&name);
             if let Some(index) = known
@@ -324,10 +327,10 @@ impl<'s> ValueWalker<'s> {
                 (Some(end), _) => end,
                 (None, Some(_)) if object.is_closed => {
                     self.report(&here, || messages::unexpected_member_message(object, &name))?;
-                    self.skip(at, &here)?
+                    self.skip(at)?
                 }
                 (None, Some(rest)) => self.validate(rest, at, &here)?,
-                (None, None) => self.skip(at, &here)?,
+                (None, None) => self.skip(at)?,
             };
         }
         for (index, member) in object.members.iter().enumerate() {
@@ -365,15 +368,14 @@ impl<'s> ValueWalker<'s> {
             let before = at;
             let another = at.next_item(count == 0);
             self.spend_bytes(before, at)?;
-            match another {
-                Ok(true) => self.spend(1)?,
-                Ok(false) => break,
-                Err(broken) => return self.report_malformed(broken, place),
+            if !another? {
+                break;
             }
+            self.spend(1)?;
             let here = place.child(PathSegment::Index(count));
             at = match array.prefix.get(count).copied().or(array.rest) {
                 Some(node) => self.validate(node, at, &here)?,
-                None => self.skip(at, &here)?,
+                None => self.skip(at)?,
             };
             count += 1;
         }
@@ -403,7 +405,6 @@ impl<'s> ValueWalker<'s> {
         token: Token<'_>,
         number: Option<NumericValue>,
         at: Cursor<'_>,
-        place: &ValuePath<'_>,
     ) -> Result<bool, StopReason> {
         self.spend(options.len() as u64)?;
         Ok(match token {
@@ -424,7 +425,7 @@ impl<'s> ValueWalker<'s> {
                 }
             }
             Token::Array | Token::Object => {
-                let end = self.skip(at, place)?;
+                let end = self.skip(at)?;
                 let text = at.text_until(end);
                 self.spend((text.len() as u64).saturating_mul(options.len() as u64))?;
                 match serde_json::from_str::<Value>(text) {
@@ -456,22 +457,11 @@ impl<'s> ValueWalker<'s> {
     }
 
     /// Skips the value at a position.
-    fn skip<'v>(&mut self, at: Cursor<'v>, place: &ValuePath<'_>) -> WalkResult<'v> {
+    fn skip<'v>(&mut self, at: Cursor<'v>) -> WalkResult<'v> {
         let mut end = at;
-        if let Err(broken) = end.skip_value() {
-            return self.report_malformed(broken, place);
-        }
+        end.skip_value()?;
         self.spend_bytes(at, end)?;
         Ok(end)
-    }
-
-    fn report_malformed<'v>(
-        &mut self,
-        MalformedJson: MalformedJson,
-        place: &ValuePath<'_>,
-    ) -> WalkResult<'v> {
-        self.report(place, || "is not valid JSON text".to_owned())?;
-        Err(StopReason::Mismatch)
     }
 
     /// Spends the work of reading the text between two positions.

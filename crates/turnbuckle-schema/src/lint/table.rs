@@ -9,120 +9,50 @@ pub(super) struct Row {
     pub(super) reason: &'static str,
 }
 
-const fn row(client: &'static str, to: SchemaFeature, reason: &'static str) -> Row {
-    Row {
-        client,
-        feature: to,
-        reason,
-    }
+macro_rules! objections {
+    ($($client:literal { $($Feature:ident: $reason:literal,)+ })+) => {
+        /// The known objections.
+        pub(super) const TABLE: &[Row] = &[$($(
+            Row { client: $client, feature: SchemaFeature::$Feature, reason: $reason },
+        )+)+];
+    };
 }
 
-/// The known objections.
-pub(super) const TABLE: &[Row] = &[
-    row(
-        "all",
-        SchemaFeature::Recursion,
-        "see one level of what recurs: `Portable` and `OpenAiStrict` cut it there",
-    ),
-    row(
-        "Claude",
-        SchemaFeature::RootAlternatives,
-        "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
-    ),
-    row(
-        "Claude",
-        SchemaFeature::OtherDialect,
-        "refuses a `$schema` of another dialect than 2020-12",
-    ),
-    row(
-        "Claude",
-        SchemaFeature::OldTuple,
-        "refuses the request for an array as `items`",
-    ),
-    row(
-        "Claude",
-        SchemaFeature::Reference,
-        "may send text that holds JSON for what is behind a `$ref`",
-    ),
-    row(
-        "Copilot CLI",
-        SchemaFeature::Reference,
-        "does not see what is behind a `$ref`",
-    ),
-    row(
-        "Cursor",
-        SchemaFeature::TypeUnion,
-        "refuses arguments of a member with several types",
-    ),
-    row(
-        "Cursor",
-        SchemaFeature::Alternatives,
-        "may refuse the request for `anyOf`, `oneOf` or `allOf`",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::TypeUnion,
-        "refuses the request for an array of types",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::Reference,
-        "does not resolve a `$ref`",
-    ),
-    row("Gemini", SchemaFeature::Constant, "refuses `const`"),
-    row(
-        "Gemini",
-        SchemaFeature::EnumNotOfText,
-        "refuses an `enum` of anything but text",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::Format,
-        "refuses a `format` of text other than `date-time`",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::BesideAnyOf,
-        "refuses keywords beside `anyOf`",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::NoType,
-        "refuses or leaves out a member without a type",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::NoItems,
-        "refuses the request for an array without `items`",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::Dialect,
-        "refuses `$schema`, on the way of older clients",
-    ),
-    row(
-        "Gemini",
-        SchemaFeature::AdditionalProperties,
-        "refuses `additionalProperties`, on the way of older clients",
-    ),
-    row(
-        "OpenAI",
-        SchemaFeature::NoProperties,
-        "refuses the request for an object without `properties`",
-    ),
-    row(
-        "OpenAI",
-        SchemaFeature::RootAlternatives,
-        "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
-    ),
-    row(
-        "VS Code",
-        SchemaFeature::NoItems,
-        "refuses a tool with an array without `items`",
-    ),
-    row(
-        "VS Code",
-        SchemaFeature::DynamicReference,
-        "does not know `$dynamicRef`",
-    ),
-];
+objections! {
+    "all" {
+        Recursion: "see one level of what recurs: `Portable` and `OpenAiStrict` cut it there",
+    }
+    "Claude" {
+        RootAlternatives: "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
+        OtherDialect: "refuses a `$schema` of another dialect than 2020-12",
+        OldTuple: "refuses the request for an array as `items`",
+        Reference: "may send text that holds JSON for what is behind a `$ref`",
+    }
+    "Copilot CLI" {
+        Reference: "does not see what is behind a `$ref`",
+    }
+    "Cursor" {
+        TypeUnion: "refuses arguments of a member with several types",
+        Alternatives: "may refuse the request for `anyOf`, `oneOf` or `allOf`",
+    }
+    "Gemini" {
+        TypeUnion: "refuses the request for an array of types",
+        Reference: "does not resolve a `$ref`",
+        Constant: "refuses `const`",
+        EnumNotOfText: "refuses an `enum` of anything but text",
+        Format: "refuses a `format` of text other than `date-time`",
+        BesideAnyOf: "refuses keywords beside `anyOf`",
+        NoType: "refuses or leaves out a member without a type",
+        NoItems: "refuses the request for an array without `items`",
+        Dialect: "refuses `$schema`, on the way of older clients",
+        AdditionalProperties: "refuses `additionalProperties`, on the way of older clients",
+    }
+    "OpenAI" {
+        NoProperties: "refuses the request for an object without `properties`",
+        RootAlternatives: "refuses the request for `anyOf`, `oneOf` or `allOf` at the root",
+    }
+    "VS Code" {
+        NoItems: "refuses a tool with an array without `items`",
+        DynamicReference: "does not know `$dynamicRef`",
+    }
+}

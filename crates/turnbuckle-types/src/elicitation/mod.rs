@@ -12,8 +12,8 @@ pub use validate::{FieldProblem, InvalidContent};
 
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, Serializer};
 
 use crate::object::object;
 use crate::tagged::variants;
@@ -23,7 +23,8 @@ use crate::{Json, Map, Meta, Number};
 /// Parameters of `elicitation/create`, told apart by `mode`. An unknown mode does not decode.
 ///
 /// Specification: client/elicitation (2026-07-28).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum ElicitRequestParams {
     /// By a form that the user fills in.
@@ -55,9 +56,7 @@ object! {
         /// Metadata.
         map meta: Meta = "_meta",
     }
-}
 
-object! {
     /// Asks the user to go to a URL, where the rest happens out of the client's sight.
     pub struct ElicitRequestUrlParams tagged "mode" = "url" {
         /// The reason for the visit.
@@ -104,15 +103,6 @@ impl From<ElicitRequestFormParams> for ElicitRequestParams {
 impl From<ElicitRequestUrlParams> for ElicitRequestParams {
     fn from(params: ElicitRequestUrlParams) -> Self {
         Self::Url(params)
-    }
-}
-
-impl Serialize for ElicitRequestParams {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Form(params) => params.serialize(serializer),
-            Self::Url(params) => params.serialize(serializer),
-        }
     }
 }
 
@@ -188,7 +178,8 @@ impl ElicitResult {
 }
 
 /// The value of a form's field.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum FieldValue {
     /// A text, or a choice.
@@ -275,18 +266,6 @@ field_value_from! {
     i32 => |value: i32| Self::Number(value.into());
     i64 => |value: i64| Self::Number(value.into());
     Vec<String> => Self::List;
-}
-
-impl Serialize for FieldValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::String(text) => serializer.serialize_str(text),
-            Self::Number(number) => number.serialize(serializer),
-            Self::Bool(answer) => serializer.serialize_bool(*answer),
-            Self::List(choices) => choices.serialize(serializer),
-            Self::Unknown(raw) => raw.serialize(serializer),
-        }
-    }
 }
 
 impl<'de> Deserialize<'de> for FieldValue {

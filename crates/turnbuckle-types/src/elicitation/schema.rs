@@ -1,12 +1,10 @@
 //! The restricted JSON Schema of a form: named fields of primitive types.
 
-use std::fmt;
-
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
-use serde::ser::{Serialize, Serializer};
+use serde::de::{Deserializer, Error as _, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
 use crate::object::object;
-use crate::tagged::{Text, variants};
+use crate::tagged::variants;
 use crate::words::words;
 use crate::{Json, Map, Number};
 
@@ -78,7 +76,8 @@ impl ElicitationSchema {
 }
 
 /// A field of a form.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum PrimitiveSchemaDefinition {
     /// Text.
@@ -213,9 +212,7 @@ object! {
         /// The answer to start with.
         opt default: bool = "default",
     }
-}
 
-object! {
     /// A choice with a title of its own.
     pub struct TitledChoice {
         /// The choice.
@@ -223,9 +220,7 @@ object! {
         /// The title to show.
         req title: String = "title",
     }
-}
 
-object! {
     /// A field for one of several choices: plain (`values`) or titled (`one_of`).
     pub struct SingleSelectEnumSchema as pub untyped tagged "type" = "string" {
         /// The field's title.
@@ -278,9 +273,7 @@ object! {
         /// The choices to start with.
         opt default: Vec<String> = "default",
     }
-}
 
-object! {
     /// The choices of a field that takes several: plain (`values`) or titled (`any_of`).
     pub struct MultiSelectItems {
         /// The type of the choices: `string`, said where they are plain.
@@ -381,15 +374,6 @@ macro_rules! fields {
                 Self::$Variant(field)
             }
         } )+
-
-        impl Serialize for PrimitiveSchemaDefinition {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                match self {
-                    $( Self::$Variant(field) => field.serialize(serializer), )+
-                    Self::Unknown(raw) => raw.serialize(serializer),
-                }
-            }
-        }
     };
 }
 fields! {
@@ -405,9 +389,12 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Json::deserialize(deserializer)?;
         let shape: Shape = raw.decode().map_err(D::Error::custom)?;
-        match shape.kind.as_deref() {
-            Some("string") if shape.enum_names => raw.decode().map(Self::LegacyEnum),
-            Some("string") if shape.choices => raw.decode().map(Self::SingleSelect),
+        let has_choices = shape.values.is_some() || shape.one_of.is_some();
+        // A list of types is legal JSON Schema, but no field of a form.
+        let kind: Option<String> = shape.kind.and_then(|kind| kind.decode().ok());
+        match kind.as_deref() {
+            Some("string") if shape.enum_names.is_some() => raw.decode().map(Self::LegacyEnum),
+            Some("string") if has_choices => raw.decode().map(Self::SingleSelect),
             Some("string") => raw.decode().map(Self::String),
             Some("number" | "integer") => raw.decode().map(Self::Number),
             Some("boolean") => raw.decode().map(Self::Boolean),
@@ -419,37 +406,13 @@ impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {
 }
 
 /// The members that tell the fields apart: the type and the choices. A `null` is absent.
-#[derive(Default)]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Shape {
-    kind: Option<String>,
-    choices: bool,
-    enum_names: bool,
-}
-
-impl<'de> Deserialize<'de> for Shape {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ShapeVisitor;
-        impl<'de> Visitor<'de> for ShapeVisitor {
-            type Value = Shape;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a field's schema")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
-                let mut shape = Shape::default();
-                while let Some(Text(key)) = map.next_key()? {
-                    match &*key {
-                        // A list of types is legal JSON Schema, but no field of a form.
-                        "type" => shape.kind = map.next_value::<Json>()?.decode().ok(),
-                        other => {
-                            let is_present = map.next_value::<Option<IgnoredAny>>()?.is_some();
-                            shape.choices |= is_present && matches!(other, "enum" | "oneOf");
-                            shape.enum_names |= is_present && other == "enumNames";
-                        }
-                    }
-                }
-                Ok(shape)
-            }
-        }
-        deserializer.deserialize_map(ShapeVisitor)
-    }
+    #[serde(rename = "type")]
+    kind: Option<Json>,
+    #[serde(rename = "enum")]
+    values: Option<IgnoredAny>,
+    one_of: Option<IgnoredAny>,
+    enum_names: Option<IgnoredAny>,
 }

@@ -3,9 +3,8 @@
 //! Specification: basic/index, "Responses" (2026-07-28).
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
 
 use turnbuckle_types::Json;
 
@@ -44,34 +43,22 @@ pub fn result_type(json: &str, features: &Features) -> Option<ResultType> {
     if !features.result_envelope {
         return Some(ResultType::Complete);
     }
-    let mut from = serde_json::Deserializer::from_str(json);
-    from.deserialize_map(Type).ok()
+    let stated: StatedType<'_> = serde_json::from_str(json).ok()?;
+    Some(match &*stated.result_type {
+        "complete" => ResultType::Complete,
+        "input_required" => ResultType::InputRequired,
+        other => ResultType::Other(other.chars().take(SHOWN).collect()),
+    })
 }
 
-struct Type;
+#[derive(Deserialize)]
+struct StatedType<'a> {
+    #[serde(borrow, default = "complete", rename = "resultType")]
+    result_type: Cow<'a, str>,
+}
 
-impl<'de> Visitor<'de> for Type {
-    type Value = ResultType;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a result")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ResultType, A::Error> {
-        let mut found = ResultType::Complete;
-        while let Some(key) = map.next_key::<Cow<'_, str>>()? {
-            if key != RESULT_TYPE {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            found = match &*map.next_value::<Cow<'_, str>>()? {
-                "complete" => ResultType::Complete,
-                "input_required" => ResultType::InputRequired,
-                other => ResultType::Other(other.chars().take(SHOWN).collect()),
-            };
-        }
-        Ok(found)
-    }
+fn complete() -> Cow<'static, str> {
+    "complete".into()
 }
 
 #[cfg(test)]

@@ -16,6 +16,15 @@ macro_rules! text_numbers {
     )*};
 }
 
+/// Refuses every kind of value in the table.
+macro_rules! not_text {
+    ($($name:ident($($Argument:ty),*) -> $Output:ty;)*) => {$(
+        fn $name(self, $(_: $Argument),*) -> Result<$Output, WriteError> {
+            not_text()
+        }
+    )*};
+}
+
 fn not_text<T>() -> Result<T, WriteError> {
     Err(WriteError("a member name must be text".into()))
 }
@@ -69,31 +78,7 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         value.serialize(self)
     }
 
-    fn serialize_f32(self, _: f32) -> Result<(), WriteError> {
-        not_text()
-    }
-
-    fn serialize_f64(self, _: f64) -> Result<(), WriteError> {
-        not_text()
-    }
-
-    fn serialize_bytes(self, _: &[u8]) -> Result<(), WriteError> {
-        not_text()
-    }
-
-    fn serialize_none(self) -> Result<(), WriteError> {
-        not_text()
-    }
-
     fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), WriteError> {
-        not_text()
-    }
-
-    fn serialize_unit(self) -> Result<(), WriteError> {
-        not_text()
-    }
-
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), WriteError> {
         not_text()
     }
 
@@ -107,51 +92,19 @@ impl<F: FnMut(&str)> ser::Serializer for Text<F> {
         not_text()
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
-        not_text()
-    }
-
-    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
-        not_text()
-    }
-
-    fn serialize_tuple_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleStruct, WriteError> {
-        not_text()
-    }
-
-    fn serialize_tuple_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeTupleVariant, WriteError> {
-        not_text()
-    }
-
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
-        not_text()
-    }
-
-    fn serialize_struct(
-        self,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStruct, WriteError> {
-        not_text()
-    }
-
-    fn serialize_struct_variant(
-        self,
-        _: &'static str,
-        _: u32,
-        _: &'static str,
-        _: usize,
-    ) -> Result<Self::SerializeStructVariant, WriteError> {
-        not_text()
+    not_text! {
+        serialize_f32(f32) -> ();
+        serialize_f64(f64) -> ();
+        serialize_bytes(&[u8]) -> ();
+        serialize_none() -> ();
+        serialize_unit() -> ();
+        serialize_unit_struct(&'static str) -> ();
+        serialize_seq(Option<usize>) -> Self::SerializeSeq;
+        serialize_tuple(usize) -> Self::SerializeTuple;
+        serialize_tuple_struct(&'static str, usize) -> Self::SerializeTupleStruct;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> Self::SerializeTupleVariant;
+        serialize_map(Option<usize>) -> Self::SerializeMap;
+        serialize_struct(&'static str, usize) -> Self::SerializeStruct;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> Self::SerializeStructVariant;
     }
 }

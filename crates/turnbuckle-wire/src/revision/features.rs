@@ -13,102 +13,72 @@ pub enum EraKind {
     Modern,
 }
 
-/// The facts of one revision. Code reads a fact by its name and never compares revisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Features {
-    /// The revision that these facts are of.
-    pub revision: Revision,
-    /// The era of the revision.
-    pub era: EraKind,
-    /// Several messages may travel as one JSON array.
-    pub batching: bool,
-    /// The server may send requests of its own.
-    pub server_requests: bool,
-    /// An HTTP request after the handshake names the revision in a header.
-    pub version_header: bool,
-    /// A stream opens with an empty event that carries an id, and says when to come back.
-    pub priming_event: bool,
-    /// The server may close a stream before it is done and let the client poll.
-    pub polling_streams: bool,
-    /// An error whose request's id could not be read carries `id: null` instead of no id.
-    pub null_error_id: bool,
-    /// Results say of which type they are, and whether they may be cached.
-    pub result_envelope: bool,
-    /// A tool result says that it is no error, too: peers of these revisions look at the flag.
-    pub explicit_is_error: bool,
-    /// A missing resource has an error code of its own.
-    pub resource_not_found_code: bool,
-    /// Log messages are asked for by each request instead of by the session.
-    pub log_by_request: bool,
-    /// Completion is a capability that a server declares.
-    pub completions_capability: bool,
-    /// Completion requests carry the arguments that are already known.
-    pub completion_context: bool,
-    /// Progress notifications carry a message.
-    pub progress_message: bool,
-    /// Tools carry annotations.
-    pub tool_annotations: bool,
-    /// Content may be audio.
-    pub audio: bool,
-    /// Items have a `title` beside their name, and `_meta` of their own.
-    pub titles: bool,
-    /// Tool results may be structured, and tools say so with an output schema.
-    pub structured_output: bool,
-    /// Structured output may be any JSON value; before, it had to be an object.
-    pub structured_any: bool,
-    /// The schema of a property may be `true` or `false` in the schemas of a tool; before, it had to
-    /// be an object.
-    pub boolean_properties: bool,
-    /// Content may link to a resource.
-    pub resource_links: bool,
-    /// The server may ask the user to fill in a form.
-    pub elicitation: bool,
-    /// The server may ask the user to visit a URL; forms have defaults and titled choices.
-    pub elicitation_url: bool,
-    /// URL elicitations have an id whose completion can be announced.
-    pub elicitation_id: bool,
-    /// An error says that a URL has to be visited first.
-    pub url_required_error: bool,
-    /// Sampling may use tools, and messages may hold several blocks.
-    pub sampling_tools: bool,
-    /// Items have icons; implementations describe themselves.
-    pub icons: bool,
-    /// Capabilities and requests may name extensions.
-    pub extensions: bool,
+super::facts! {
+    /// The facts of one revision. Code reads a fact by its name and never compares revisions.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[non_exhaustive]
+    pub struct Features, OLDEST {
+        /// The revision that these facts are of.
+        pub revision: Revision = Revision::V2024_11_05,
+        /// The era of the revision.
+        pub era: EraKind = EraKind::Legacy,
+        /// Several messages may travel as one JSON array.
+        pub batching: bool = false,
+        /// The server may send requests of its own.
+        pub server_requests: bool = true,
+        /// An HTTP request after the handshake names the revision in a header.
+        pub version_header: bool = false,
+        /// A stream opens with an empty event that carries an id, and says when to come back.
+        pub priming_event: bool = false,
+        /// The server may close a stream before it is done and let the client poll.
+        pub polling_streams: bool = false,
+        /// An error whose request's id could not be read carries `id: null` instead of no id.
+        pub null_error_id: bool = true,
+        /// Results say of which type they are, and whether they may be cached.
+        pub result_envelope: bool = false,
+        /// A tool result says that it is no error, too: peers of these revisions look at the flag.
+        pub explicit_is_error: bool = true,
+        /// A missing resource has an error code of its own.
+        pub resource_not_found_code: bool = true,
+        /// Log messages are asked for by each request instead of by the session.
+        pub log_by_request: bool = false,
+        /// Completion is a capability that a server declares.
+        pub completions_capability: bool = false,
+        /// Completion requests carry the arguments that are already known.
+        pub completion_context: bool = false,
+        /// Progress notifications carry a message.
+        pub progress_message: bool = false,
+        /// Tools carry annotations.
+        pub tool_annotations: bool = false,
+        /// Content may be audio.
+        pub audio: bool = false,
+        /// Items have a `title` beside their name, and `_meta` of their own.
+        pub titles: bool = false,
+        /// Tool results may be structured, and tools say so with an output schema.
+        pub structured_output: bool = false,
+        /// Structured output may be any JSON value; before, it had to be an object.
+        pub structured_any: bool = false,
+        /// The schema of a property may be `true` or `false` in the schemas of a tool; before, it had to
+        /// be an object.
+        pub boolean_properties: bool = false,
+        /// Content may link to a resource.
+        pub resource_links: bool = false,
+        /// The server may ask the user to fill in a form.
+        pub elicitation: bool = false,
+        /// The server may ask the user to visit a URL; forms have defaults and titled choices.
+        pub elicitation_url: bool = false,
+        /// URL elicitations have an id whose completion can be announced.
+        pub elicitation_id: bool = false,
+        /// An error says that a URL has to be visited first.
+        pub url_required_error: bool = false,
+        /// Sampling may use tools, and messages may hold several blocks.
+        pub sampling_tools: bool = false,
+        /// Items have icons; implementations describe themselves.
+        pub icons: bool = false,
+        /// Capabilities and requests may name extensions.
+        pub extensions: bool = false,
+    }
 }
-
-const OLDEST: Features = Features {
-    revision: Revision::V2024_11_05,
-    era: EraKind::Legacy,
-    batching: false,
-    server_requests: true,
-    version_header: false,
-    priming_event: false,
-    polling_streams: false,
-    null_error_id: true,
-    result_envelope: false,
-    explicit_is_error: true,
-    resource_not_found_code: true,
-    log_by_request: false,
-    completions_capability: false,
-    completion_context: false,
-    progress_message: false,
-    tool_annotations: false,
-    audio: false,
-    titles: false,
-    structured_output: false,
-    structured_any: false,
-    boolean_properties: false,
-    resource_links: false,
-    elicitation: false,
-    elicitation_url: false,
-    elicitation_id: false,
-    url_required_error: false,
-    sampling_tools: false,
-    icons: false,
-    extensions: false,
-};
 
 const V2025_03_26: Features = Features {
     revision: Revision::V2025_03_26,

@@ -56,59 +56,42 @@ pub enum RequestRate {
     Exempt,
 }
 
-/// The facts of one method.
-#[derive(Debug, Clone, Copy)]
-struct MethodFacts {
-    /// The name on the wire.
-    name: &'static str,
-    /// `true` for a notification: it has no id and no answer.
-    is_notification: bool,
-    /// The part that the method has in the life of a connection.
-    role: MethodRole,
-    /// The rate that bounds the requests of one owner.
-    rate: RequestRate,
-    /// The revisions in which a server receives it, as bits.
-    to_server: u8,
-    /// The revisions in which a client receives it, as bits.
-    to_client: u8,
-    /// The capability that the receiver must have declared.
-    capability: Option<Capability>,
-    /// `true` if the request may be sent again when its outcome is unknown.
-    is_safe_to_resend: bool,
-    /// `true` if the result states for how long it may be cached.
-    is_cacheable: bool,
-    /// The notification that makes a kept result outdated.
-    invalidated_by: Option<Method>,
-    /// The member of `params` that the `Mcp-Name` header mirrors.
-    mirrored_param: Option<MirroredParam>,
-    /// `true` if headers may mirror single arguments, as the tool's input schema asks for.
-    mirrors_arguments: bool,
-    /// `true` if the answer may be `input_required`.
-    can_require_input: bool,
-    /// `true` if a result may report the failure of what was called.
-    can_report_errors: bool,
-    /// `true` if the request usually runs long, so that a client asks for progress.
-    reports_progress: bool,
+super::facts! {
+    /// The facts of one method, with those of a request whose row says nothing else.
+    #[derive(Debug, Clone, Copy)]
+    struct MethodFacts, REQUEST {
+        /// The name on the wire.
+        name: &'static str = "",
+        /// `true` for a notification: it has no id and no answer.
+        is_notification: bool = false,
+        /// The part that the method has in the life of a connection.
+        role: MethodRole = MethodRole::Ordinary,
+        /// The rate that bounds the requests of one owner.
+        rate: RequestRate = RequestRate::Calls,
+        /// The revisions in which a server receives it, as bits.
+        to_server: u8 = 0,
+        /// The revisions in which a client receives it, as bits.
+        to_client: u8 = 0,
+        /// The capability that the receiver must have declared.
+        capability: Option<Capability> = None,
+        /// `true` if the request may be sent again when its outcome is unknown.
+        is_safe_to_resend: bool = true,
+        /// `true` if the result states for how long it may be cached.
+        is_cacheable: bool = false,
+        /// The notification that makes a kept result outdated.
+        invalidated_by: Option<Method> = None,
+        /// The member of `params` that the `Mcp-Name` header mirrors.
+        mirrored_param: Option<MirroredParam> = None,
+        /// `true` if headers may mirror single arguments, as the tool's input schema asks for.
+        mirrors_arguments: bool = false,
+        /// `true` if the answer may be `input_required`.
+        can_require_input: bool = false,
+        /// `true` if a result may report the failure of what was called.
+        can_report_errors: bool = false,
+        /// `true` if the request usually runs long, so that a client asks for progress.
+        reports_progress: bool = false,
+    }
 }
-
-/// The facts of a request unless its row says otherwise.
-const REQUEST: MethodFacts = MethodFacts {
-    name: "",
-    is_notification: false,
-    role: MethodRole::Ordinary,
-    rate: RequestRate::Calls,
-    to_server: 0,
-    to_client: 0,
-    capability: None,
-    is_safe_to_resend: true,
-    is_cacheable: false,
-    invalidated_by: None,
-    mirrored_param: None,
-    mirrors_arguments: false,
-    can_require_input: false,
-    can_report_errors: false,
-    reports_progress: false,
-};
 
 /// The facts of a notification unless its row says otherwise.
 const NOTIFICATION: MethodFacts = MethodFacts {

@@ -4,6 +4,24 @@
 //! Code reads a fact of a revision by its name ([`Features`]) or of a method ([`Method`]); it does
 //! not compare revisions.
 
+/// Writes a struct of facts and a constant with the first value of each, which stands beside it.
+macro_rules! facts {
+    (
+        $(#[$attribute:meta])*
+        $seen:vis struct $Name:ident, $FIRST:ident {
+            $($(#[$doc:meta])* $fact_seen:vis $fact:ident: $Type:ty = $value:expr,)+
+        }
+    ) => {
+        $(#[$attribute])*
+        $seen struct $Name {
+            $($(#[$doc])* $fact_seen $fact: $Type,)+
+        }
+
+        const $FIRST: $Name = $Name { $($fact: $value,)+ };
+    };
+}
+use facts;
+
 mod capability;
 mod features;
 mod methods;

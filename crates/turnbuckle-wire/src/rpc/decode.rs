@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use turnbuckle_types::{ErrorObject, RequestId};
@@ -200,8 +200,8 @@ fn read_id(raw: &RawValue) -> Result<RequestId, &'static str> {
 }
 
 fn read_method(raw: &RawValue) -> Result<Cow<'_, str>, &'static str> {
-    let mut json = serde_json::Deserializer::from_str(raw.get());
-    json.deserialize_str(StrVisitor).map_err(|_| BAD_METHOD)
+    let method: Text<'_> = serde_json::from_str(raw.get()).map_err(|_| BAD_METHOD)?;
+    Ok(method.0)
 }
 
 struct MembersVisitor<P>(PhantomData<P>);
@@ -223,7 +223,7 @@ impl<'de, P: Deserialize<'de>> Visitor<'de> for MembersVisitor<P> {
             error: None,
             has_duplicate: false,
         };
-        while let Some(field) = map.next_key_seed(FieldSeed)? {
+        while let Some(field) = map.next_key()? {
             let before = match field {
                 Field::Version => parts.version.replace(map.next_value()?).is_some(),
                 Field::Id => parts.id.replace(map.next_value()?).is_some(),
@@ -242,64 +242,24 @@ impl<'de, P: Deserialize<'de>> Visitor<'de> for MembersVisitor<P> {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
 enum Field {
+    #[serde(rename = "jsonrpc")]
     Version,
     Id,
     Method,
     Params,
     Result,
     Error,
+    #[serde(other)]
     Other,
 }
 
-struct FieldSeed;
-
-impl<'de> DeserializeSeed<'de> for FieldSeed {
-    type Value = Field;
-
-    fn deserialize<D: Deserializer<'de>>(self, key: D) -> Result<Field, D::Error> {
-        key.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for FieldSeed {
-    type Value = Field;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a field name")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Field, E> {
-        Ok(match key {
-            "jsonrpc" => Field::Version,
-            "id" => Field::Id,
-            "method" => Field::Method,
-            "params" => Field::Params,
-            "result" => Field::Result,
-            "error" => Field::Error,
-            _ => Field::Other,
-        })
-    }
-}
-
 /// A string, borrowed where it has no escapes.
-struct StrVisitor;
-
-impl<'de> Visitor<'de> for StrVisitor {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-}
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 fn not_json(error: &serde_json::Error) -> DecodeError {
     DecodeError {
