@@ -132,11 +132,11 @@ pub fn protocol_failure<E: OwnErrorType>(kind: ErrorKind, error: E) -> Failure {
         .into()
 }
 
-/// Selects the conversion of a handler's error by its type.
+/// Selects the conversions of a handler's output and of its error by their types.
 #[derive(Debug)]
-pub struct ErrorProbe<T>(PhantomData<T>);
+pub struct OutputProbe<T>(PhantomData<T>);
 
-impl<T> ErrorProbe<T> {
+impl<T> OutputProbe<T> {
     /// Creates a probe for the type of a value.
     pub fn for_value(_: &T) -> Self {
         Self(PhantomData)
@@ -145,7 +145,7 @@ impl<T> ErrorProbe<T> {
 
 /// The kinds of errors. Method resolution with auto-referencing finds the first that fits.
 pub mod error_kinds {
-    use super::{AsForeignError, AsIs, ErrorProbe};
+    use super::{AsForeignError, AsIs, OutputProbe};
     use crate::error::failure::Failure;
     use crate::error::into_failure::IntoFailure;
 
@@ -157,7 +157,7 @@ pub mod error_kinds {
         }
     }
 
-    impl<T, E: IntoFailure> OwnError for &&ErrorProbe<Result<T, E>> {}
+    impl<T, E: IntoFailure> OwnError for &&OutputProbe<Result<T, E>> {}
 
     /// A `Result` with any other error.
     pub trait ForeignError {
@@ -167,7 +167,7 @@ pub mod error_kinds {
         }
     }
 
-    impl<T, E: Into<Failure>> ForeignError for &ErrorProbe<Result<T, E>> {}
+    impl<T, E: Into<Failure>> ForeignError for &OutputProbe<Result<T, E>> {}
 
     /// No `Result`.
     pub trait NoError {
@@ -177,7 +177,7 @@ pub mod error_kinds {
         }
     }
 
-    impl<T> NoError for ErrorProbe<T> {}
+    impl<T> NoError for OutputProbe<T> {}
 }
 
 /// The conversion of a `Result` with an error that `?` converts to a failure.
@@ -191,17 +191,6 @@ impl AsForeignError {
     /// The failure.
     pub fn convert_error<T, E: Into<Failure>>(self, output: Result<T, E>) -> Result<T, Failure> {
         output.map_err(Into::into)
-    }
-}
-
-/// Selects the conversion of a handler's output by its type.
-#[derive(Debug)]
-pub struct OutputProbe<T>(PhantomData<T>);
-
-impl<T> OutputProbe<T> {
-    /// Creates a probe for the type of a value.
-    pub fn for_value(_: &T) -> Self {
-        Self(PhantomData)
     }
 }
 

@@ -144,7 +144,7 @@ impl HandlerFunction {
         let krate = &self.item.krate;
         let mut body = quote!(#call #wait);
         let probe = quote_spanned! {self.ident.span()=>
-            (&&&#krate::__private::ErrorProbe::for_value(&__output)).error_converter().convert_error(__output)
+            (&&&#krate::__private::OutputProbe::for_value(&__output)).error_converter().convert_error(__output)
         };
         let errors = quote! {{ let __output = #body; #probe }};
         if self.item.kind == ItemKind::Tool {

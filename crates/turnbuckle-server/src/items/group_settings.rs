@@ -13,3 +13,12 @@ pub(crate) struct GroupSettings {
     pub(crate) policy: CallPolicy,
     pub(crate) access: AccessRules,
 }
+
+impl GroupSettings {
+    /// Adds state; a second one of its type is noted as an error of the build.
+    pub(crate) fn add_state<T: Send + Sync + 'static>(&mut self, state: T) {
+        if !self.states.insert(state) {
+            self.duplicate_state = Some(std::any::type_name::<T>());
+        }
+    }
+}

@@ -111,65 +111,51 @@ pub(crate) use with_item_info;
 /// The setters of an item's descriptive fields, access rules and call policy.
 macro_rules! item_setters {
     ($set_by:literal) => {
-        /// Sets the name that clients show to people.
-        pub fn title(mut self, title: impl Into<std::borrow::Cow<'static, str>>) -> Self {
-            self.draft.settings.info.title = Some(title.into());
-            self
+        turnbuckle_types::base::setters! {
+            /// Sets the name that clients show to people.
+            title(title: impl Into<std::borrow::Cow<'static, str>>) {
+                draft.settings.info.title = Some(title.into())
+            }
+
+            /// Sets a description, for the person or the model that chooses among items.
+            description(description: impl Into<std::borrow::Cow<'static, str>>) {
+                draft.settings.info.description = Some(description.into())
+            }
+
+            /// Adds an icon. Call this again for another size or theme.
+            icon(icon: turnbuckle_types::Icon) {
+                draft.settings.info.extras_mut().icons.get_or_insert_default().push(icon)
+            }
+
+            /// Sets the `_meta` of the definition.
+            meta(meta: turnbuckle_types::Meta) { draft.settings.info.extras_mut().meta = meta }
+
+            /// Shows the item only to principals for whom `visible` returns true; for all others it
+            /// does not exist.
+            ///
+            /// If this is called several times, all rules must agree. `visible` must depend on the
+            /// principal alone, so that the list of a principal does not change between requests.
+            visible_to(
+                visible: impl Fn(Option<&turnbuckle_types::Principal>) -> bool + Send + Sync + 'static
+            ) {
+                draft.settings.access.add_visibility_rule(visible)
+            }
+
+            /// Requires this OAuth scope for using the item. Call this again for another one.
+            ///
+            /// A principal without the scope does not see the item in lists, unless
+            /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
+            /// needs. Without a principal, as on stdio, the item is listed.
+            scope(scope: impl Into<String>) {
+                draft.settings.access.require_scope(scope.into())
+            }
+
+            /// Lists the item also for principals that lack its scopes, so that their clients can ask
+            /// for more.
+            list_without_scopes() { draft.settings.access.list_without_scopes() }
         }
 
-        /// Sets a description, for the person or the model that chooses among items.
-        pub fn description(
-            mut self,
-            description: impl Into<std::borrow::Cow<'static, str>>,
-        ) -> Self {
-            self.draft.settings.info.description = Some(description.into());
-            self
-        }
-
-        /// Adds an icon. Call this again for another size or theme.
-        pub fn icon(mut self, icon: turnbuckle_types::Icon) -> Self {
-            let icons = &mut self.draft.settings.info.extras_mut().icons;
-            icons.get_or_insert_default().push(icon);
-            self
-        }
-
-        /// Sets the `_meta` of the definition.
-        pub fn meta(mut self, meta: turnbuckle_types::Meta) -> Self {
-            self.draft.settings.info.extras_mut().meta = meta;
-            self
-        }
-
-        /// Shows the item only to principals for whom `visible` returns true; for all others it
-        /// does not exist.
-        ///
-        /// If this is called several times, all rules must agree. `visible` must depend on the
-        /// principal alone, so that the list of a principal does not change between requests.
-        pub fn visible_to(
-            mut self,
-            visible: impl Fn(Option<&turnbuckle_types::Principal>) -> bool + Send + Sync + 'static,
-        ) -> Self {
-            self.draft.settings.access.add_visibility_rule(visible);
-            self
-        }
-
-        /// Requires this OAuth scope for using the item. Call this again for another one.
-        ///
-        /// A principal without the scope does not see the item in lists, unless
-        /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
-        /// needs. Without a principal, as on stdio, the item is listed.
-        pub fn scope(mut self, scope: impl Into<String>) -> Self {
-            self.draft.settings.access.require_scope(scope.into());
-            self
-        }
-
-        /// Lists the item also for principals that lack its scopes, so that their clients can ask
-        /// for more.
-        pub fn list_without_scopes(mut self) -> Self {
-            self.draft.settings.access.list_without_scopes();
-            self
-        }
-
-        crate::service::policy::policy_setters!($set_by, self => self.draft.settings.policy);
+        crate::service::policy::policy_setters!($set_by, draft.settings.policy);
     };
 }
 pub(crate) use item_setters;

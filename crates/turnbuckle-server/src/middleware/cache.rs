@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use tower_layer::Layer;
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{CallToolResult, Json, Principal};
 
 use super::Next;
@@ -65,29 +65,19 @@ impl Cache {
         }
     }
 
-    /// Sets how many results are kept at most.
-    pub fn max_entries(mut self, results: usize) -> Self {
-        self.limits.max_entries = results;
-        self
-    }
+    setters! {
+        /// Sets how many results are kept at most.
+        max_entries(results: usize) { limits.max_entries = results }
 
-    /// Sets how many bytes the kept results and their keys may have in JSON.
-    pub fn max_bytes(mut self, bytes: usize) -> Self {
-        self.limits.max_bytes = bytes;
-        self
-    }
+        /// Sets how many bytes the kept results and their keys may have in JSON.
+        max_bytes(bytes: usize) { limits.max_bytes = bytes }
 
-    /// Sets for how long a result is kept.
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.limits.ttl = ttl;
-        self
-    }
+        /// Sets for how long a result is kept.
+        ttl(ttl: Duration) { limits.ttl = ttl }
 
-    /// Answers all principals with the same results: for tools whose results do not depend on the
-    /// caller.
-    pub fn shared_between_principals(mut self) -> Self {
-        self.shared_between_principals = true;
-        self
+        /// Answers all principals with the same results: for tools whose results do not depend on the
+        /// caller.
+        shared_between_principals() { shared_between_principals = true }
     }
 
     /// Drops all results. Clones of the cache share them.

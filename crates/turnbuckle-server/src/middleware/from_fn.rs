@@ -1,29 +1,29 @@
 //! Layers made of async functions.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{self, Poll};
 
-use pin_project_lite::pin_project;
-use tower_layer::Layer;
-use tower_service::Service;
+use tower_layer::{Layer, layer_fn};
+use tower_service::Service as _;
 use turnbuckle_types::base::debug_fields;
 
 use crate::error::into_failure::IntoFailure;
-use crate::service::{CallFuture, CallRequest, CallResponse, CallService};
+use crate::service::{CallFuture, CallRequest, CallResponse, CallService, Middleware};
 
 /// Makes a layer of an async function that gets a [`CallRequest`] and the [`Next`] step, and returns
 /// a [`CallResponse`] or a `Result` of one.
 ///
 /// An async closure that captures variables is no `Fn`; write `move |call, next| async move { … }`
 /// and clone what it captures before the `async`.
-pub fn from_fn<F, Fut>(function: F) -> FromFnLayer<F>
+pub fn from_fn<F, Fut>(function: F) -> impl Layer<CallService, Service = FromFn<F>> + Clone
 where
     F: Fn(CallRequest, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: IntoCallResponse> + Send + 'static,
 {
-    FromFnLayer(Arc::new(function))
+    let function = Arc::new(function);
+    layer_fn(move |inner| FromFn {
+        function: function.clone(),
+        next: Next::new(inner),
+    })
 }
 
 /// A type that a middleware function can return: a [`CallResponse`], or a `Result` of one with an
@@ -66,29 +66,7 @@ impl Next {
     }
 }
 
-/// A layer made by [`from_fn`].
-pub struct FromFnLayer<F>(Arc<F>);
-
-impl<F> Clone for FromFnLayer<F> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-debug_fields!([F] FromFnLayer<F> {});
-
-impl<F> Layer<CallService> for FromFnLayer<F> {
-    type Service = FromFn<F>;
-
-    fn layer(&self, inner: CallService) -> FromFn<F> {
-        FromFn {
-            function: self.0.clone(),
-            next: Next::new(inner),
-        }
-    }
-}
-
-/// The service of a [`FromFnLayer`].
+/// The service around a request that [`from_fn`] makes of a function.
 pub struct FromFn<F> {
     function: Arc<F>,
     next: Next,
@@ -105,43 +83,13 @@ impl<F> Clone for FromFn<F> {
 
 debug_fields!([F] FromFn<F> {});
 
-impl<F, Fut> Service<CallRequest> for FromFn<F>
+impl<F, Fut> Middleware for FromFn<F>
 where
-    F: Fn(CallRequest, Next) -> Fut,
-    Fut: Future<Output: IntoCallResponse>,
+    F: Fn(CallRequest, Next) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: IntoCallResponse> + Send + 'static,
 {
-    type Response = CallResponse;
-    type Error = Infallible;
-    type Future = ResponseFuture<Fut>;
-
-    fn poll_ready(&mut self, _: &mut task::Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: CallRequest) -> ResponseFuture<Fut> {
-        ResponseFuture {
-            running: (self.function)(call, self.next.clone()),
-        }
+    fn respond(self, call: CallRequest) -> impl Future<Output = CallResponse> + Send + 'static {
+        let response = (self.function)(call, self.next);
+        async move { response.await.into_call_response() }
     }
 }
-
-pin_project! {
-    /// The future of a middleware function.
-    pub struct ResponseFuture<Fut> {
-        #[pin]
-        running: Fut,
-    }
-}
-
-impl<Fut: Future<Output: IntoCallResponse>> Future for ResponseFuture<Fut> {
-    type Output = Result<CallResponse, Infallible>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let running = self.project().running;
-        running
-            .poll(cx)
-            .map(|output| Ok(output.into_call_response()))
-    }
-}
-
-debug_fields!([Fut] ResponseFuture<Fut> {});

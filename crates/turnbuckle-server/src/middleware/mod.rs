@@ -32,6 +32,6 @@ mod redaction;
 mod timing;
 
 pub use cache::{Cache, CacheService};
-pub use from_fn::{FromFn, FromFnLayer, IntoCallResponse, Next, ResponseFuture, from_fn};
+pub use from_fn::{FromFn, IntoCallResponse, Next, from_fn};
 pub use redaction::{redaction, replace_tokens};
 pub use timing::{log_timing, timing};

@@ -11,6 +11,7 @@ use turnbuckle_types::{
 
 use super::{Next, from_fn};
 use crate::handler::CallKind;
+use crate::schema::end_of_string;
 use crate::service::{CallRequest, CallResponse, CallService, Middleware};
 
 /// Makes a layer that calls `redact` with each text of a result, and replaces the text where `redact`
@@ -187,7 +188,7 @@ fn redact_json(json: &mut Json, redact: Redact<'_>) -> bool {
     let mut copied = 0;
     let mut at = 0;
     while let Some(start) = text[at..].find('"').map(|quote| at + quote) {
-        let end = string_end(text, start);
+        let end = end_of_string(text.as_bytes(), start) + 1;
         at = end;
         let is_key = text[end..].trim_start().starts_with(':');
         let value = || serde_json::from_str::<Cow<'_, str>>(&text[start..end]).ok();
@@ -208,20 +209,6 @@ fn redact_json(json: &mut Json, redact: Redact<'_>) -> bool {
         *json = redacted;
     }
     true
-}
-
-/// Returns the end of the JSON string that begins at `start`.
-fn string_end(text: &str, start: usize) -> usize {
-    let mut escaped = false;
-    for (at, byte) in text.bytes().enumerate().skip(start + 1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Step {
 
 /// Returns the position of the closing quote of the string that begins at `at`, or of the last
 /// byte.
-fn end_of_string(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn end_of_string(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while at < bytes.len() {
         match bytes[at] {

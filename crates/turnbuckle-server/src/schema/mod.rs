@@ -17,4 +17,5 @@ pub(crate) use cache::SchemaCache;
 pub(crate) use derive::{input_schema_of, output_schema_of};
 pub(crate) use enforced::{EnforcedSchema, SchemaFactory, compile, invalid};
 pub(crate) use field_order::{field_names, reorder_properties};
+pub(crate) use json_path::end_of_string;
 pub(crate) use mismatch::describe_mismatch;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::handler::Peer;
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
 
 use crate::Server;
@@ -107,139 +107,93 @@ impl ServerBuilder {
         }
     }
 
-    /// Sets the name that clients show to people.
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.draft.info.title = Some(title.into());
-        self
+    setters! {
+        /// Sets the name that clients show to people.
+        title(title: impl Into<String>) { draft.info.title = Some(title.into()) }
+
+        /// Sets a description of the server.
+        description(description: impl Into<String>) {
+            draft.info.description = Some(description.into())
+        }
+
+        /// Sets the URL of a page about the server.
+        website(url: impl Into<String>) { draft.info.website_url = Some(url.into()) }
+
+        /// Adds an icon.
+        icon(icon: Icon) { draft.info.icons.get_or_insert_default().push(icon) }
+
+        /// Sets instructions for a model on how to use the server.
+        instructions(instructions: impl Into<String>) {
+            draft.instructions = Some(instructions.into())
+        }
     }
 
-    /// Sets a description of the server.
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.draft.info.description = Some(description.into());
-        self
-    }
+    group_setters!("ServerBuilder", draft.group);
 
-    /// Sets the URL of a page about the server.
-    pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.draft.info.website_url = Some(url.into());
-        self
-    }
+    setters! {
+        /// Sets the form of JSON Schema in which the server sends the argument schemas of Rust types.
+        ///
+        /// Default: [`Profile::Portable`], which every known client and model accepts. Schemas written
+        /// by hand are sent unchanged.
+        schema_profile(profile: Profile) { draft.schemas.profile = profile }
 
-    /// Adds an icon.
-    pub fn icon(mut self, icon: Icon) -> Self {
-        self.draft.info.icons.get_or_insert_default().push(icon);
-        self
-    }
+        /// Sets the bounds of schemas written by hand, and of the work of validating against them.
+        schema_limits(limits: SchemaLimits) { draft.schemas.limits = limits }
 
-    /// Sets instructions for a model on how to use the server.
-    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
-        self.draft.instructions = Some(instructions.into());
-        self
-    }
+        /// Rejects arguments that do not match their schema exactly.
+        ///
+        /// By default, where the schema requires it, `"5"` is read as an integer, a string that holds
+        /// JSON as an object or array, and `null` as an absent optional argument.
+        strict_arguments() { draft.schemas.lenient = false }
 
-    group_setters!("ServerBuilder", self => self.draft.group);
+        /// Adds a protocol extension.
+        extension(extension: Extension) { draft.extensions.push(extension) }
 
-    /// Sets the form of JSON Schema in which the server sends the argument schemas of Rust types.
-    ///
-    /// Default: [`Profile::Portable`], which every known client and model accepts. Schemas written
-    /// by hand are sent unchanged.
-    pub fn schema_profile(mut self, profile: Profile) -> Self {
-        self.draft.schemas.profile = profile;
-        self
-    }
+        /// Declares an experimental capability.
+        experimental(name: impl Into<String>, settings: Json) {
+            draft.experimental.push((name.into(), settings))
+        }
 
-    /// Sets the bounds of schemas written by hand, and of the work of validating against them.
-    pub fn schema_limits(mut self, limits: SchemaLimits) -> Self {
-        self.draft.schemas.limits = limits;
-        self
-    }
+        /// Declares the tools capability even if the server has no tool yet.
+        dynamic_tools() { draft.dynamic_tools = true }
 
-    /// Rejects arguments that do not match their schema exactly.
-    ///
-    /// By default, where the schema requires it, `"5"` is read as an integer, a string that holds
-    /// JSON as an object or array, and `null` as an absent optional argument.
-    pub fn strict_arguments(mut self) -> Self {
-        self.draft.schemas.lenient = false;
-        self
-    }
+        /// Declares the prompts capability even if the server has no prompt yet.
+        dynamic_prompts() { draft.dynamic_prompts = true }
 
-    /// Adds a protocol extension.
-    pub fn extension(mut self, extension: Extension) -> Self {
-        self.draft.extensions.push(extension);
-        self
-    }
+        /// Declares the resources capability even if the server has no resource yet.
+        dynamic_resources() { draft.dynamic_resources = true }
 
-    /// Declares an experimental capability.
-    pub fn experimental(mut self, name: impl Into<String>, settings: Json) -> Self {
-        self.draft.experimental.push((name.into(), settings));
-        self
-    }
+        /// Declares the completions capability even if no item has a completer yet.
+        dynamic_completions() { draft.dynamic_completions = true }
 
-    /// Declares the tools capability even if the server has no tool yet.
-    pub fn dynamic_tools(mut self) -> Self {
-        self.draft.dynamic_tools = true;
-        self
-    }
+        /// Declares the logging capability. Without it, no log message is sent to clients.
+        logging() { draft.logging = true }
 
-    /// Declares the prompts capability even if the server has no prompt yet.
-    pub fn dynamic_prompts(mut self) -> Self {
-        self.draft.dynamic_prompts = true;
-        self
-    }
+        /// Leaves the server's name and version out of the `_meta` of modern results.
+        anonymous_results() { draft.server_info_in_results = false }
 
-    /// Declares the resources capability even if the server has no resource yet.
-    pub fn dynamic_resources(mut self) -> Self {
-        self.draft.dynamic_resources = true;
-        self
-    }
+        /// Sets how many items a page of a list holds. Default: 100.
+        page_size(size: NonZeroUsize) { draft.page_size = size }
 
-    /// Declares the completions capability even if no item has a completer yet.
-    pub fn dynamic_completions(mut self) -> Self {
-        self.draft.dynamic_completions = true;
-        self
-    }
+        /// Sets for how long clients may cache lists, and whether caches may share them between users.
+        ///
+        /// `ttl` is sent in whole milliseconds. Default: not cached. Lists in which different
+        /// principals see different items are never shared.
+        list_cache(ttl: Duration, scope: CacheScope) {
+            draft.list_cache = CacheHint::new(ttl, scope)
+        }
 
-    /// Declares the logging capability. Without it, no log message is sent to clients.
-    pub fn logging(mut self) -> Self {
-        self.draft.logging = true;
-        self
-    }
+        /// Sets for how long clients may cache the result of `server/discover`, and whether caches may
+        /// share it. Default: not cached.
+        discovery_cache(ttl: Duration, scope: CacheScope) {
+            draft.discovery_cache = CacheHint::new(ttl, scope)
+        }
 
-    /// Leaves the server's name and version out of the `_meta` of modern results.
-    pub fn anonymous_results(mut self) -> Self {
-        self.draft.server_info_in_results = false;
-        self
-    }
-
-    /// Sets how many items a page of a list holds. Default: 100.
-    pub fn page_size(mut self, size: NonZeroUsize) -> Self {
-        self.draft.page_size = size;
-        self
-    }
-
-    /// Sets for how long clients may cache lists, and whether caches may share them between users.
-    ///
-    /// `ttl` is sent in whole milliseconds. Default: not cached. Lists in which different
-    /// principals see different items are never shared.
-    pub fn list_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-        self.draft.list_cache = CacheHint::new(ttl, scope);
-        self
-    }
-
-    /// Sets for how long clients may cache the result of `server/discover`, and whether caches may
-    /// share it. Default: not cached.
-    pub fn discovery_cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-        self.draft.discovery_cache = CacheHint::new(ttl, scope);
-        self
-    }
-
-    /// Sets the keys that seal the `requestState` of requests that ask for input.
-    ///
-    /// Give every instance of a server behind a load balancer the same keys. Default: a random key
-    /// that lives as long as the process.
-    pub fn request_state_keys(mut self, keys: StateKeyRing) -> Self {
-        self.draft.keys = Some(keys);
-        self
+        /// Sets the keys that seal the `requestState` of requests that ask for input.
+        ///
+        /// Give every instance of a server behind a load balancer the same keys. Default: a random key
+        /// that lives as long as the process.
+        request_state_keys(keys: StateKeyRing) { draft.keys = Some(keys) }
     }
 
     /// Sets how long a sealed `requestState` is accepted, which is how long a client can take to
@@ -252,44 +206,33 @@ impl ServerBuilder {
         self
     }
 
-    /// Sets how many rounds of [`NeedsInput`](crate::NeedsInput) one request of a legacy client can
-    /// have. Default: 16.
-    ///
-    /// Questions of an [`Ask`](crate::Ask) have a limit of their own (256 per request). Each round
-    /// of a modern client is a request of its own and is not counted here.
-    pub fn max_input_rounds(mut self, rounds: usize) -> Self {
-        self.draft.max_input_rounds = rounds;
-        self
-    }
+    setters! {
+        /// Sets how many rounds of [`NeedsInput`](crate::NeedsInput) one request of a legacy client can
+        /// have. Default: 16.
+        ///
+        /// Questions of an [`Ask`](crate::Ask) have a limit of their own (256 per request). Each round
+        /// of a modern client is a request of its own and is not counted here.
+        max_input_rounds(rounds: usize) { draft.max_input_rounds = rounds }
 
-    /// Sets how many resources one subscriber can subscribe to. Default: 1,024.
-    pub fn max_subscriptions(mut self, resources: usize) -> Self {
-        self.draft.max_subscriptions = resources;
-        self
-    }
+        /// Sets how many resources one subscriber can subscribe to. Default: 1,024.
+        max_subscriptions(resources: usize) { draft.max_subscriptions = resources }
 
-    /// Sets how many subscriptions to resources all subscribers can have together. One client has half of
-    /// them at most: one principal, or one network address without a principal. Default: 100,000.
-    pub fn max_total_subscriptions(mut self, subscriptions: usize) -> Self {
-        self.draft.max_total_subscriptions = subscriptions;
-        self
-    }
+        /// Sets how many subscriptions to resources all subscribers can have together. One client has half of
+        /// them at most: one principal, or one network address without a principal. Default: 100,000.
+        max_total_subscriptions(subscriptions: usize) {
+            draft.max_total_subscriptions = subscriptions
+        }
 
-    /// Sets how many blocking handlers ([`Tool::blocking`](crate::Tool::blocking) and
-    /// the like) run at once. Default: 64; at least one.
-    ///
-    /// Up to [`max_waiting`](Self::max_waiting) further calls wait. The threads are those of the
-    /// runtime's blocking pool, which may have fewer.
-    pub fn max_blocking(mut self, handlers: usize) -> Self {
-        self.draft.max_blocking = handlers;
-        self
-    }
+        /// Sets how many blocking handlers ([`Tool::blocking`](crate::Tool::blocking) and
+        /// the like) run at once. Default: 64; at least one.
+        ///
+        /// Up to [`max_waiting`](Self::max_waiting) further calls wait. The threads are those of the
+        /// runtime's blocking pool, which may have fewer.
+        max_blocking(handlers: usize) { draft.max_blocking = handlers }
 
-    /// Sets how many calls can wait at one limit set by `max_concurrent` or
-    /// [`max_blocking`](Self::max_blocking). Further calls are refused. Default: 1,024.
-    pub fn max_waiting(mut self, calls: usize) -> Self {
-        self.draft.max_waiting = calls;
-        self
+        /// Sets how many calls can wait at one limit set by `max_concurrent` or
+        /// [`max_blocking`](Self::max_blocking). Further calls are refused. Default: 1,024.
+        max_waiting(calls: usize) { draft.max_waiting = calls }
     }
 
     /// Runs `hook` when a legacy client notifies the server that its roots have changed.

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::ServerCapabilities;
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 
 use crate::Server;
 use crate::catalog::{Catalog, CatalogEdit};
@@ -145,22 +145,17 @@ impl ServerUpdate<'_> {
         self
     }
 
-    /// Removes a tool.
-    pub fn remove_tool(mut self, name: impl Into<String>) -> Self {
-        self.tools.push(CatalogEdit::Remove(name.into()));
-        self
-    }
+    setters! {
+        /// Removes a tool. A name that no tool has is an error of [`apply`](Self::apply).
+        remove_tool(name: impl Into<String>) { tools.push(CatalogEdit::Remove(name.into())) }
 
-    /// Offers a disabled tool again.
-    pub fn enable_tool(mut self, name: impl Into<String>) -> Self {
-        self.tools.push(CatalogEdit::Enable(name.into(), true));
-        self
-    }
+        /// Offers a disabled tool again.
+        enable_tool(name: impl Into<String>) { tools.push(CatalogEdit::Enable(name.into(), true)) }
 
-    /// Hides a tool: it is not listed and cannot be called. It keeps its place in the list.
-    pub fn disable_tool(mut self, name: impl Into<String>) -> Self {
-        self.tools.push(CatalogEdit::Enable(name.into(), false));
-        self
+        /// Hides a tool: it is not listed and cannot be called. It keeps its place in the list.
+        disable_tool(name: impl Into<String>) {
+            tools.push(CatalogEdit::Enable(name.into(), false))
+        }
     }
 
     /// Adds a prompt, or replaces the prompt with the same name. A replaced prompt keeps its place
@@ -177,22 +172,19 @@ impl ServerUpdate<'_> {
         self
     }
 
-    /// Removes a prompt.
-    pub fn remove_prompt(mut self, name: impl Into<String>) -> Self {
-        self.prompts.push(CatalogEdit::Remove(name.into()));
-        self
-    }
+    setters! {
+        /// Removes a prompt. A name that no prompt has is an error of [`apply`](Self::apply).
+        remove_prompt(name: impl Into<String>) { prompts.push(CatalogEdit::Remove(name.into())) }
 
-    /// Offers a disabled prompt again.
-    pub fn enable_prompt(mut self, name: impl Into<String>) -> Self {
-        self.prompts.push(CatalogEdit::Enable(name.into(), true));
-        self
-    }
+        /// Offers a disabled prompt again.
+        enable_prompt(name: impl Into<String>) {
+            prompts.push(CatalogEdit::Enable(name.into(), true))
+        }
 
-    /// Hides a prompt: it is not listed and cannot be requested. It keeps its place in the list.
-    pub fn disable_prompt(mut self, name: impl Into<String>) -> Self {
-        self.prompts.push(CatalogEdit::Enable(name.into(), false));
-        self
+        /// Hides a prompt: it is not listed and cannot be requested. It keeps its place in the list.
+        disable_prompt(name: impl Into<String>) {
+            prompts.push(CatalogEdit::Enable(name.into(), false))
+        }
     }
 
     /// Adds a resource, or replaces the one with the same URI or template. A replaced one keeps its

@@ -42,6 +42,12 @@ impl CallPolicy {
         self.0.get_or_insert_default()
     }
 
+    /// Adds a limit of running calls; `set_by` names the setter, for the log.
+    pub(crate) fn limit_concurrency(&mut self, calls: usize, set_by: &'static str) {
+        let limit = ConcurrencyLimit::new(calls, set_by);
+        self.settings_mut().concurrency = Some(Arc::new(limit));
+    }
+
     /// Returns the layers, outermost first.
     pub(crate) fn layers(&self) -> &[DynMiddleware] {
         self.0.as_deref().map_or(&[], |settings| &settings.layers)
@@ -154,53 +160,52 @@ impl ErasedHandler for TimeLimited {
     }
 }
 
-/// The setters of a call policy. `$set_by` names the type that has them, for the log.
+/// The setters of a call policy. `$set_by` names the type that has them, for the log, and `$policy`
+/// its field.
 macro_rules! policy_setters {
-    ($set_by:literal, $this:ident => $policy:expr) => {
-        /// Limits how long one call can take. Default: as long as the session allows (one hour).
-        ///
-        /// The innermost timeout counts: an item's own replaces that of its group, and a group's
-        /// replaces that of the server, also if it is longer.
-        ///
-        /// The time starts when the call first waits, and includes waiting for a concurrency limit,
-        /// for layers and for answers of the client. (A modern client answers with a new request,
-        /// which has a timeout of its own.) When the time is over, the call is answered with an
-        /// error; the handler's [`Cancellation`](crate::Cancellation) fires, and its future is
-        /// dropped after a short grace period (2 s by default). A sync function that runs in place
-        /// cannot be stopped.
-        pub fn timeout(mut $this, timeout: std::time::Duration) -> Self {
-            $policy.settings_mut().timeout = Some(crate::service::policy::CallTimeout {
-                duration: timeout,
-                set_by: concat!($set_by, "::timeout"),
-            });
-            $this
-        }
+    ($set_by:literal, $($policy:ident).+) => {
+        turnbuckle_types::base::setters! {
+            /// Limits how long one call can take. Default: as long as the session allows (one hour).
+            ///
+            /// The innermost timeout counts: an item's own replaces that of its group, and a group's
+            /// replaces that of the server, also if it is longer.
+            ///
+            /// The time starts when the call first waits, and includes waiting for a concurrency limit,
+            /// for layers and for answers of the client. (A modern client answers with a new request,
+            /// which has a timeout of its own.) When the time is over, the call is answered with an
+            /// error; the handler's [`Cancellation`](crate::Cancellation) fires, and its future is
+            /// dropped after a short grace period (2 s by default). A sync function that runs in place
+            /// cannot be stopped.
+            timeout(timeout: std::time::Duration) {
+                $($policy).+.settings_mut().timeout = Some(crate::service::policy::CallTimeout {
+                    duration: timeout,
+                    set_by: concat!($set_by, "::timeout"),
+                })
+            }
 
-        /// Limits how many calls run at once, of all clients together; at least one.
-        ///
-        /// Further calls wait in order, up to
-        /// [`ServerBuilder::max_waiting`](crate::ServerBuilder::max_waiting) of them; more are
-        /// refused with an error. A call counts until it is answered, also while a legacy client is
-        /// being asked. Limits of an item, its groups and its server all apply.
-        pub fn max_concurrent(mut $this, calls: usize) -> Self {
-            let concurrency = crate::handler::concurrency_limit::ConcurrencyLimit::new(calls, concat!($set_by, "::max_concurrent"));
-            $policy.settings_mut().concurrency = Some(std::sync::Arc::new(concurrency));
-            $this
-        }
+            /// Limits how many calls run at once, of all clients together; at least one.
+            ///
+            /// Further calls wait in order, up to
+            /// [`ServerBuilder::max_waiting`](crate::ServerBuilder::max_waiting) of them; more are
+            /// refused with an error. A call counts until it is answered, also while a legacy client is
+            /// being asked. Limits of an item, its groups and its server all apply.
+            max_concurrent(calls: usize) {
+                $($policy).+.limit_concurrency(calls, concat!($set_by, "::max_concurrent"))
+            }
 
-        /// Masks errors that were not made for clients, or shows them. Default: they are shown.
-        ///
-        /// If they are masked, a client reads a neutral sentence with a short reference instead of an
-        /// error that the handler returned by `?`, and the log has the error with that reference. A
-        /// [`Failure`](crate::Failure) with a message for the model and a protocol error are sent as
-        /// they are. The innermost setting counts: an item's own replaces that of its group, and a
-        /// group's replaces that of the server.
-        ///
-        /// Turn it on in a server for users that you do not trust: errors can name files, addresses and
-        /// tables.
-        pub fn mask_error_details(mut $this, mask: bool) -> Self {
-            $policy.settings_mut().masks_errors = Some(mask);
-            $this
+            /// Masks errors that were not made for clients, or shows them. Default: they are shown.
+            ///
+            /// If they are masked, a client reads a neutral sentence with a short reference instead of an
+            /// error that the handler returned by `?`, and the log has the error with that reference. A
+            /// [`Failure`](crate::Failure) with a message for the model and a protocol error are sent as
+            /// they are. The innermost setting counts: an item's own replaces that of its group, and a
+            /// group's replaces that of the server.
+            ///
+            /// Turn it on in a server for users that you do not trust: errors can name files, addresses and
+            /// tables.
+            mask_error_details(mask: bool) {
+                $($policy).+.settings_mut().masks_errors = Some(mask)
+            }
         }
 
         /// Wraps requests in a layer: a function ([`middleware::from_fn`](crate::middleware::from_fn)),
@@ -209,14 +214,15 @@ macro_rules! policy_setters {
         ///
         /// The first layer given is the outermost. Layers of enclosing groups and of the server are
         /// outside of these. The layers of a server also see its list requests.
-        pub fn layer<L>(mut $this, layer: L) -> Self
+        pub fn layer<L>(mut self, layer: L) -> Self
         where
             L: tower_layer::Layer<crate::service::CallService>,
             L::Service: crate::service::Middleware,
         {
-            let middleware = crate::service::boxed_middleware(layer.layer(crate::service::CallService::new()));
-            $policy.settings_mut().layers.push(middleware);
-            $this
+            let service = layer.layer(crate::service::CallService::new());
+            let layers = &mut self.$($policy).+.settings_mut().layers;
+            layers.push(crate::service::boxed_middleware(service));
+            self
         }
     };
 }

@@ -10,8 +10,9 @@ pub mod nearest;
 pub mod quote;
 pub mod random;
 pub mod revision_dates;
+mod setters;
 pub mod terminal;
 pub mod text;
 
 #[doc(inline)]
-pub use crate::debug_fields;
+pub use crate::{debug_fields, setters};

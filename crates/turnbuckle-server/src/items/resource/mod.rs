@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{Annotations, CacheScope};
 
 use crate::error::BuildError;
@@ -77,29 +77,21 @@ pub(crate) fn is_template(uri: &str) -> bool {
 }
 
 impl<H> Resource<H> {
-    /// Sets the media type, also for contents that have none.
-    pub fn mime_type(mut self, mime_type: impl Into<Cow<'static, str>>) -> Self {
-        self.draft.fields.mime_type = Some(mime_type.into());
-        self
-    }
+    setters! {
+        /// Sets the media type, also for contents that have none.
+        mime_type(mime_type: impl Into<Cow<'static, str>>) {
+            draft.fields.mime_type = Some(mime_type.into())
+        }
 
-    /// Sets hints about audience and priority.
-    pub fn annotations(mut self, annotations: Annotations) -> Self {
-        self.draft.fields.annotations = Some(annotations);
-        self
-    }
+        /// Sets hints about audience and priority.
+        annotations(annotations: Annotations) { draft.fields.annotations = Some(annotations) }
 
-    /// Sets the size in bytes. Templates have no size.
-    pub fn size(mut self, bytes: u64) -> Self {
-        self.draft.fields.size = Some(bytes);
-        self
-    }
+        /// Sets the size in bytes. Templates have no size.
+        size(bytes: u64) { draft.fields.size = Some(bytes) }
 
-    /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
-    /// caches may share it. Default: not cached.
-    pub fn cache(mut self, ttl: Duration, scope: CacheScope) -> Self {
-        self.draft.cache = Some(CacheHint::new(ttl, scope));
-        self
+        /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
+        /// caches may share it. Default: not cached.
+        cache(ttl: Duration, scope: CacheScope) { draft.cache = Some(CacheHint::new(ttl, scope)) }
     }
 
     /// Sets a completer for one of the template's variables.

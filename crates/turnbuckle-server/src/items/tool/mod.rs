@@ -8,7 +8,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{Schema, ToolAnnotations};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
@@ -79,27 +79,22 @@ pub(crate) struct ToolDraft {
 }
 
 impl<H> Tool<H> {
-    /// Sets hints about the tool's behaviour.
-    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
-        self.draft.annotations = Some(Box::new(annotations));
-        self
-    }
+    setters! {
+        /// Sets hints about the tool's behaviour.
+        annotations(annotations: ToolAnnotations) {
+            draft.annotations = Some(Box::new(annotations))
+        }
 
-    /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
-    /// sent unchanged, and arguments are validated against it before they are decoded.
-    ///
-    /// JSON Schema 2020-12 (the default) and draft-07 are supported. Another `$schema`, or a
-    /// `$ref` to another document, is an error when the server is built.
-    pub fn input_schema(mut self, schema: Schema) -> Self {
-        self.draft.input = Some(schema);
-        self
-    }
+        /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
+        /// sent unchanged, and arguments are validated against it before they are decoded.
+        ///
+        /// JSON Schema 2020-12 (the default) and draft-07 are supported. Another `$schema`, or a
+        /// `$ref` to another document, is an error when the server is built.
+        input_schema(schema: Schema) { draft.input = Some(schema) }
 
-    /// Sets an output schema written by hand. Every result is validated against it; a result
-    /// that does not match is an internal error.
-    pub fn output_schema(mut self, schema: Schema) -> Self {
-        self.draft.output = Some(schema);
-        self
+        /// Sets an output schema written by hand. Every result is validated against it; a result
+        /// that does not match is an internal error.
+        output_schema(schema: Schema) { draft.output = Some(schema) }
     }
 
     item_setters!("Tool");

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use turnbuckle_types::RawJson;
 
+use crate::schema::end_of_string;
+
 /// The deepest nesting that has a canonical form: the limit of serde_json.
 const MAX_DEPTH: usize = 128;
 
@@ -133,16 +135,8 @@ impl<'a> Writer<'a> {
     /// Returns the string at the cursor, unescaped; one with a lone surrogate as written.
     fn string(&mut self) -> Cow<'a, str> {
         self.peek();
-        let rest = &self.json.as_bytes()[self.at..];
-        let mut length = 1;
-        while let Some(byte) = rest.get(length) {
-            match byte {
-                b'"' => break,
-                b'\\' => length += 2,
-                _ => length += 1,
-            }
-        }
-        let end = self.json.len().min(self.at + length + 1);
+        let close = end_of_string(self.json.as_bytes(), self.at);
+        let end = self.json.len().min(close + 1);
         let token = self.json.get(self.at..end).unwrap_or_default();
         self.at = end;
         match token.strip_prefix('"').and_then(|t| t.strip_suffix('"')) {
