@@ -238,6 +238,9 @@ settings! {
         /// IPv6. Behind a proxy all clients have its address: switch the share off, or name theirs
         /// by [`ClientAddress`](crate::ClientAddress). A Unix socket has no addresses. 100 switches
         /// the share off.
+        ///
+        /// Unless the share is switched off, the owners at one address together also get no more of
+        /// [`Limits::max_total_bytes`] than they leave to all others.
         // Beyond: `too many … of one client address are open
         // (HttpShares::max_address_percent, …)`, 429 with `Retry-After`
         // Tests: bounds::shares::connections_of_one_address_leave_room_for_others
@@ -252,6 +255,13 @@ settings! {
         // Tests: bounds::shares::handshakes_of_one_address_have_a_rate
         //   turnbuckle_session::shared::keyed_rates::tests::each_key_has_a_rate_of_its_own_and_the_number_of_keys_is_bounded
         address_handshake_rate: Rate = Rate::per_second(1000),
+    }
+}
+
+impl HttpShares {
+    /// Returns whether addresses have shares of memory, of tables and of rates.
+    pub(crate) fn counts_addresses(&self) -> bool {
+        self.max_address_percent < 100
     }
 }
 

@@ -5,6 +5,7 @@
 //! is a principal, or else a connection. An address is an IPv4 address or the /64 network of an IPv6
 //! address.
 
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::net::IpAddr;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
 use http::Extensions;
-use turnbuckle_session::internal::{KeyedRates, OwnerAccount};
+use turnbuckle_session::internal::{KeyedRates, OwnerAccount, ServerEndpoint};
 use turnbuckle_session::transport::client_network;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Principal, ProtocolError};
@@ -46,7 +47,7 @@ impl ClientAddress {
 #[derive(Debug)]
 pub(crate) struct ConnectionInfo {
     /// The account of its requests without a principal.
-    pub(crate) account: Arc<OwnerAccount>,
+    pub(crate) account: OwnerAccount,
     id: u64,
     address: Option<ClientAddress>,
     /// True while the buffer that requests are read into is larger than what a request counts for.
@@ -54,7 +55,7 @@ pub(crate) struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    pub(crate) fn new(account: Arc<OwnerAccount>, address: Option<IpAddr>) -> Arc<Self> {
+    pub(crate) fn new(account: OwnerAccount, address: Option<IpAddr>) -> Arc<Self> {
         static LAST_ID: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
             account,
@@ -277,6 +278,7 @@ debug_fields!(Share { client });
 pub(crate) struct Clients {
     hasher: RandomState,
     handshakes: KeyedRates,
+    counts_addresses: bool,
 }
 
 impl Clients {
@@ -284,6 +286,7 @@ impl Clients {
         Self {
             hasher: RandomState::new(),
             handshakes: KeyedRates::new(shares.address_handshake_rate, MAX_ADDRESSES),
+            counts_addresses: shares.counts_addresses(),
         }
     }
 
@@ -303,6 +306,24 @@ impl Clients {
             owner,
             address: address.map(|address| self.hash(address.network())),
         }
+    }
+
+    /// Returns the account of the connection of a request, at the address that counts for it. A request
+    /// whose connection is not known has the account of all such requests, if it has an address.
+    pub(crate) fn connection_account<'a>(
+        &self,
+        server: &ServerEndpoint,
+        extensions: &Extensions,
+        connection: Option<&'a ConnectionInfo>,
+    ) -> Option<Cow<'a, OwnerAccount>> {
+        let account = connection.map(|connection| Cow::Borrowed(&connection.account));
+        let named = extensions.get::<ClientAddress>();
+        let Some(named) = named.filter(|_| self.counts_addresses) else {
+            return account;
+        };
+        let address = server.memory_budget().address(named.0);
+        let account = account.unwrap_or_else(|| Cow::Owned(server.account(None, None)));
+        Some(Cow::Owned(account.with_address(Some(address))))
     }
 
     /// Returns the client at an address, whose owner is not known yet.

@@ -78,7 +78,7 @@ pub mod internal {
     };
     pub use crate::shared::keyed_rates::KeyedRates;
     pub use crate::shared::memory_budget::{
-        EvictMemory, MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit,
+        AddressMemory, EvictMemory, MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit,
     };
     pub use crate::shared::panic_guard::{catch_panic, log_reference};
     pub use crate::shared::rate::TokenBucket;

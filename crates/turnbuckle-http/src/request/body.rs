@@ -1,7 +1,6 @@
 //! The body of a request, which is read within its bounds.
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ pub(crate) async fn read<B>(
     content_length: Option<u64>,
     max: usize,
     timeout: Duration,
-    account: impl FnOnce() -> Arc<OwnerAccount>,
+    account: impl FnOnce() -> OwnerAccount,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
@@ -50,7 +49,7 @@ async fn collect<B>(
     body: B,
     content_length: Option<u64>,
     max: usize,
-    account: impl FnOnce() -> Arc<OwnerAccount>,
+    account: impl FnOnce() -> OwnerAccount,
 ) -> Result<Bytes, BodyError>
 where
     B: Body<Data: Buf>,
@@ -171,7 +170,7 @@ mod tests {
         }
     }
 
-    fn account() -> Arc<OwnerAccount> {
+    fn account() -> OwnerAccount {
         OwnerAccount::new(&Limits::new())
     }
 

@@ -16,6 +16,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
 use turnbuckle_session::handler::Signal;
+#[cfg(feature = "http2")]
+use turnbuckle_session::internal::MemoryAccount;
 use turnbuckle_session::internal::{WriteTimeout, count_refusal};
 use turnbuckle_wire::rpc;
 
@@ -107,7 +109,9 @@ pub(super) struct ConnectionService {
 
 impl ConnectionService {
     fn new(context: &Arc<ConnectionContext>, peer: Option<IpAddr>) -> Arc<Self> {
-        let account = context.routes.streamable.new_account();
+        let streamable = &context.routes.streamable;
+        let counted = peer.filter(|_| context.options.shares.counts_addresses());
+        let account = streamable.new_account(counted);
         let connection = ConnectionInfo::new(account, peer);
         let layered = context.layers.wrap(&context.routes, &connection);
         Arc::new(Self {
@@ -115,6 +119,12 @@ impl ConnectionService {
             connection,
             layered,
         })
+    }
+
+    /// Returns the account of the connection's memory.
+    #[cfg(feature = "http2")]
+    pub(super) fn memory(&self) -> &MemoryAccount {
+        self.connection.account.memory()
     }
 
     /// Answers a request.

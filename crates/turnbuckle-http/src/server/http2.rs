@@ -1,6 +1,5 @@
 //! Connections on which the client chooses between HTTP/1.1 and HTTP/2.
 
-use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Version};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -16,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
+use turnbuckle_session::internal::MemoryPermit;
 
 use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
 use super::write_progress::{UnsentChunks, WriteProgress};
@@ -37,6 +37,9 @@ const MAX_SEND_BYTES: usize = 64 << 10;
 /// The largest number of bytes of a response that are handed to the connection at once.
 const MAX_CHUNK_BYTES: usize = 4 << 10;
 
+/// The bytes that an open request takes besides its content: the state of its stream and its task.
+const STREAM_BYTES: usize = 5 << 10;
+
 /// Serves HTTP/1.1 or HTTP/2 until the connection ends.
 ///
 /// An HTTP/2 connection on which no request was open for [`HttpTimeouts::header_timeout`] is
@@ -54,10 +57,12 @@ pub(super) async fn serve<S>(
     let watched = write_progress.clone();
     let answer = service_fn(move |request: Request<Incoming>| {
         let (service, open) = (service.clone(), OpenRequest::new(&counted));
-        let unsent = UnsentChunks::new(&watched);
+        let memory = reserve_stream(&service, request.version());
+        let watched = watched.clone();
         async move {
+            let unsent = UnsentChunks::new(&watched, memory?);
             let response = service.answer(request).await;
-            Ok::<_, Infallible>(response.map(|body| WatchedBody {
+            Ok::<_, h2::Error>(response.map(|body| WatchedBody {
                 body,
                 rest: Bytes::new(),
                 unsent,
@@ -104,6 +109,25 @@ pub(super) async fn serve<S>(
             tracing::debug!(%error, "a connection ended early");
         }
     }
+}
+
+/// Reserves the memory of a stream of HTTP/2.
+///
+/// # Errors
+/// When there is none. The stream is reset then, because a response would keep its memory for as long as
+/// the client likes. The client may send the request again.
+fn reserve_stream(
+    service: &ConnectionService,
+    version: Version,
+) -> Result<MemoryPermit, h2::Error> {
+    if version != Version::HTTP_2 {
+        return Ok(MemoryPermit::default());
+    }
+    let reserved = service.memory().reserve(STREAM_BYTES);
+    reserved.map_err(|exceeded| {
+        exceeded.count_refusal();
+        h2::Reason::REFUSED_STREAM.into()
+    })
 }
 
 fn builder(bounds: &Http1Bounds, options: &HttpServerOptions) -> Builder<TokioExecutor> {

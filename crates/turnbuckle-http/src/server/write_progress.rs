@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::sleep;
+use turnbuckle_session::internal::MemoryPermit;
 
 /// The parts of the timeout in which progress is measured.
 const STEPS: usize = 8;
@@ -55,6 +56,8 @@ impl WriteProgress {
 pub(super) struct UnsentChunks {
     progress: Arc<WriteProgress>,
     state: Mutex<Unsent>,
+    /// The memory of the stream: it is in use until the last chunk was sent.
+    _memory: MemoryPermit,
 }
 
 #[derive(Debug, Default)]
@@ -65,10 +68,11 @@ struct Unsent {
 }
 
 impl UnsentChunks {
-    pub(super) fn new(progress: &Arc<WriteProgress>) -> Arc<Self> {
+    pub(super) fn new(progress: &Arc<WriteProgress>, memory: MemoryPermit) -> Arc<Self> {
         Arc::new(Self {
             progress: progress.clone(),
             state: Mutex::default(),
+            _memory: memory,
         })
     }
 
@@ -137,7 +141,7 @@ mod tests {
     async fn a_response_of_which_nothing_is_sent_has_stalled_after_the_timeout() {
         let progress = WriteProgress::new(TIMEOUT);
         let begin = Instant::now();
-        let unsent = UnsentChunks::new(&progress);
+        let unsent = UnsentChunks::new(&progress, MemoryPermit::default());
         let _chunk = unsent.watch(chunk());
         progress.wait_for_stall().await;
         assert_eq!(begin.elapsed(), TIMEOUT);
@@ -146,7 +150,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_chunk_that_is_sent_starts_the_time_anew() {
         let progress = WriteProgress::new(TIMEOUT);
-        let unsent = UnsentChunks::new(&progress);
+        let unsent = UnsentChunks::new(&progress, MemoryPermit::default());
         let mut chunks: Vec<Bytes> = (0..5).map(|_| unsent.watch(chunk())).collect();
         let begin = Instant::now();
         let reader = async {

@@ -162,13 +162,18 @@ impl SseEndpoints {
         let client = self
             .clients
             .identify(principal.as_deref(), &parts.extensions, connection);
-        let account = connection.map(|connection| &connection.account);
-        let account = self.server.account(principal.as_deref(), account);
-        if let Err(error) = self.clients.admit_handshake(client, &account) {
+        let account = self
+            .clients
+            .connection_account(&self.server, &parts.extensions, connection);
+        let owner = self
+            .server
+            .account(principal.as_deref(), account.as_deref());
+        if let Err(error) = self.clients.admit_handshake(client, &owner) {
             return too_many_requests(&error);
         }
-        let own = self.server.new_account();
-        let account = self.server.account(principal.as_deref(), Some(&own));
+        let account = self
+            .server
+            .session_account(principal.as_deref(), account.as_deref());
         let (queue, buffer, transport) = open_transport(
             account.clone(),
             self.limits.max_queue_bytes,

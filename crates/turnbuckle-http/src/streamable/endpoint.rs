@@ -189,8 +189,11 @@ impl StreamableEndpoint {
         }
         let owner = || {
             let principal = principal::from_extensions(&parts.extensions);
-            let account = connection.map(|connection| &connection.account);
-            self.server.account(principal.as_deref(), account)
+            let account =
+                self.clients
+                    .connection_account(&self.server, &parts.extensions, connection);
+            self.server
+                .account(principal.as_deref(), account.as_deref())
         };
         let (length, max) = (head.content_length, self.options.max_message_bytes);
         let timeout = self.options.timeouts.body_timeout;
@@ -226,11 +229,14 @@ impl StreamableEndpoint {
             address: find_address(&parts.extensions, connection).map(|it| it.0),
             http: crate::request::captured::capture(parts, self.server.http_needs(), large_head),
         };
+        let account = self
+            .clients
+            .connection_account(&self.server, &parts.extensions, connection);
         let inbound = |text| InboundFrame {
             frame,
             text,
             transport: &transport,
-            account: connection.map(|connection| &connection.account),
+            account: account.as_deref(),
             headers: None,
         };
         let sender = RequestSender {

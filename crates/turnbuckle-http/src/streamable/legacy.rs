@@ -157,7 +157,10 @@ impl StreamableEndpoint {
         client: Client,
     ) -> HttpReply {
         let principal = frame.transport.principal.as_deref();
-        let open = match self.sessions.create(&self.server, principal, client) {
+        let open = match self
+            .sessions
+            .create(&self.server, principal, frame.account, client)
+        {
             Ok(open) => open,
             Err(exceeded) => return memory_reply(exceeded),
         };

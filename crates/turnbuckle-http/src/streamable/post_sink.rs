@@ -63,7 +63,7 @@ impl ReplySink for PostSink {
         self.stream().wait_for_space()
     }
 
-    fn send_batch_response(&self, response: EncodedResponse) -> Result<(), EncodedResponse> {
+    fn send_batch_response(&self, response: EncodedResponse) -> Option<EncodedResponse> {
         self.stream().send_batch_response(response)
     }
 

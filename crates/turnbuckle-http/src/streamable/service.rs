@@ -1,6 +1,7 @@
 //! The endpoint of Streamable HTTP as a tower service.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -71,9 +72,11 @@ impl StreamableHttp {
         }
     }
 
-    /// Returns the account of another connection.
-    pub(crate) fn new_account(&self) -> Arc<OwnerAccount> {
-        self.endpoint.server.new_account()
+    /// Returns the account of another connection, at an address if that counts.
+    pub(crate) fn new_account(&self, address: Option<IpAddr>) -> OwnerAccount {
+        let server = &self.endpoint.server;
+        let address = address.map(|address| server.memory_budget().address(address));
+        server.new_account().with_address(address)
     }
 
     /// Returns the signal that ends the streams of listening clients when it is closed. A server in

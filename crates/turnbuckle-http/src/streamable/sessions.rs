@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, ServerEndpoint, Session};
+use turnbuckle_session::internal::{
+    MemoryExceeded, MemoryPermit, OwnerAccount, ServerEndpoint, Session,
+};
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
 
@@ -243,9 +245,10 @@ impl SessionTable {
         &self,
         endpoint: &ServerEndpoint,
         principal: Option<&Principal>,
+        connection: Option<&OwnerAccount>,
         client: Client,
     ) -> Result<Arc<HttpSession>, MemoryExceeded> {
-        let account = endpoint.session_account(principal);
+        let account = endpoint.session_account(principal, connection);
         let memory = account.memory().clone();
         let budget = self.replay_budget.clone();
         let standalone = SessionStream::new(STANDALONE_STREAM, budget, memory.clone());

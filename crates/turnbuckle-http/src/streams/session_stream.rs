@@ -33,7 +33,7 @@ pub(crate) struct SessionStream {
     pub(crate) id: u64,
     replay_budget: Arc<ReplayBudget>,
     /// The account of the session, on which the events count.
-    account: Arc<MemoryAccount>,
+    account: MemoryAccount,
     state: Mutex<StreamState>,
     /// Notified when a sender that had to wait may try again.
     space: Notify,
@@ -77,7 +77,7 @@ impl SessionStream {
     pub(crate) fn new(
         id: u64,
         replay_budget: Arc<ReplayBudget>,
-        account: Arc<MemoryAccount>,
+        account: MemoryAccount,
     ) -> Arc<Self> {
         let state = StreamState {
             log: ReplayLog::new(id, replay_budget.clone()),
@@ -94,7 +94,7 @@ impl SessionStream {
     }
 
     /// Returns the account on which the events count.
-    pub(crate) fn account(&self) -> &Arc<MemoryAccount> {
+    pub(crate) fn account(&self) -> &MemoryAccount {
         &self.account
     }
 
@@ -282,10 +282,10 @@ impl ReplySink for SessionStream {
         self.space.notified()
     }
 
-    fn send_batch_response(&self, answer: EncodedResponse) -> Result<(), EncodedResponse> {
+    fn send_batch_response(&self, answer: EncodedResponse) -> Option<EncodedResponse> {
         let mut state = self.state();
         if state.log.is_closed() {
-            return Ok(());
+            return None;
         }
         if state.sends_events() {
             self.append_response(&mut state, answer);
@@ -293,7 +293,7 @@ impl ReplySink for SessionStream {
         } else {
             state.post.batch.push(answer);
         }
-        Ok(())
+        None
     }
 
     fn finish(&self, answer: Option<EncodedResponse>) {

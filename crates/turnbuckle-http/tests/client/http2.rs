@@ -142,6 +142,69 @@ async fn a_client_that_opens_and_resets_requests_is_disconnected() {
     panic!("the server does not end the connection: {frames:?}");
 }
 
+/// Opens `count` requests on a new connection, and gives the server no window for their responses.
+/// Returns the connection, and the number of requests that the server refused.
+async fn open_without_windows(address: SocketAddr, count: u32) -> (TcpStream, usize) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // SETTINGS_INITIAL_WINDOW_SIZE is 0.
+    let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0".to_vec();
+    for id in (1..2 * count).step_by(2) {
+        // HEADERS that end the stream: GET http / with the authority `localhost`.
+        sent.extend([0, 0, 14, 1, 5]);
+        sent.extend(id.to_be_bytes());
+        sent.extend(b"\x82\x86\x84\x41\x09localhost");
+    }
+    stream.write_all(&sent).await.unwrap();
+    let (mut answered, mut refused) = (0, 0);
+    while answered + refused < count as usize {
+        let mut head = [0; 9];
+        let read = tokio::time::timeout(PATIENCE, stream.read_exact(&mut head)).await;
+        read.expect("every request ends").unwrap();
+        let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
+        stream.read_exact(&mut payload).await.unwrap();
+        match head[3] {
+            1 => answered += 1,
+            // RST_STREAM: REFUSED_STREAM.
+            3 if payload == [0, 0, 0, 7] => refused += 1,
+            3 => panic!("reset for {payload:?}"),
+            _ => {}
+        }
+    }
+    (stream, refused)
+}
+
+#[tokio::test]
+async fn open_requests_of_one_address_leave_half_of_the_memory_to_others() {
+    const TOTAL: usize = 400 << 10;
+    let limits = turnbuckle_session::handler::Limits::new().max_total_bytes(TOTAL);
+    let (address, _) = start(HttpServerOptions::new().limits(limits)).await;
+    let mut held = Vec::new();
+    let mut refused = 0;
+    for _ in 0..4 {
+        let (stream, some) = open_without_windows(address, 20).await;
+        held.push(stream);
+        refused += some;
+    }
+    // 5 KiB are counted for each.
+    assert_eq!(refused, 80 - (TOTAL / 2) / (5 << 10));
+
+    let elsewhere = tokio::net::TcpSocket::new_v4().unwrap();
+    elsewhere.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+    let mut other = handshake(elsewhere.connect(address).await.unwrap()).await;
+    assert_eq!(send(&mut other, get("/livez")).await.0, StatusCode::OK);
+
+    drop(held);
+    // The server sees the end of a connection at any time after that.
+    for _ in 0..1000 {
+        let (_stream, refused) = open_without_windows(address, 20).await;
+        if refused == 0 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the memory of closed connections is not free");
+}
+
 #[tokio::test]
 async fn a_connection_without_requests_is_closed() {
     let limit = Duration::from_millis(100);

@@ -79,7 +79,7 @@ pub(crate) struct Admission<'a, L> {
     pub(crate) dispatch: &'a Arc<DispatchHandle>,
     pub(crate) limits: &'a Limits,
     /// The account whose rates the request counts on.
-    pub(crate) account: &'a Arc<OwnerAccount>,
+    pub(crate) account: &'a OwnerAccount,
     /// The features of the revision that the request speaks.
     pub(crate) features: &'static Features,
     pub(crate) binding: Binding,

@@ -70,7 +70,7 @@ pub async fn serve<T: Transport>(
 /// Serves one connection as [`serve`] does, with its rates counted on an account that it may share
 /// with others.
 pub async fn serve_with_account<T: Transport>(
-    account: Arc<OwnerAccount>,
+    account: OwnerAccount,
     dispatch: Arc<dyn Dispatch>,
     transport: T,
     limits: Limits,

@@ -88,14 +88,14 @@ impl ServerEndpoint {
     pub fn account(
         &self,
         principal: Option<&Principal>,
-        connection: Option<&Arc<OwnerAccount>>,
-    ) -> Arc<OwnerAccount> {
+        connection: Option<&OwnerAccount>,
+    ) -> OwnerAccount {
         self.accounts.account_of(principal, connection)
     }
 
     /// Returns the account of another connection.
     #[must_use]
-    pub fn new_account(&self) -> Arc<OwnerAccount> {
+    pub fn new_account(&self) -> OwnerAccount {
         self.accounts.new_account()
     }
 
@@ -164,23 +164,27 @@ impl ServerEndpoint {
         self.dispatch.dispatch.scopes()
     }
 
-    /// Returns the account of another session: that of its principal, or one of its own.
+    /// Returns the account of another session: that of its principal, or one of its own, at the address
+    /// of the connection that opens it.
     #[must_use]
-    pub fn session_account(&self, principal: Option<&Principal>) -> Arc<OwnerAccount> {
+    pub fn session_account(
+        &self,
+        principal: Option<&Principal>,
+        connection: Option<&OwnerAccount>,
+    ) -> OwnerAccount {
         match principal {
-            Some(_) => self.account(principal, None),
-            None => self.new_account(),
+            Some(_) => self.account(principal, connection),
+            None => {
+                let address = connection.and_then(|connection| connection.memory().address());
+                self.new_account().with_address(address.cloned())
+            }
         }
     }
 
     /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
     /// to no request. The session counts on `account`.
     #[must_use]
-    pub fn new_session(
-        &self,
-        account: Arc<OwnerAccount>,
-        sink: Arc<dyn ReplySink>,
-    ) -> Arc<Session> {
+    pub fn new_session(&self, account: OwnerAccount, sink: Arc<dyn ReplySink>) -> Arc<Session> {
         let limits = self.limits.clone();
         Session::new(
             self.dispatch.clone(),
@@ -198,7 +202,7 @@ impl ServerEndpoint {
         &self,
         revision: Option<Revision>,
         sink: Arc<dyn ReplySink>,
-        account: Arc<OwnerAccount>,
+        account: OwnerAccount,
     ) -> Arc<Session> {
         let session = self.new_session(account, sink);
         if let Some(revision) = revision {
@@ -224,7 +228,7 @@ debug_fields!(ServerEndpoint { limits });
 /// The lifecycle of a request without a session: it may always be served.
 struct SingleRequest<'a> {
     endpoint: &'a ServerEndpoint,
-    account: &'a Arc<OwnerAccount>,
+    account: &'a OwnerAccount,
     revision: Revision,
 }
 

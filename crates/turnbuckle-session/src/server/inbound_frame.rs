@@ -1,9 +1,7 @@
 //! A frame that a transport received, with what the transport knows about it.
 
-use std::sync::Arc;
-use turnbuckle_types::base::debug_fields;
-
 use bytes::Bytes;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::headers::HeaderSource;
 
 use crate::shared::account::OwnerAccount;
@@ -19,7 +17,7 @@ pub struct InboundFrame<'a> {
     /// The facts that the transport knows about the message, such as its principal.
     pub transport: &'a TransportContext,
     /// The account of the connection for rate limits. It is charged for requests without a principal.
-    pub account: Option<&'a Arc<OwnerAccount>>,
+    pub account: Option<&'a OwnerAccount>,
     /// The headers of the HTTP request, if they have to mirror the arguments of a tool.
     pub headers: Option<&'a dyn HeaderSource>,
 }

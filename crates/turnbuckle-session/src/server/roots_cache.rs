@@ -1,6 +1,6 @@
 //! The roots of a legacy client, kept until the client says that they have changed.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::Json;
 
@@ -36,7 +36,7 @@ impl RootsCache {
 
     /// Keeps an answer to a request that was sent at this version; it counts on the account. An answer
     /// that is older than the last change, has more than 64 KiB or finds no memory is not kept.
-    pub(crate) fn insert(&self, version: u64, answer: &Json, account: &Arc<MemoryAccount>) {
+    pub(crate) fn insert(&self, version: u64, answer: &Json, account: &MemoryAccount) {
         let bytes = answer.as_str().len();
         if bytes > MAX_ROOTS_BYTES {
             return;
@@ -68,7 +68,7 @@ mod tests {
     use crate::shared::limits::Limits;
     use crate::shared::memory_budget::MemoryBudget;
 
-    fn account() -> Arc<MemoryAccount> {
+    fn account() -> MemoryAccount {
         let limits = Limits::new().max_owner_bytes(MAX_ROOTS_BYTES);
         MemoryBudget::new(&limits).new_account()
     }

@@ -14,14 +14,21 @@ use turnbuckle_wire::revision::{Method, RequestRate};
 
 use crate::shared::bounded_table::BoundedTable;
 use crate::shared::limits::Limits;
-use crate::shared::memory_budget::{MemoryAccount, MemoryBudget};
+use crate::shared::memory_budget::{AddressMemory, MemoryAccount, MemoryBudget};
 use crate::shared::rate::{Rate, TokenBucket};
 use crate::shared::trace::count_refusal;
 
-/// The account of an owner: what it has used of its rates, how many of its requests run, and the memory
-/// that is held for it.
-#[derive(Debug)]
+/// The account of an owner, for requests from one address: what the owner has used of its rates, how many
+/// of its requests run, and the memory that is held for it. Clones are the same account.
+#[derive(Debug, Clone)]
 pub struct OwnerAccount {
+    usage: Arc<Usage>,
+    memory: MemoryAccount,
+}
+
+/// The use of an owner, at all addresses.
+#[derive(Debug)]
+struct Usage {
     calls: TokenBucket,
     completions: TokenBucket,
     logs: TokenBucket,
@@ -36,26 +43,25 @@ pub struct OwnerAccount {
     max_running: usize,
     /// True if several owners share the account.
     shared: bool,
-    memory: Arc<MemoryAccount>,
 }
 
 impl OwnerAccount {
     /// Returns the account of the only owner of a server, which has used nothing yet.
     #[must_use]
-    pub fn new(limits: &Limits) -> Arc<Self> {
+    pub fn new(limits: &Limits) -> Self {
         Self::in_budget(limits, &MemoryBudget::new(limits))
     }
 
     /// Returns the account of one of several owners, which has used nothing yet.
     #[must_use]
-    pub fn in_budget(limits: &Limits, budget: &Arc<MemoryBudget>) -> Arc<Self> {
-        Arc::new(Self::with_sharing(limits, budget, false))
+    pub fn in_budget(limits: &Limits, budget: &Arc<MemoryBudget>) -> Self {
+        Self::with_sharing(limits, budget, false)
     }
 
     fn with_sharing(limits: &Limits, budget: &Arc<MemoryBudget>, shared: bool) -> Self {
         let now = Instant::now();
         let full = |rate| TokenBucket::full(rate, now);
-        Self {
+        let usage = Usage {
             calls: full(limits.call_rate),
             completions: full(limits.completion_rate),
             logs: full(limits.log_rate),
@@ -66,7 +72,26 @@ impl OwnerAccount {
             sessions: AtomicUsize::new(0),
             max_running: limits.max_in_flight,
             shared,
+        };
+        Self {
+            usage: Arc::new(usage),
             memory: budget.new_account(),
+        }
+    }
+
+    /// Returns the account of the same owner for requests from an address.
+    ///
+    /// Where several owners share the account, their memory counts for the address alone: those at one
+    /// address would take that of all others.
+    #[must_use]
+    pub fn with_address(&self, address: Option<Arc<AddressMemory>>) -> Self {
+        let memory = match self.usage.shared && address.is_some() {
+            true => self.memory.budget().new_account().with_address(address),
+            false => self.memory.with_address(address),
+        };
+        Self {
+            usage: self.usage.clone(),
+            memory,
         }
     }
 
@@ -77,15 +102,16 @@ impl OwnerAccount {
     /// Returns an error when the rate is exceeded, or too many requests run. The requests of a
     /// shared account that run are not bounded.
     pub(crate) fn admit(&self, method: Option<Method>) -> Result<(), ProtocolError> {
+        let usage = &*self.usage;
         let (bucket, what, set_by) = match method.map_or(RequestRate::Calls, Method::rate) {
             RequestRate::Exempt => return Ok(()),
             RequestRate::Completions => {
-                (&self.completions, "completions", "Limits::completion_rate")
+                (&usage.completions, "completions", "Limits::completion_rate")
             }
-            RequestRate::Calls => (&self.calls, "calls", "Limits::call_rate"),
+            RequestRate::Calls => (&usage.calls, "calls", "Limits::call_rate"),
         };
-        if self.running.load(Ordering::Relaxed) >= self.max_running && !self.shared {
-            return Err(in_flight(self.max_running, "Limits::max_in_flight"));
+        if usage.running.load(Ordering::Relaxed) >= usage.max_running && !usage.shared {
+            return Err(in_flight(usage.max_running, "Limits::max_in_flight"));
         }
         bucket.admit(what, set_by)
     }
@@ -96,9 +122,10 @@ impl OwnerAccount {
     /// # Errors
     /// Returns an error when the rate is exceeded.
     pub fn admit_handshake(&self) -> Result<(), ProtocolError> {
-        match self.shared {
+        match self.usage.shared {
             true => Ok(()),
             false => self
+                .usage
                 .handshakes
                 .admit("handshakes", "Limits::handshake_rate"),
         }
@@ -107,11 +134,11 @@ impl OwnerAccount {
     /// Counts a log message. Returns the number of messages that were dropped before it, or `None`
     /// if it is to be dropped.
     pub(crate) fn admit_log(&self) -> Option<u64> {
-        match self.logs.take(Instant::now) {
-            Ok(()) => Some(self.dropped_logs.swap(0, Ordering::Relaxed)),
+        match self.usage.logs.take(Instant::now) {
+            Ok(()) => Some(self.usage.dropped_logs.swap(0, Ordering::Relaxed)),
             Err(_) => {
                 count_refusal("Limits::log_rate");
-                self.dropped_logs.fetch_add(1, Ordering::Relaxed);
+                self.usage.dropped_logs.fetch_add(1, Ordering::Relaxed);
                 None
             }
         }
@@ -119,57 +146,65 @@ impl OwnerAccount {
 
     /// Returns the rate of progress reports of one request.
     pub(crate) fn progress(&self) -> Rate {
-        self.progress
+        self.usage.progress
     }
 
     /// Counts a running request.
-    pub(crate) fn start_request(self: &Arc<Self>) -> RunningRequest {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        RunningRequest(self.clone())
+    pub(crate) fn start_request(&self) -> RunningRequest {
+        self.usage.running.fetch_add(1, Ordering::Relaxed);
+        RunningRequest(self.usage.clone())
     }
 
     /// Returns an account with the same rates, of which nothing is used.
-    pub(crate) fn with_same_rates(&self) -> Arc<Self> {
+    pub(crate) fn with_same_rates(&self) -> Self {
         let now = Instant::now();
         let full = |bucket: &TokenBucket| TokenBucket::full(bucket.rate(), now);
-        Arc::new(Self {
-            calls: full(&self.calls),
-            completions: full(&self.completions),
-            logs: full(&self.logs),
-            handshakes: full(&self.handshakes),
-            progress: self.progress,
+        let usage = Usage {
+            calls: full(&self.usage.calls),
+            completions: full(&self.usage.completions),
+            logs: full(&self.usage.logs),
+            handshakes: full(&self.usage.handshakes),
+            progress: self.usage.progress,
             dropped_logs: AtomicU64::new(0),
             running: AtomicUsize::new(0),
             sessions: AtomicUsize::new(0),
-            max_running: self.max_running,
+            max_running: self.usage.max_running,
             shared: false,
+        };
+        Self {
+            usage: Arc::new(usage),
             memory: self.memory.clone(),
-        })
+        }
     }
 
     /// Returns the account of the memory that is held for the owner.
     #[must_use]
-    pub fn memory(&self) -> &Arc<MemoryAccount> {
+    pub fn memory(&self) -> &MemoryAccount {
         &self.memory
     }
 
     pub(crate) fn is_shared(&self) -> bool {
-        self.shared
+        self.usage.shared
     }
 
     fn is_idle(&self, now: Instant) -> bool {
-        self.running.load(Ordering::Relaxed) == 0
-            && self.sessions.load(Ordering::Relaxed) == 0
+        self.usage.running.load(Ordering::Relaxed) == 0
+            && self.usage.sessions.load(Ordering::Relaxed) == 0
             && self.memory.used() == 0
-            && [&self.calls, &self.completions, &self.logs, &self.handshakes]
-                .iter()
-                .all(|bucket| bucket.is_full(now))
+            && [
+                &self.usage.calls,
+                &self.usage.completions,
+                &self.usage.logs,
+                &self.usage.handshakes,
+            ]
+            .iter()
+            .all(|bucket| bucket.is_full(now))
     }
 }
 
 /// A running request. It is counted until this is dropped.
 #[derive(Debug)]
-pub(crate) struct RunningRequest(Arc<OwnerAccount>);
+pub(crate) struct RunningRequest(Arc<Usage>);
 
 impl Drop for RunningRequest {
     fn drop(&mut self) {
@@ -179,22 +214,22 @@ impl Drop for RunningRequest {
 
 /// The account of a session, which is remembered until this is dropped, however idle it is.
 #[derive(Debug)]
-pub(crate) struct AccountLease(Arc<OwnerAccount>);
+pub(crate) struct AccountLease(OwnerAccount);
 
 impl AccountLease {
-    pub(crate) fn new(account: Arc<OwnerAccount>) -> Self {
-        account.sessions.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn new(account: OwnerAccount) -> Self {
+        account.usage.sessions.fetch_add(1, Ordering::Relaxed);
         Self(account)
     }
 
-    pub(crate) fn account(&self) -> &Arc<OwnerAccount> {
+    pub(crate) fn account(&self) -> &OwnerAccount {
         &self.0
     }
 }
 
 impl Drop for AccountLease {
     fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+        self.0.usage.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -211,12 +246,12 @@ pub(crate) struct OwnerAccounts {
     limits: Arc<Limits>,
     budget: Arc<MemoryBudget>,
     /// Accounts by a keyed hash of the principal.
-    by_principal: Mutex<BoundedTable<Arc<OwnerAccount>>>,
+    by_principal: Mutex<BoundedTable<OwnerAccount>>,
     hasher: RandomState,
     /// The account of the principals beyond the limit.
-    overflow: Arc<OwnerAccount>,
+    overflow: OwnerAccount,
     /// The account of the requests without a principal and without a known connection.
-    anonymous: Arc<OwnerAccount>,
+    anonymous: OwnerAccount,
 }
 
 impl OwnerAccounts {
@@ -224,8 +259,8 @@ impl OwnerAccounts {
         Self {
             by_principal: Mutex::new(BoundedTable::new(limits.max_principals)),
             hasher: RandomState::new(),
-            overflow: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
-            anonymous: Arc::new(OwnerAccount::with_sharing(&limits, &budget, true)),
+            overflow: OwnerAccount::with_sharing(&limits, &budget, true),
+            anonymous: OwnerAccount::with_sharing(&limits, &budget, true),
             limits,
             budget,
         }
@@ -237,29 +272,33 @@ impl OwnerAccounts {
     }
 
     /// Returns the account of another owner.
-    pub(crate) fn new_account(&self) -> Arc<OwnerAccount> {
+    pub(crate) fn new_account(&self) -> OwnerAccount {
         OwnerAccount::in_budget(&self.limits, &self.budget)
     }
 
-    /// Returns the account of a request: that of its principal, else that of its connection, else
-    /// one account for all requests without either.
-    pub(crate) fn account_of<'a>(
-        &'a self,
+    /// Returns the account of a request: that of its principal at the address of its connection, else
+    /// that of its connection, else one account for all requests without either.
+    pub(crate) fn account_of(
+        &self,
         principal: Option<&Principal>,
-        connection: Option<&'a Arc<OwnerAccount>>,
-    ) -> Arc<OwnerAccount> {
+        connection: Option<&OwnerAccount>,
+    ) -> OwnerAccount {
         match (principal, connection) {
-            (Some(principal), _) => self.account_of_principal(principal),
+            (Some(principal), connection) => {
+                let address = connection.and_then(|connection| connection.memory.address());
+                self.account_of_principal(principal)
+                    .with_address(address.cloned())
+            }
             (None, Some(connection)) => connection.clone(),
             (None, None) => self.anonymous.clone(),
         }
     }
 
-    fn account_of_principal(&self, principal: &Principal) -> Arc<OwnerAccount> {
+    fn account_of_principal(&self, principal: &Principal) -> OwnerAccount {
         let name = self.hasher.hash_one(principal.identity());
         let table = self.by_principal.lock();
         let mut table = table.unwrap_or_else(PoisonError::into_inner);
-        let is_idle = |account: &Arc<OwnerAccount>, now| account.is_idle(now);
+        let is_idle = |account: &OwnerAccount, now| account.is_idle(now);
         let account = table.get_or_insert(name, is_idle, || self.new_account());
         account.unwrap_or(&self.overflow).clone()
     }

@@ -5,7 +5,7 @@
 //! its response.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{self, Poll, Waker};
 use turnbuckle_types::base::debug_fields;
 
@@ -56,7 +56,7 @@ impl QueuedFrame {
 pub(crate) struct FrameQueue {
     limits: FrameQueueLimits,
     /// The account of the messages. Responses bring their own permit.
-    account: Option<Arc<MemoryAccount>>,
+    account: Option<MemoryAccount>,
     state: Mutex<State>,
     space: Notify,
 }
@@ -96,7 +96,7 @@ impl FrameQueue {
 
     /// Counts the memory of the messages on an account.
     #[must_use]
-    pub(crate) fn with_account(mut self, account: Arc<MemoryAccount>) -> Self {
+    pub(crate) fn with_account(mut self, account: MemoryAccount) -> Self {
         self.account = Some(account);
         self
     }

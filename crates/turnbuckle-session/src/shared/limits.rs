@@ -131,13 +131,16 @@ settings! {
         //   bounds::session::questions_that_wait_count_for_the_memory_of_their_owner
         max_owner_bytes: usize = 64 << 20,
         /// Bytes of requests and answers that are held for all owners of a server together. An owner
-        /// gets no more than it leaves to all others, so that a few cannot use all. Where they are
-        /// used up, what ended streams keep for replay is dropped first, the oldest at first; then
+        /// gets no more than it leaves to all others, and neither do all owners at one client address,
+        /// so that a few cannot use all. Where they are used up, what ended streams keep for replay is dropped first, the oldest at first; then
         /// sessions end that nobody uses, those idle longest at first; then further requests are
         /// refused.
         // Beyond: `too many bytes of requests and answers are held: the limit of all clients is …`,
-        // for a head, a body or a session 503 with `Retry-After`
+        // for a head, a body or a session 503 with `Retry-After`; a stream of HTTP/2 is reset with
+        // `REFUSED_STREAM`
         // Tests: turnbuckle_session::shared::memory_budget::tests::an_owner_leaves_to_the_others_as_much_as_it_has
+        //   turnbuckle_session::shared::memory_budget::tests::an_address_leaves_to_the_others_as_much_as_its_owners_have
+        //   turnbuckle_http::client::http2::open_requests_of_one_address_leave_half_of_the_memory_to_others
         //   turnbuckle_http::streamable::sessions::tests::ended_streams_and_then_idle_sessions_make_room_before_a_request_is_refused
         //   turnbuckle_http::streamable::service::tests::a_body_beyond_the_memory_limit_is_refused_by_the_setting
         //   turnbuckle_http::server::head_guard::tests::the_buffer_of_a_head_that_is_being_read_counts_for_its_owner

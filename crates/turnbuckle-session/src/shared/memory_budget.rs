@@ -1,12 +1,16 @@
-//! The memory that clients make a server use: accounts of its owners, and the total.
+//! The memory that clients make a server use: accounts of its owners and of their addresses, and the
+//! total.
 //!
-//! An owner is whom the rates count for: a principal, else a session, else a connection. What is
-//! held for an owner holds a [`MemoryPermit`] for its bytes, which gives them back when it is
-//! dropped. A permit travels with the bytes that it stands for.
+//! An owner is whom the rates count for: a principal, else a session, else a connection. One client can
+//! have any number of connections, so the bytes of an owner also count for the address that they
+//! came from. Everything that is held for an owner has a [`MemoryPermit`] for its bytes, which
+//! gives them back when it is dropped. A permit travels with the bytes that it stands for.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +18,7 @@ use turnbuckle_types::ProtocolError;
 
 use crate::shared::limits::Limits;
 use crate::shared::trace::count_refusal;
+use crate::shared::transport::client_network;
 
 mod eviction;
 
@@ -30,6 +35,8 @@ pub struct MemoryBudget {
     max_owner_bytes: usize,
     max_total_bytes: usize,
     total: AtomicUsize,
+    /// The addresses for which memory is held, or that have a connection.
+    addresses: Mutex<HashMap<IpAddr, Weak<AddressMemory>>>,
     evictors: Evictors,
 }
 
@@ -41,6 +48,7 @@ impl MemoryBudget {
             max_owner_bytes: limits.max_owner_bytes,
             max_total_bytes: limits.max_total_bytes,
             total: AtomicUsize::new(0),
+            addresses: Mutex::default(),
             evictors: Evictors::default(),
         })
     }
@@ -50,12 +58,38 @@ impl MemoryBudget {
         self.evictors.add(evictor);
     }
 
-    /// Returns the account of another owner.
-    pub(crate) fn new_account(self: &Arc<Self>) -> Arc<MemoryAccount> {
-        Arc::new(MemoryAccount {
+    /// Returns the account of another owner, at no address.
+    pub(crate) fn new_account(self: &Arc<Self>) -> MemoryAccount {
+        MemoryAccount {
+            owner: Arc::new(OwnerMemory {
+                budget: self.clone(),
+                used: AtomicUsize::new(0),
+            }),
+            address: None,
+        }
+    }
+
+    /// Returns the memory of all owners at an address, an IPv4 address or the /64 network of an IPv6
+    /// address. It is known for as long as anyone holds it.
+    #[must_use]
+    pub fn address(self: &Arc<Self>, address: IpAddr) -> Arc<AddressMemory> {
+        let network = client_network(address);
+        let mut addresses = self.addresses();
+        if let Some(known) = addresses.get(&network).and_then(Weak::upgrade) {
+            return known;
+        }
+        let memory = Arc::new(AddressMemory {
             budget: self.clone(),
+            network,
             used: AtomicUsize::new(0),
-        })
+        });
+        addresses.insert(network, Arc::downgrade(&memory));
+        memory
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, HashMap<IpAddr, Weak<AddressMemory>>> {
+        let addresses = self.addresses.lock();
+        addresses.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the bytes that are in use.
@@ -67,20 +101,70 @@ impl MemoryBudget {
 
 /// The memory that one owner makes a server use.
 #[derive(Debug)]
-pub struct MemoryAccount {
+struct OwnerMemory {
     budget: Arc<MemoryBudget>,
     used: AtomicUsize,
 }
 
+/// The memory that all owners at one address make a server use.
+#[derive(Debug)]
+pub struct AddressMemory {
+    budget: Arc<MemoryBudget>,
+    network: IpAddr,
+    used: AtomicUsize,
+}
+
+impl AddressMemory {
+    /// Returns the bytes that are in use.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for AddressMemory {
+    fn drop(&mut self) {
+        let mut addresses = self.budget.addresses();
+        let known = addresses.get(&self.network);
+        // Another may have taken the place while this one ended.
+        if known.is_some_and(|known| std::ptr::eq(known.as_ptr(), self)) {
+            addresses.remove(&self.network);
+        }
+    }
+}
+
+/// The account of an owner's memory, for requests from one address. Clones are the same account.
+#[derive(Debug, Clone)]
+pub struct MemoryAccount {
+    owner: Arc<OwnerMemory>,
+    /// The memory of the address, if it is known.
+    address: Option<Arc<AddressMemory>>,
+}
+
 impl MemoryAccount {
+    /// Returns the account of the same owner for requests from an address.
+    #[must_use]
+    pub(crate) fn with_address(&self, address: Option<Arc<AddressMemory>>) -> Self {
+        Self {
+            owner: self.owner.clone(),
+            address,
+        }
+    }
+
+    /// Returns the memory of the address that the account is for.
+    #[must_use]
+    pub fn address(&self) -> Option<&Arc<AddressMemory>> {
+        self.address.as_ref()
+    }
+
     /// Reserves bytes for the owner. Where the total is used up, what can be dropped makes room first:
     /// no caller holds a lock of a session, of its streams, or of a table of sessions.
     ///
     /// # Errors
     /// When the owner would have more than [`Limits::max_owner_bytes`], or all owners together more
-    /// than [`Limits::max_total_bytes`], or the owner more than it leaves to all others: a few owners
-    /// cannot use up the total.
-    pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
+    /// than [`Limits::max_total_bytes`], or the owner or its address more than it leaves to all others:
+    /// a few of them cannot use up the total.
+    pub fn reserve(&self, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
         self.add(bytes)?;
         Ok(self.permit(bytes))
     }
@@ -89,35 +173,46 @@ impl MemoryAccount {
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).
-    pub fn reserve_free(self: &Arc<Self>, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
+    pub fn reserve_free(&self, bytes: usize) -> Result<MemoryPermit, MemoryExceeded> {
         self.add_free(bytes)?;
         Ok(self.permit(bytes))
     }
 
     /// Reserves bytes that exist already and are bounded otherwise, even beyond the limits.
     #[must_use]
-    pub fn reserve_beyond_limits(self: &Arc<Self>, bytes: usize) -> MemoryPermit {
+    pub fn reserve_beyond_limits(&self, bytes: usize) -> MemoryPermit {
         self.add_beyond_limits(bytes);
         self.permit(bytes)
     }
 
-    fn permit(self: &Arc<Self>, bytes: usize) -> MemoryPermit {
+    fn permit(&self, bytes: usize) -> MemoryPermit {
         MemoryPermit(Some(Reservation {
             account: self.clone(),
             bytes,
         }))
     }
 
-    /// Returns the bytes that are in use.
+    /// Returns the bytes of the owner that are in use, at any address.
     #[must_use]
     pub fn used(&self) -> usize {
-        self.used.load(Ordering::Relaxed)
+        self.owner.used.load(Ordering::Relaxed)
     }
 
     /// Returns the budget that the account belongs to.
     #[must_use]
     pub fn budget(&self) -> &Arc<MemoryBudget> {
-        &self.budget
+        &self.owner.budget
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let address = |account: &Self| account.address.as_ref().map(Arc::as_ptr);
+        Arc::ptr_eq(&self.owner, &other.owner) && address(self) == address(other)
+    }
+
+    /// Returns the bytes of the owner or of its address, whichever has more.
+    fn larger_use(&self) -> usize {
+        let address = self.address.as_ref().map_or(0, |address| address.used());
+        self.used().max(address)
     }
 
     fn add(&self, bytes: usize) -> Result<(), MemoryExceeded> {
@@ -133,16 +228,17 @@ impl MemoryAccount {
     /// owner that has more than it leaves to the others ends nobody's session.
     #[cold]
     fn evict(&self, bytes: usize) -> bool {
-        let evictors = &self.budget.evictors;
-        let max = self.budget.max_total_bytes;
+        let budget = self.budget();
+        let evictors = &budget.evictors;
+        let max = budget.max_total_bytes;
         // More than half of all is refused whatever the others have.
-        let can_fit = self.used().saturating_add(bytes) <= max / 2;
+        let can_fit = self.larger_use().saturating_add(bytes) <= max / 2;
         if !can_fit || !evictors.is_worth_a_search() {
             return false;
         }
         let more = bytes + max / EVICTED_SHARE;
-        let left = |more| max.checked_sub(self.budget.used() + more);
-        let fits = |more| left(more).is_some_and(|left| self.used() + bytes <= left);
+        let left = |more| max.checked_sub(budget.used() + more);
+        let fits = |more| left(more).is_some_and(|left| self.larger_use() + bytes <= left);
         evictors.for_each(|table| table.evict_ended_streams(&|| fits(more)));
         if left(bytes).is_none() {
             evictors.for_each(|table| table.evict_idle_sessions(&|| left(more).is_some()));
@@ -160,14 +256,16 @@ impl MemoryAccount {
             max_total_bytes,
             ref total,
             ..
-        } = *self.budget;
-        let used = self.used.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let total = total.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        } = **self.budget();
+        let add = |sum: &AtomicUsize| sum.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let used = add(&self.owner.used);
+        let at_address = self.address.as_ref().map_or(0, |it| add(&it.used));
+        let total = add(total);
         let exceeded = match max_total_bytes.checked_sub(total) {
             _ if used > max_owner_bytes => MemoryExceeded::Owner {
                 limit: max_owner_bytes,
             },
-            Some(left) if used <= left => return Ok(()),
+            Some(left) if used.max(at_address) <= left => return Ok(()),
             _ => MemoryExceeded::Total {
                 limit: max_total_bytes,
             },
@@ -177,13 +275,22 @@ impl MemoryAccount {
     }
 
     fn add_beyond_limits(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-        self.budget.total.fetch_add(bytes, Ordering::Relaxed);
+        for sum in self.sums() {
+            sum.fetch_add(bytes, Ordering::Relaxed);
+        }
     }
 
     fn subtract(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-        self.budget.total.fetch_sub(bytes, Ordering::Relaxed);
+        for sum in self.sums() {
+            sum.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the sums that the bytes of the account count in.
+    fn sums(&self) -> impl Iterator<Item = &AtomicUsize> {
+        let address = self.address.as_ref().map(|address| &address.used);
+        let both = [&self.owner.used, &self.budget().total];
+        both.into_iter().chain(address)
     }
 }
 
@@ -248,7 +355,7 @@ impl From<MemoryExceeded> for ProtocolError {
 pub struct MemoryPermit(Option<Reservation>);
 
 struct Reservation {
-    account: Arc<MemoryAccount>,
+    account: MemoryAccount,
     bytes: usize,
 }
 
@@ -290,11 +397,16 @@ impl MemoryPermit {
     /// Adds the bytes of another permit.
     pub fn absorb(&mut self, mut other: Self) {
         match (&mut self.0, &mut other.0) {
-            (Some(own), Some(more)) if Arc::ptr_eq(&own.account, &more.account) => {
+            (Some(own), Some(more)) if own.account.is_same(&more.account) => {
                 own.bytes += std::mem::take(&mut more.bytes);
             }
+            // The bytes count on this account from now on, and no more on the other.
+            (Some(own), Some(more)) => {
+                own.account.add_beyond_limits(more.bytes);
+                own.bytes += more.bytes;
+            }
             (None, _) => *self = other,
-            _ => {}
+            (Some(_), None) => {}
         }
     }
 
@@ -337,67 +449,4 @@ impl AsRef<[u8]> for CountedBytes {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn budget(owner: usize, total: usize) -> Arc<MemoryBudget> {
-        MemoryBudget::new(&Limits::new().max_owner_bytes(owner).max_total_bytes(total))
-    }
-
-    #[test]
-    fn an_owner_has_its_share_and_others_have_theirs() {
-        let budget = budget(10, 1000);
-        let (one, two) = (budget.new_account(), budget.new_account());
-        let held = one.reserve(10).unwrap();
-        let refused = one.reserve(1).unwrap_err();
-        assert_eq!(refused, MemoryExceeded::Owner { limit: 10 });
-        assert!(refused.to_string().contains("Limits::max_owner_bytes"));
-        assert!(two.reserve(10).is_ok());
-        drop(held);
-        assert!(one.reserve(10).is_ok());
-        assert_eq!((one.used(), budget.used()), (0, 0));
-    }
-
-    #[test]
-    fn an_owner_leaves_to_the_others_as_much_as_it_has() {
-        let budget = budget(1000, 100);
-        let owners: Vec<_> = (0..20).map(|_| budget.new_account()).collect();
-        let mut held: Vec<MemoryPermit> = Vec::new();
-        // All but one take whatever they get.
-        for owner in &owners[1..] {
-            while let Ok(permit) = owner.reserve(1) {
-                held.push(permit);
-            }
-        }
-        assert_eq!(owners[1].used(), 50, "half of what is there");
-        assert!(budget.used() < 100, "there is some left for the last");
-        let refused = owners[1].reserve(1).unwrap_err();
-        assert_eq!(refused, MemoryExceeded::Total { limit: 100 });
-        assert!(refused.to_string().contains("Limits::max_total_bytes"));
-        drop(held);
-        assert_eq!(budget.used(), 0);
-    }
-
-    #[test]
-    fn a_permit_grows_shrinks_and_goes_with_its_bytes() {
-        let budget = budget(100, 1000);
-        let owner = budget.new_account();
-        let mut permit = owner.reserve(10).unwrap();
-        permit.resize(60).unwrap();
-        assert!(permit.resize(101).is_err());
-        assert_eq!((permit.bytes(), owner.used()), (60, 60));
-        permit.resize(5).unwrap();
-        permit.absorb(owner.reserve(2).unwrap());
-        assert_eq!((permit.bytes(), owner.used()), (7, 7));
-        let bytes = permit.attach(&b"content"[..]);
-        let part = bytes.slice(2..4);
-        drop(bytes);
-        assert_eq!(owner.used(), 7);
-        drop(part);
-        assert_eq!((owner.used(), budget.used()), (0, 0));
-        let beyond = owner.reserve_beyond_limits(5000);
-        assert!(owner.reserve(1).is_err());
-        drop(beyond);
-        assert!(owner.reserve(1).is_ok());
-    }
-}
+mod tests;

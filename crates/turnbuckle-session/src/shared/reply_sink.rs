@@ -37,13 +37,10 @@ pub trait ReplySink: Send + Sync + 'static {
     fn finish(&self, response: Option<EncodedResponse>);
 
     /// Sends one of the responses to a batch, if this sink sends them separately. A call of
-    /// [`finish`](Self::finish) without a response follows after the last one.
-    ///
-    /// # Errors
-    /// Returns the response when this sink answers a batch with a single array. This is the
-    /// default.
-    fn send_batch_response(&self, response: EncodedResponse) -> Result<(), EncodedResponse> {
-        Err(response)
+    /// [`finish`](Self::finish) without a response follows after the last one. A sink that answers a
+    /// batch with a single array returns the response, which is the default.
+    fn send_batch_response(&self, response: EncodedResponse) -> Option<EncodedResponse> {
+        Some(response)
     }
 
     /// Returns whether a client is connected to receive messages now. A resumable stream may have

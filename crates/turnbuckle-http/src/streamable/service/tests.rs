@@ -17,6 +17,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::*;
 use crate::options::HttpTimeouts;
+use crate::shares::ClientAddress;
 
 /// The server's end of a connection: its input in pieces, and a record of each write.
 struct Wire {
@@ -331,8 +332,44 @@ async fn a_body_beyond_the_memory_limit_is_refused_by_the_setting() {
         let text = response.into_body().collect().await.unwrap().to_bytes();
         let text = String::from_utf8(text.to_vec()).unwrap();
         assert!(text.contains(setting), "{text}");
-        assert_eq!(service.new_account().memory().budget().used(), 0);
+        assert_eq!(service.new_account(None).memory().budget().used(), 0);
     }
+}
+
+#[tokio::test]
+async fn requests_of_one_named_address_leave_half_of_the_memory_to_others() {
+    let hang = Tool::builder("hang").handler(std::future::pending::<String>);
+    let server = Server::new("s", "1").tool(hang).build().unwrap();
+    let limits = Limits::new().max_total_bytes(400_000);
+    let options = HttpServerOptions::new().stateless(true).limits(limits);
+    let service = StreamableHttp::new(server, options);
+    let call = |address: [u8; 4]| {
+        let padding = " ".repeat(10_000);
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"hang"}}}}{padding}"#
+        );
+        let request = Request::post("http://localhost/mcp")
+            .header("Host", "localhost")
+            .header("Accept", "application/json, text/event-stream")
+            .header("Content-Type", "application/json")
+            .extension(ClientAddress(address.into()))
+            .body(Full::<Bytes>::from(message));
+        let (service, request) = (service.clone(), request.unwrap());
+        Box::pin(async move { service.answer(request).await.status() })
+    };
+    let cx = &mut Context::from_waker(Waker::noop());
+    let mut running = Vec::new();
+    let refused = loop {
+        let mut answer = call([192, 0, 2, 1]);
+        match answer.as_mut().poll(cx) {
+            Poll::Pending => running.push(answer),
+            Poll::Ready(status) => break status,
+        }
+    };
+    assert_eq!(refused, 503);
+    let used = service.new_account(None).memory().budget().used();
+    assert!(used <= 200_000 && used > 150_000, "{used}");
+    assert!(call([192, 0, 2, 2]).as_mut().poll(cx).is_pending());
 }
 
 #[test]

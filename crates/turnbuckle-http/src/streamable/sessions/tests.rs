@@ -58,7 +58,7 @@ fn open(
     sessions: &Arc<SessionTable>,
     exchange: &ServerEndpoint,
 ) -> Result<Box<str>, OpenSessionError> {
-    sessions.insert(sessions.create(exchange, None, UNKNOWN).unwrap())
+    sessions.insert(sessions.create(exchange, None, None, UNKNOWN).unwrap())
 }
 
 #[tokio::test(start_paused = true)]
@@ -93,7 +93,11 @@ async fn an_owner_of_many_sessions_takes_no_place_from_others() {
     let eve = Principal::new("https://issuer.example", "eve");
     let open = |who| {
         sessions
-            .insert(sessions.create(&exchange, Some(who), client(who)).unwrap())
+            .insert(
+                sessions
+                    .create(&exchange, Some(who), None, client(who))
+                    .unwrap(),
+            )
             .unwrap()
     };
     let honest = open(&ann);
@@ -190,7 +194,7 @@ async fn an_owner_over_its_share_ends_its_own_sessions() {
     let ann = Principal::new("https://issuer.example", "ann");
     let eve = Principal::new("https://issuer.example", "eve");
     let open = |who| {
-        let session = sessions.create(&exchange, Some(who), client(who));
+        let session = sessions.create(&exchange, Some(who), None, client(who));
         sessions.insert(session.unwrap())
     };
     let honest = open(&ann).unwrap();

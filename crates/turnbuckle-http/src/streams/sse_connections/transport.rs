@@ -25,7 +25,7 @@ pub(crate) struct MessageQueue {
     capacity: usize,
     bodies: Arc<Semaphore>,
     /// The account of the messages.
-    account: Arc<OwnerAccount>,
+    account: OwnerAccount,
 }
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(crate) struct ConnectionClosed;
 
 impl MessageQueue {
     /// Returns the account of the connection.
-    pub(crate) fn account(&self) -> &Arc<OwnerAccount> {
+    pub(crate) fn account(&self) -> &OwnerAccount {
         &self.account
     }
 
@@ -113,7 +113,7 @@ pub(crate) struct SseTransport {
 /// `capacity` bytes of messages and lets `max_bodies` bodies be received at a time, its event buffer,
 /// and the server's end.
 pub(crate) fn open_transport(
-    account: Arc<OwnerAccount>,
+    account: OwnerAccount,
     capacity: usize,
     max_bodies: usize,
     handshake_deadline: EndOfInput,

@@ -52,7 +52,7 @@ pub(crate) struct RequestState {
     pub(crate) sink: RequestSink,
     pub(crate) signal: LazySignal,
     /// The account whose rates the request counts on.
-    pub(crate) account: Arc<OwnerAccount>,
+    pub(crate) account: OwnerAccount,
     pub(crate) lazy: LazyState,
     /// The memory of the frame and of the arguments that were decoded from it.
     pub(crate) _memory: MemoryPermit,
@@ -64,7 +64,7 @@ pub(crate) struct LazyState {
     /// `None` in the cell: the request ended before it reported any progress.
     progress: OnceLock<Option<Box<ProgressThrottle>>>,
     /// The account of this request's log messages, where `account` is shared between peers.
-    log_account: OnceLock<Arc<OwnerAccount>>,
+    log_account: OnceLock<OwnerAccount>,
     /// A timeout of its own, set before its handler was first pending.
     timeout: Mutex<Option<(Duration, TimeoutReply)>>,
     /// True once the client was handed out to be asked.

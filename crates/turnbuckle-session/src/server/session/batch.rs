@@ -56,8 +56,8 @@ impl BatchSink {
 
     fn add(&self, response: EncodedResponse) {
         match self.outer.send_batch_response(response) {
-            Ok(()) => self.state().sent_separately = true,
-            Err(response) => self.state().add(response),
+            None => self.state().sent_separately = true,
+            Some(response) => self.state().add(response),
         }
     }
 

@@ -48,7 +48,7 @@ impl Session {
         binding: Binding,
         limits: impl Into<Arc<Limits>>,
         sink: Arc<dyn ReplySink>,
-        account: Arc<OwnerAccount>,
+        account: OwnerAccount,
     ) -> Arc<Self> {
         Arc::new(Self {
             state: SessionState::new(limits.into(), account.memory().clone(), sink),

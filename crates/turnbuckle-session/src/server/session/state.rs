@@ -33,7 +33,7 @@ pub(crate) trait CancelRequest: Send + Sync {
 pub(crate) struct SessionState {
     pub(crate) limits: Arc<Limits>,
     /// The account of the client's memory.
-    pub(crate) memory: Arc<MemoryAccount>,
+    pub(crate) memory: MemoryAccount,
     kernel: Mutex<Kernel<Arc<dyn CancelRequest>, ResponseSender>>,
     /// Set by the handshake of the legacy era.
     pub(crate) legacy: OnceLock<Arc<LegacyState>>,
@@ -51,7 +51,7 @@ pub(crate) struct SessionState {
 impl SessionState {
     pub(crate) fn new(
         limits: Arc<Limits>,
-        memory: Arc<MemoryAccount>,
+        memory: MemoryAccount,
         sink: Arc<dyn ReplySink>,
     ) -> Arc<Self> {
         let kernel = Kernel::new(limits.max_in_flight, limits.max_outgoing_requests);
