@@ -103,7 +103,7 @@ impl Scratch {
             let package = mutation.package.as_str();
             // Everything, since a test may start an example of its package.
             if self.cargo(
-                &["test", "--package", package, "--no-run"],
+                &["test", "--package", package, "--all-features", "--no-run"],
                 BUILD_TIMEOUT,
                 &log,
             )? != Some(true)
@@ -114,6 +114,7 @@ impl Scratch {
                 "test",
                 "--package",
                 package,
+                "--all-features",
                 "--tests",
                 "--no-fail-fast",
                 "--",
