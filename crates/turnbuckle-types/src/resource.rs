@@ -101,7 +101,9 @@ pub enum ResourceContents {
     Unknown(Json),
 }
 
-variants! { ResourceContents { Text, Blob, } Unknown }
+variants! {
+    ResourceContents { Text(TextResourceContents), Blob(BlobResourceContents), } Unknown
+}
 
 impl ResourceContents {
     /// Creates contents as text.
@@ -124,18 +126,6 @@ impl ResourceContents {
             Self::Blob(contents) => Some(&contents.uri),
             Self::Unknown(_) => None,
         }
-    }
-}
-
-impl From<TextResourceContents> for ResourceContents {
-    fn from(contents: TextResourceContents) -> Self {
-        Self::Text(contents)
-    }
-}
-
-impl From<BlobResourceContents> for ResourceContents {
-    fn from(contents: BlobResourceContents) -> Self {
-        Self::Blob(contents)
     }
 }
 

@@ -32,13 +32,7 @@ macro_rules! tagged {
             Unknown($crate::Json),
         }
 
-        $crate::tagged::variants! { $Name { $( $Variant, )+ } Unknown }
-
-        $( impl From<$Type> for $Name {
-            fn from(value: $Type) -> Self {
-                Self::$Variant(value)
-            }
-        } )+
+        $crate::tagged::variants! { $Name { $( $Variant($Type), )+ } Unknown }
 
         impl<'de> serde::Deserialize<'de> for $Name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -80,10 +74,11 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// Writes the list of an enum's variants, which does not compile unless it has all of them. The
-/// variant behind the list is the one for what the vocabulary does not know.
+/// Writes the list of an enum's variants, which does not compile unless it has all of them, and the
+/// conversions from the types that stand behind them. The variant behind the list is the one for what
+/// the vocabulary does not know.
 macro_rules! variants {
-    ($Name:ident { $( $Variant:ident, )+ } $( $Unknown:ident )?) => {
+    ($Name:ident { $( $Variant:ident $(($Type:ty))?, )+ } $( $Unknown:ident )?) => {
         impl $Name {
             /// The names of the variants in the order of their declaration, without `Unknown`.
             ///
@@ -96,6 +91,12 @@ macro_rules! variants {
             $( $Name::$Variant { .. } => {} )+
             $( $Name::$Unknown { .. } => {} )?
         };
+
+        $( $( impl From<$Type> for $Name {
+            fn from(value: $Type) -> Self {
+                Self::$Variant(value)
+            }
+        } )? )+
     };
 }
 pub(crate) use variants;

@@ -50,7 +50,7 @@ impl ConcurrencyLimit {
         }
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
         let _waiting = WaitingGuard(&self.waiting);
-        let max_waiting = context.settings().max_waiting;
+        let max_waiting = context.settings.max_waiting;
         if before >= max_waiting {
             let message = format!(
                 "the server is busy: {} calls run and {max_waiting} wait; try again later",

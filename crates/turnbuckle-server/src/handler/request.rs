@@ -22,7 +22,7 @@ pub(crate) trait ErasedHandler: Send + Sync {
 
 /// A request for the handler of an item, with arguments borrowed from the received message.
 pub(crate) struct HandlerRequest<'a> {
-    pub(super) context: HandlerContext,
+    pub(crate) context: HandlerContext,
     /// The member `arguments` of the message, for a tool or a prompt.
     arguments: Option<RawJson<'a>>,
     payload: OwnedPayload,
@@ -70,11 +70,6 @@ impl<'a> HandlerRequest<'a> {
             arguments: None,
             payload,
         }
-    }
-
-    /// Returns the context.
-    pub(crate) fn context(&self) -> &HandlerContext {
-        &self.context
     }
 
     /// Converts the request into one that does not borrow from the message.

@@ -26,7 +26,7 @@ type Rerun = dyn Fn(HandlerContext) -> HandlerRun + Send + Sync;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FailureMapping {
     /// The method, which sealed request state is bound to.
-    method: Method,
+    pub(crate) method: Method,
     /// True if failures become an error result for the model.
     errors_in_result: bool,
     /// True if clients read no error that was not made for them.
@@ -50,11 +50,6 @@ impl FailureMapping {
             errors_in_result: false,
             masks_errors: false,
         }
-    }
-
-    /// Returns the method.
-    pub(crate) fn method(self) -> Method {
-        self.method
     }
 
     /// Returns whether the client can be asked for input in such a request.
@@ -167,7 +162,7 @@ pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> 
 
 /// Returns whether the client declared the extension that defines a result type.
 fn allows_result_type(context: &HandlerContext, result_type: &str) -> bool {
-    let extension = context.settings().result_types.get(result_type);
+    let extension = context.settings.result_types.get(result_type);
     extension.is_some_and(|id| context.features().extensions && context.extension(id).is_some())
 }
 
@@ -178,7 +173,7 @@ async fn resolve_failure(
     mut context: HandlerContext,
     mut failure: Failure,
 ) -> Reply {
-    let most = context.settings().input_rounds.max;
+    let most = context.settings.input_rounds.max;
     for asked in 0.. {
         let mut needs = match failure.into_kind() {
             FailureKind::NeedsInput(needs) if mapping.can_ask() => needs,
@@ -200,7 +195,7 @@ async fn resolve_failure(
         if asked == most {
             break;
         }
-        let answers = match input::ask_legacy(context.call(), needs.requests()).await {
+        let answers = match input::ask_legacy(&context.call, needs.requests()).await {
             Ok(answers) => answers,
             Err(input::LegacyInputError::Unsupported(error)) => {
                 return unsupported_reply(mapping, error);
@@ -265,9 +260,9 @@ pub(crate) fn failure_reply(
 
 /// Returns an `input_required` result with sealed request state.
 fn ask_modern(mapping: FailureMapping, context: &HandlerContext, needs: NeedsInput) -> Reply {
-    let rounds = &context.settings().input_rounds;
+    let rounds = &context.settings.input_rounds;
     let target = BoundRequest::new(mapping.method, &context.params());
-    match rounds.seal(needs, context.round(), &target, context.call()) {
+    match rounds.seal(needs, context.round(), &target, &context.call) {
         Ok(required) => Reply::InputRequired(Box::new(ProjectedResult(required))),
         Err(error) => Reply::Error(error),
     }

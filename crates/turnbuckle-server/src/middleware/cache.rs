@@ -93,7 +93,7 @@ impl Cache {
         }
         let mut key = Vec::new();
         // The entry holds the handler, so that no other one has its address.
-        let address = Arc::as_ptr(call.target()) as usize;
+        let address = Arc::as_ptr(&call.target) as usize;
         key.extend_from_slice(&address.to_ne_bytes());
         if !self.shared_between_principals {
             push_principal(&mut key, call.principal());
@@ -162,7 +162,7 @@ impl Middleware for CacheService {
         if let Some(result) = cached {
             return CallResponse::from_result(CallToolResult::clone(&result));
         }
-        let handler = call.target().clone();
+        let handler = call.target.clone();
         let context = call.context().clone();
         let response = next.run(call).await;
         if !response.is_error()

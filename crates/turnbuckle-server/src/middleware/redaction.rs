@@ -91,24 +91,22 @@ fn redact_response(mut response: CallResponse, kind: CallKind, redact: Redact<'_
     }
     match kind {
         CallKind::Tool => change(&mut response, |result: &mut CallToolResult| {
-            let changed = redact_content(&mut result.content, redact);
+            let changed = any(&mut result.content, |block| redact_block(block, redact));
             let structured = result.structured_content.as_mut();
             changed | structured.is_some_and(|json| redact_json(json, redact))
         }),
         CallKind::Prompt => change(&mut response, |result: &mut GetPromptResult| {
             let description = result.description.as_mut();
-            let mut changed = description.is_some_and(|text| redact_text(text, redact));
-            for message in &mut result.messages {
-                changed |= redact_block(&mut message.content, redact);
-            }
+            let changed = description.is_some_and(|text| redact_text(text, redact));
             changed
+                | any(&mut result.messages, |it| {
+                    redact_block(&mut it.content, redact)
+                })
         }),
         CallKind::Resource => change(&mut response, |result: &mut ReadResourceResult| {
-            let mut changed = false;
-            for contents in &mut result.contents {
-                changed |= redact_contents(contents, redact);
-            }
-            changed
+            any(&mut result.contents, |contents| {
+                redact_contents(contents, redact)
+            })
         }),
         CallKind::Completion | CallKind::List => {}
     }
@@ -147,12 +145,11 @@ fn redact_error(error: &ProtocolError, redact: Redact<'_>) -> Option<ProtocolErr
     })
 }
 
-fn redact_content(content: &mut [ContentBlock], redact: Redact<'_>) -> bool {
-    let mut changed = false;
-    for block in content {
-        changed |= redact_block(block, redact);
-    }
-    changed
+/// Redacts all parts, and returns whether any has changed.
+fn any<T>(parts: &mut [T], mut redact: impl FnMut(&mut T) -> bool) -> bool {
+    parts
+        .iter_mut()
+        .fold(false, |changed, part| changed | redact(part))
 }
 
 fn redact_block(block: &mut ContentBlock, redact: Redact<'_>) -> bool {

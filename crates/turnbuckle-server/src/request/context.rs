@@ -22,8 +22,8 @@ use crate::schema::describe_mismatch;
 /// depend on this server.
 #[derive(Clone)]
 pub struct HandlerContext {
-    call: RequestContext,
-    settings: Arc<ServerSettings>,
+    pub(crate) call: RequestContext,
+    pub(crate) settings: Arc<ServerSettings>,
     round: Option<Arc<InputRound>>,
     /// The arguments that a layer put in the place of those in the message.
     replaced_arguments: Option<Arc<Json>>,
@@ -100,22 +100,12 @@ impl HandlerContext {
 
     /// Returns the round with the answer log of a handler that takes an [`Ask`](crate::Ask).
     pub(crate) fn asking_round(&self) -> Option<&Arc<InputRound>> {
-        self.round.as_ref().filter(|round| round.has_ask())
+        self.round.as_ref().filter(|round| round.has_ask)
     }
 
     /// Returns the round of input, if the request has one.
     pub(crate) fn round(&self) -> Option<&InputRound> {
         self.round.as_deref()
-    }
-
-    /// Returns the session's part of the context.
-    pub(crate) fn call(&self) -> &RequestContext {
-        &self.call
-    }
-
-    /// Returns the settings of the server.
-    pub(crate) fn settings(&self) -> &ServerSettings {
-        &self.settings
     }
 
     /// Returns a notifier that can tell this client, also after the request, that a URL elicitation
@@ -167,7 +157,7 @@ impl HandlerContext {
     /// # Errors
     /// When the state has another type.
     pub fn request_state<T: DeserializeOwned>(&self) -> Result<Option<T>, ProtocolError> {
-        let Some(state) = self.round.as_deref().and_then(InputRound::state) else {
+        let Some(state) = self.round.as_deref().and_then(|round| round.state.as_ref()) else {
             return Ok(None);
         };
         state.decode().map(Some).map_err(|error| {

@@ -143,7 +143,7 @@ fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
         },
         FailureKind::Message { text, .. } => ProtocolError::internal(text),
         FailureKind::Error { error, is_hidden } => {
-            let mask = is_hidden || context.settings().masks_errors;
+            let mask = is_hidden || context.settings.masks_errors;
             ProtocolError::internal(report_error(None, context, &*error, mask))
         }
         FailureKind::Arguments(error) => ProtocolError::invalid_params(error.to_string()),

@@ -80,7 +80,7 @@ struct ListHandler(Method);
 
 impl ErasedHandler for ListHandler {
     fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
-        let context = request.context();
+        let context = &request.context;
         let call = IncomingRequest {
             method: Some(self.0),
             name: self.0.as_str(),

@@ -33,7 +33,7 @@ pub(crate) async fn listen(
         return error.into();
     }
     let feed = Arc::new(ChangeFeed::new());
-    let hub = server.subscriptions();
+    let hub = &server.0.subscriptions;
     let end = CloseOnDrop(feed.clone(), hub);
     let lists = [
         (honoured.tools_list_changed, Change::Tools),

@@ -76,7 +76,7 @@ impl HandlerContext {
     /// `None` if the server has been dropped since.
     #[must_use]
     pub fn server(&self) -> Option<Server> {
-        let server = self.settings().states.get::<OwnServer>()?;
+        let server = self.settings.states.get::<OwnServer>()?;
         server.get()?.upgrade().map(Server)
     }
 }
@@ -103,11 +103,6 @@ debug_fields!(Server {
 });
 
 impl Server {
-    /// Returns the subscribers of this server's changes.
-    pub(crate) fn subscriptions(&self) -> &SubscriptionHub {
-        &self.0.subscriptions
-    }
-
     /// Makes and checks the schemas of all tools.
     ///
     /// Schemas of Rust types are otherwise made when a tool is first listed or called. Call this in
@@ -161,7 +156,7 @@ impl Server {
     /// Waits until a client has subscribed to a resource or no longer is, since the last call. For one
     /// task, which gets the updates of exactly those resources from elsewhere.
     pub async fn subscribed_resources_changed(&self) {
-        self.0.subscriptions.resources_changed().notified().await;
+        self.0.subscriptions.resources_changed.notified().await;
     }
 
     /// Notifies all subscribers of a resource that its contents have changed.

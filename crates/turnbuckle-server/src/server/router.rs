@@ -64,12 +64,12 @@ impl Dispatch for Server {
             (capabilities.resources.is_some(), Change::Resources),
         ];
         for (_, change) in lists.into_iter().filter(|(declared, _)| *declared) {
-            self.subscriptions().subscribe(peer.change_feed(), change);
+            self.0.subscriptions.subscribe(peer.change_feed(), change);
         }
     }
 
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {
-        self.subscriptions().remove_feed(feed);
+        self.0.subscriptions.remove_feed(feed);
     }
 
     fn http_needs(&self) -> HttpNeeds {
@@ -286,7 +286,7 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
-            let (hub, limits) = (self.subscriptions(), self.0.subscription_limits);
+            let (hub, limits) = (&self.0.subscriptions, self.0.subscription_limits);
             hub.subscribe_for(context, feed, std::iter::once(uri), limits)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
@@ -299,7 +299,7 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
         if let Some(feed) = context.session_change_feed() {
-            self.subscriptions().unsubscribe(feed, &uri);
+            self.0.subscriptions.unsubscribe(feed, &uri);
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }

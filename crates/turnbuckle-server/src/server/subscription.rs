@@ -27,7 +27,7 @@ const SUBSCRIPTION_BYTES: usize = 256;
 pub(crate) struct SubscriptionHub {
     subscribers: Mutex<Subscribers>,
     /// Notified when a subscription to a resource begins or ends.
-    resources_changed: Notify,
+    pub(crate) resources_changed: Notify,
     hasher: RandomState,
 }
 
@@ -149,11 +149,6 @@ impl SubscriptionHub {
             .collect();
         uris.sort_unstable();
         uris
-    }
-
-    /// Returns the notification of one task for each change of [`resources`](Self::resources).
-    pub(crate) fn resources_changed(&self) -> &Notify {
-        &self.resources_changed
     }
 
     /// Sends a change to every feed that is subscribed to it.

@@ -50,23 +50,9 @@ pub(crate) struct LayerTarget {
 
 /// A handler with layers around it.
 pub(crate) struct LayeredHandler {
-    inner: Arc<dyn ErasedHandler>,
+    pub(super) inner: Arc<dyn ErasedHandler>,
     pub(super) about: LayerTarget,
-    layers: Vec<DynMiddleware>,
-}
-
-impl LayeredHandler {
-    pub(crate) fn new(
-        inner: Arc<dyn ErasedHandler>,
-        about: LayerTarget,
-        layers: Vec<DynMiddleware>,
-    ) -> Self {
-        Self {
-            inner,
-            about,
-            layers,
-        }
-    }
+    pub(super) layers: Vec<DynMiddleware>,
 }
 
 impl ErasedHandler for LayeredHandler {

@@ -119,7 +119,11 @@ pub(crate) fn apply_layers(
     if layers.is_empty() {
         call
     } else {
-        Arc::new(LayeredHandler::new(call, target, layers))
+        Arc::new(LayeredHandler {
+            inner: call,
+            about: target,
+            layers,
+        })
     }
 }
 
@@ -154,8 +158,9 @@ impl TimeLimited {
 
 impl ErasedHandler for TimeLimited {
     fn call(self: Arc<Self>, request: HandlerRequest<'_>) -> HandlerOutcome {
-        let context = request.context();
-        context.set_timeout(self.duration, self.timeout_reply.clone());
+        request
+            .context
+            .set_timeout(self.duration, self.timeout_reply.clone());
         self.inner.clone().call(request)
     }
 }

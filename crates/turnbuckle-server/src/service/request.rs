@@ -18,7 +18,7 @@ use crate::schema::describe_mismatch;
 /// layers. Cheap to clone, for instance to be sent a second time.
 #[derive(Clone)]
 pub struct CallRequest {
-    pub(super) target: Arc<LayeredHandler>,
+    pub(crate) target: Arc<LayeredHandler>,
     /// The number of layers that the request has passed.
     pub(super) passed: usize,
     pub(super) request: DetachedRequest,
@@ -34,7 +34,7 @@ impl CallRequest {
     /// Returns the method, such as `tools/call`.
     #[must_use]
     pub fn method(&self) -> &'static str {
-        self.target.about.mapping.method().as_str()
+        self.target.about.mapping.method.as_str()
     }
 
     /// Returns the name of the tool or prompt, the URI that is read, or the name or URI template
@@ -49,11 +49,6 @@ impl CallRequest {
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.target.about.read_only
-    }
-
-    /// Returns the handler with its layers.
-    pub(crate) fn target(&self) -> &Arc<LayeredHandler> {
-        &self.target
     }
 
     /// Returns the context of the request.

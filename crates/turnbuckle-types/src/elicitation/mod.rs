@@ -33,7 +33,9 @@ pub enum ElicitRequestParams {
     Url(ElicitRequestUrlParams),
 }
 
-variants! { ElicitRequestParams { Form, Url, } }
+variants! {
+    ElicitRequestParams { Form(ElicitRequestFormParams), Url(ElicitRequestUrlParams), }
+}
 
 words! {
     /// The member `mode` of a form elicitation, which may be absent. URL elicitations have another
@@ -91,18 +93,6 @@ impl ElicitRequestParams {
             Self::Form(form) => &form.message,
             Self::Url(url) => &url.message,
         }
-    }
-}
-
-impl From<ElicitRequestFormParams> for ElicitRequestParams {
-    fn from(params: ElicitRequestFormParams) -> Self {
-        Self::Form(params)
-    }
-}
-
-impl From<ElicitRequestUrlParams> for ElicitRequestParams {
-    fn from(params: ElicitRequestUrlParams) -> Self {
-        Self::Url(params)
     }
 }
 

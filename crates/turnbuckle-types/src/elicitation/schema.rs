@@ -98,7 +98,12 @@ pub enum PrimitiveSchemaDefinition {
 
 variants! {
     PrimitiveSchemaDefinition {
-        String, Number, Boolean, SingleSelect, MultiSelect, LegacyEnum,
+        String(StringSchema),
+        Number(NumberSchema),
+        Boolean(BooleanSchema),
+        SingleSelect(SingleSelectEnumSchema),
+        MultiSelect(MultiSelectEnumSchema),
+        LegacyEnum(LegacyTitledEnumSchema),
     } Unknown
 }
 
@@ -365,24 +370,6 @@ fn choices<'a>(
             .iter()
             .map(|choice| &*choice.value),
     )
-}
-
-macro_rules! fields {
-    ($($Variant:ident($Type:ty),)+) => {
-        $( impl From<$Type> for PrimitiveSchemaDefinition {
-            fn from(field: $Type) -> Self {
-                Self::$Variant(field)
-            }
-        } )+
-    };
-}
-fields! {
-    String(StringSchema),
-    Number(NumberSchema),
-    Boolean(BooleanSchema),
-    SingleSelect(SingleSelectEnumSchema),
-    MultiSelect(MultiSelectEnumSchema),
-    LegacyEnum(LegacyTitledEnumSchema),
 }
 
 impl<'de> Deserialize<'de> for PrimitiveSchemaDefinition {

@@ -7,6 +7,7 @@ use turnbuckle_types::meta as meta_key;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, RequestId};
 
 use super::Project;
+use super::project::project_copy;
 use crate::json::{self, Additions, WriteError};
 use crate::revision::{Features, Revision};
 use crate::rpc;
@@ -32,22 +33,10 @@ impl RequestEnvelope {
         let features = revision.features();
         Ok(Self {
             version: json::to_vec(revision.as_str())?,
-            info: encode_projected(info, features)?,
-            capabilities: encode_projected(capabilities, features)?,
+            info: json::to_vec(&*project_copy(info, features))?,
+            capabilities: json::to_vec(&*project_copy(capabilities, features))?,
         })
     }
-}
-
-fn encode_projected<T: Serialize + Project + Clone>(
-    value: &T,
-    features: &Features,
-) -> Result<Vec<u8>, WriteError> {
-    if value.fits(features) {
-        return json::to_vec(value);
-    }
-    let mut projected = value.clone();
-    projected.project(features);
-    json::to_vec(&projected)
 }
 
 /// The members that are added to the parameters of one request.
@@ -125,13 +114,7 @@ where
     match params {
         Some(params) => {
             out.extend_from_slice(b",\"params\":");
-            if params.fits(features) {
-                json::write_object(&mut out, params, additions)?;
-            } else {
-                let mut older = params.clone();
-                older.project(features);
-                json::write_object(&mut out, &older, additions)?;
-            }
+            json::write_object(&mut out, &*project_copy(params, features), additions)?;
         }
         None if count == 0 => {}
         None => {

@@ -155,6 +155,14 @@ impl<'o, 'a> Compound<'o, 'a> {
         self.member_value(tracked, value)
     }
 
+    /// Writes a field of a struct, which may be serde_json's way to pass raw JSON.
+    fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), WriteError> {
+        if self.kind == Kind::Raw {
+            return self.text(value);
+        }
+        self.member(key, value)
+    }
+
     fn member_value<T: Serialize + ?Sized>(
         &mut self,
         tracked: Option<TrackedMember>,
@@ -368,13 +376,18 @@ impl<'o, 'a> ser::Serializer for Serializer<'o, 'a> {
     }
 }
 
-macro_rules! sequences {
-    ($($kind:ident: $element:ident),*) => {$(
+/// Writes the traits of serde whose elements or fields come one by one.
+macro_rules! compounds {
+    ($($kind:ident: $method:ident($($key:ident)?) => $write:ident;)*) => {$(
         impl ser::$kind for Compound<'_, '_> {
             type Ok = ();
             type Error = WriteError;
-            fn $element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-                self.element(value)
+            fn $method<T: Serialize + ?Sized>(
+                &mut self,
+                $($key: &'static str,)?
+                value: &T,
+            ) -> Result<(), WriteError> {
+                self.$write($($key,)? value)
             }
             fn end(self) -> Result<(), WriteError> {
                 self.finish()
@@ -383,48 +396,13 @@ macro_rules! sequences {
     )*};
 }
 
-sequences! {
-    SerializeSeq: serialize_element,
-    SerializeTuple: serialize_element,
-    SerializeTupleStruct: serialize_field,
-    SerializeTupleVariant: serialize_field
-}
-
-impl ser::SerializeStruct for Compound<'_, '_> {
-    type Ok = ();
-    type Error = WriteError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), WriteError> {
-        if self.kind == Kind::Raw {
-            return self.text(value);
-        }
-        self.member(key, value)
-    }
-
-    fn end(self) -> Result<(), WriteError> {
-        self.finish()
-    }
-}
-
-impl ser::SerializeStructVariant for Compound<'_, '_> {
-    type Ok = ();
-    type Error = WriteError;
-
-    fn serialize_field<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-    ) -> Result<(), WriteError> {
-        self.member(key, value)
-    }
-
-    fn end(self) -> Result<(), WriteError> {
-        self.finish()
-    }
+compounds! {
+    SerializeSeq: serialize_element() => element;
+    SerializeTuple: serialize_element() => element;
+    SerializeTupleStruct: serialize_field() => element;
+    SerializeTupleVariant: serialize_field() => element;
+    SerializeStruct: serialize_field(key) => field;
+    SerializeStructVariant: serialize_field(key) => member;
 }
 
 /// A map, whose keys come apart from their values.

@@ -308,29 +308,11 @@ impl Method {
         self.facts().name
     }
 
-    /// Returns whether the method is a notification: sent without an id and never answered.
-    #[must_use]
-    pub const fn is_notification(self) -> bool {
-        self.facts().is_notification
-    }
-
-    /// Returns the part of the method in the life of a connection.
-    #[must_use]
-    pub const fn role(self) -> MethodRole {
-        self.facts().role
-    }
-
     /// Returns the role of the method with this name on the wire. Methods that are not of the core
     /// protocol have none.
     #[must_use]
     pub fn role_of(name: &str) -> MethodRole {
         Self::parse(name).map_or(MethodRole::Ordinary, Self::role)
-    }
-
-    /// Returns the rate of an owner that the request counts for.
-    #[must_use]
-    pub const fn rate(self) -> RequestRate {
-        self.facts().rate
     }
 
     /// Returns whether `receiver` receives the method in `revision`.
@@ -342,67 +324,66 @@ impl Method {
         };
         revisions & revision.bit() != 0
     }
+}
+
+/// Writes the methods that return one fact each.
+macro_rules! fact_getters {
+    ($($(#[$doc:meta])* $fact:ident: $Type:ty;)+) => {
+        impl Method {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub const fn $fact(self) -> $Type {
+                    self.facts().$fact
+                }
+            )+
+        }
+    };
+}
+
+fact_getters! {
+    /// Returns whether the method is a notification: sent without an id and never answered.
+    is_notification: bool;
+
+    /// Returns the part of the method in the life of a connection.
+    role: MethodRole;
+
+    /// Returns the rate of an owner that the request counts for.
+    rate: RequestRate;
 
     /// Returns the capability that the receiver of the request must have declared.
-    #[must_use]
-    pub const fn capability(self) -> Option<Capability> {
-        self.facts().capability
-    }
+    capability: Option<Capability>;
 
     /// Returns whether the request may be sent again when it is unknown whether the receiver acted
     /// upon it.
-    #[must_use]
-    pub const fn is_safe_to_resend(self) -> bool {
-        self.facts().is_safe_to_resend
-    }
+    is_safe_to_resend: bool;
 
     /// Returns whether the result of the request says for how long it may be cached.
     ///
     /// Specification: server/utilities/caching (2026-07-28).
-    #[must_use]
-    pub const fn is_cacheable(self) -> bool {
-        self.facts().is_cacheable
-    }
+    is_cacheable: bool;
 
     /// Returns the notification that makes a kept result of the request outdated.
-    #[must_use]
-    pub const fn invalidated_by(self) -> Option<Self> {
-        self.facts().invalidated_by
-    }
+    invalidated_by: Option<Method>;
 
     /// Returns the member of the request's `params` that the `Mcp-Name` header mirrors.
-    #[must_use]
-    pub const fn mirrored_param(self) -> Option<MirroredParam> {
-        self.facts().mirrored_param
-    }
+    mirrored_param: Option<MirroredParam>;
 
     /// Returns whether headers may mirror single arguments of the request: those that the tool's
     /// input schema marks with `x-mcp-header`.
-    #[must_use]
-    pub const fn mirrors_arguments(self) -> bool {
-        self.facts().mirrors_arguments
-    }
+    mirrors_arguments: bool;
 
     /// Returns whether the answer may ask the client for input first (`input_required`).
     ///
     /// Specification: basic/patterns/mrtr, "Supported Requests" (2026-07-28).
-    #[must_use]
-    pub const fn can_require_input(self) -> bool {
-        self.facts().can_require_input
-    }
+    can_require_input: bool;
 
     /// Returns whether a result may report the failure of what was called (`isError`).
-    #[must_use]
-    pub const fn can_report_errors(self) -> bool {
-        self.facts().can_report_errors
-    }
+    can_report_errors: bool;
 
     /// Returns whether the request usually runs long, so that a client asks for progress, which
     /// keeps the request alive.
-    #[must_use]
-    pub const fn reports_progress(self) -> bool {
-        self.facts().reports_progress
-    }
+    reports_progress: bool;
 }
 
 #[cfg(test)]

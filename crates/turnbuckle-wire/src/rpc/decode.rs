@@ -28,11 +28,17 @@ impl DecodeError {
     /// Returns the error for a frame whose bytes are not UTF-8.
     #[cold]
     pub(crate) fn not_utf8() -> Self {
-        Self {
-            kind: DecodeErrorKind::ParseError,
-            id: None,
-            message: "not JSON: the text is not UTF-8".into(),
-        }
+        let message = "not JSON: the text is not UTF-8";
+        Self::new(DecodeErrorKind::ParseError, None, message)
+    }
+
+    fn new(
+        kind: DecodeErrorKind,
+        id: Option<RequestId>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let message = message.into();
+        Self { kind, id, message }
     }
 }
 
@@ -118,14 +124,15 @@ pub fn split_batch(text: &str, limit: usize) -> Result<Vec<&str>, DecodeError> {
         .and_then(|found| json.end().map(|()| found));
     match found {
         Ok(Some(elements)) => Ok(elements),
-        Ok(None) => Err(DecodeError {
-            kind: DecodeErrorKind::InvalidRequest,
-            id: None,
-            message: format!(
-                "a batch may hold at most {limit} messages (Limits::max_batch_messages)"
-            )
-            .into(),
-        }),
+        Ok(None) => {
+            let message =
+                format!("a batch may hold at most {limit} messages (Limits::max_batch_messages)");
+            Err(DecodeError::new(
+                DecodeErrorKind::InvalidRequest,
+                None,
+                message,
+            ))
+        }
         Err(error) => Err(not_json(&error)),
     }
 }
@@ -144,6 +151,8 @@ const BAD_VERSION: &str = "\"jsonrpc\" must be \"2.0\"";
 const BAD_METHOD: &str = "\"method\" must be a string";
 const BAD_ID: &str = "\"id\" must be a string or an integer";
 const DUPLICATE_MEMBER: &str = "a message must not name a field twice";
+const UNREADABLE_PARAMS: &str =
+    "\"params\" could not be read: a field is named twice, or nested deeper than 127 levels";
 const NO_CONTENT: &str = "a message has a \"method\", a \"result\" or an \"error\"";
 const AMBIGUOUS_CONTENT: &str =
     "a message must not have more than one of \"method\", \"result\" and \"error\"";
@@ -262,11 +271,8 @@ enum Field {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 fn not_json(error: &serde_json::Error) -> DecodeError {
-    DecodeError {
-        kind: DecodeErrorKind::ParseError,
-        id: None,
-        message: format!("not JSON: line {}, column {}", error.line(), error.column()).into(),
-    }
+    let message = format!("not JSON: line {}, column {}", error.line(), error.column());
+    DecodeError::new(DecodeErrorKind::ParseError, None, message)
 }
 
 /// Reads a frame that failed step by step, for the right kind, id and message.
@@ -275,11 +281,8 @@ fn diagnose(text: &str, known: Option<&'static str>) -> DecodeError {
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
         return not_json(&error);
     }
-    let not_a_message = |id, message: &'static str| DecodeError {
-        kind: DecodeErrorKind::InvalidRequest,
-        id,
-        message: message.into(),
-    };
+    let not_a_message =
+        |id, message: &'static str| DecodeError::new(DecodeErrorKind::InvalidRequest, id, message);
     let mut json = serde_json::Deserializer::from_str(text);
     let parts: Members<'_, &RawValue> = match json.deserialize_map(MembersVisitor(PhantomData)) {
         Ok(parts) => parts,
@@ -301,17 +304,10 @@ fn diagnose(text: &str, known: Option<&'static str>) -> DecodeError {
         DecodeErrorKind::InvalidParams
     };
     match parts.params {
-        Some(params) if is_request && !params.get().starts_with('{') => DecodeError {
-            kind,
-            id,
-            message: "\"params\" must be an object".into(),
-        },
-        Some(_) => DecodeError {
-            kind,
-            id,
-            message: "\"params\" could not be read: a field is named twice, or nested deeper than 127 levels"
-                .into(),
-        },
+        Some(params) if is_request && !params.get().starts_with('{') => {
+            DecodeError::new(kind, id, "\"params\" must be an object")
+        }
+        Some(_) => DecodeError::new(kind, id, UNREADABLE_PARAMS),
         None => not_a_message(id, NO_CONTENT),
     }
 }

@@ -85,22 +85,19 @@ pub fn encode_request<P: Serialize + ?Sized>(
     meta: &[(&'static str, &[u8])],
 ) -> Result<Vec<u8>, WriteError> {
     let mut out = Vec::with_capacity(128);
+    if meta.is_empty() {
+        out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+        write_id(&mut out, id);
+        write_method_and_params(&mut out, method, params)?;
+        return Ok(out);
+    }
     let additions = Additions { members: &[], meta };
+    write_request_head(&mut out, id, method);
+    out.extend_from_slice(b",\"params\":");
     match params {
-        _ if meta.is_empty() => {
-            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-            write_id(&mut out, id);
-            write_method_and_params(&mut out, method, params)?;
-            return Ok(out);
-        }
-        Some(params) => {
-            write_request_head(&mut out, id, method);
-            out.extend_from_slice(b",\"params\":");
-            json::write_object(&mut out, params, additions)?;
-        }
+        Some(params) => json::write_object(&mut out, params, additions)?,
         None => {
-            write_request_head(&mut out, id, method);
-            out.extend_from_slice(b",\"params\":{");
+            out.push(b'{');
             additions.append_to_empty(&mut out);
             out.push(b'}');
         }

@@ -28,13 +28,13 @@ const MAX_RESPONSES: usize = 1024;
 #[derive(Default)]
 pub(crate) struct InputRound {
     answers: Map<Json>,
-    state: Option<Json>,
+    pub(crate) state: Option<Json>,
     /// The answers that the handler has read, which it will read again in the next run.
     used_answers: Mutex<Map<Json>>,
     /// The log of questions asked with an [`Ask`](super::Ask).
-    answer_log: AnswerLog,
+    pub(crate) answer_log: AnswerLog,
     /// True if the handler takes an [`Ask`](super::Ask).
-    has_ask: bool,
+    pub(crate) has_ask: bool,
     /// True if the request has answers but no sealed state.
     without_state: bool,
 }
@@ -56,16 +56,6 @@ impl InputRound {
             has_ask: true,
             without_state: self.without_state,
         }
-    }
-
-    /// Returns whether the handler takes an [`Ask`](super::Ask).
-    pub(crate) fn has_ask(&self) -> bool {
-        self.has_ask
-    }
-
-    /// Returns the log of asked questions.
-    pub(crate) fn answer_log(&self) -> &AnswerLog {
-        &self.answer_log
     }
 
     /// Returns the round that follows this one in a legacy session, where nothing has to be sealed.
@@ -98,11 +88,6 @@ impl InputRound {
     /// question can send its answer with the first request.
     pub(crate) fn unsolicited_answer(&self, key: &str) -> Option<&Json> {
         self.answers.get(key).filter(|_| self.without_state)
-    }
-
-    /// Returns the state kept by the last run.
-    pub(crate) fn state(&self) -> Option<&Json> {
-        self.state.as_ref()
     }
 }
 

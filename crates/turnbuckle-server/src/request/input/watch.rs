@@ -23,7 +23,7 @@ pub(crate) async fn run_until_input_required(
     round: &InputRound,
     run: impl Future<Output = Result<Reply>>,
 ) -> Result<Reply> {
-    let answer_log = round.answer_log();
+    let answer_log = &round.answer_log;
     let mut run = pin!(run);
     let task = Arc::new(WatchedTask::default());
     answer_log.watch(&Waker::from(task.clone()));
@@ -42,7 +42,7 @@ pub(crate) async fn run_until_input_required(
             }
             match answer_log.run_state(waker) {
                 RunState::InputRequired(requests) => {
-                    let needs = NeedsInput::for_questions(requests, round.state().cloned());
+                    let needs = NeedsInput::for_questions(requests, round.state.clone());
                     let failure = Failure::from_kind(FailureKind::NeedsInput(needs));
                     return Poll::Ready(Err(failure));
                 }
@@ -76,30 +76,22 @@ impl Drop for CloseOnDrop<'_> {
 }
 
 /// The task that polls a run. A run that nothing can wake will never repeat its earlier questions.
+#[derive(Default)]
 struct WatchedTask {
-    waker: Mutex<Waker>,
+    waker: Mutex<Option<Waker>>,
     /// True if the task was woken since the run was last polled.
     woke: AtomicBool,
     /// The number of [`RunWaker`]s that exist.
     run_wakers: AtomicUsize,
 }
 
-impl Default for WatchedTask {
-    fn default() -> Self {
-        Self {
-            waker: Mutex::new(Waker::noop().clone()),
-            woke: AtomicBool::new(false),
-            run_wakers: AtomicUsize::new(0),
-        }
-    }
-}
-
 impl WatchedTask {
     fn set_waker(&self, waker: &Waker) {
-        self.waker
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone_from(waker);
+        let mut current = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *current {
+            Some(current) => current.clone_from(waker),
+            None => *current = Some(waker.clone()),
+        }
     }
 
     /// Returns whether the run was woken, or something still has a waker of it.
@@ -122,7 +114,7 @@ impl Wake for WatchedTask {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        waker.wake();
+        waker.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -18,6 +18,7 @@ mod sampling;
 mod tool;
 
 use std::any::Any;
+use std::borrow::Cow;
 
 use rules::Fate;
 use serde::Serialize;
@@ -26,7 +27,7 @@ use turnbuckle_types::{Extra, Map, Meta, ProtocolError, meta};
 use super::body::{ResultBody, WriteTarget, write_value};
 use super::result::RESULT_TYPE;
 use super::tool_result::IS_NO_ERROR;
-use crate::json::{Additions, WriteError};
+use crate::json::WriteError;
 use crate::revision::Features;
 
 /// A value that can be reduced to what an older revision knows.
@@ -108,32 +109,17 @@ where
     T: Serialize + Project + Clone + Send + 'static,
 {
     fn write(&self, target: &WriteTarget<'_>, out: &mut Vec<u8>) -> Result<(), WriteError> {
+        let mut members = Vec::new();
+        let mut target = *target;
         if T::CACHEABLE && target.features.result_envelope {
-            let mut members = target.additions.members.to_vec();
+            members.extend_from_slice(target.additions.members);
             // Without a word of its author, a result may not be cached.
             members.extend_from_slice(&[("ttlMs", b"0"), ("cacheScope", b"\"private\"")]);
-            let additions = Additions {
-                members: &members,
-                ..target.additions
-            };
-            let target = WriteTarget {
-                additions,
-                ..*target
-            };
-            return write_projected(&self.0, &target, out);
+            target.additions.members = &members;
+        } else if T::IS_TOOL_RESULT && target.features.explicit_is_error {
+            target.additions.members = &[IS_NO_ERROR];
         }
-        if T::IS_TOOL_RESULT && target.features.explicit_is_error {
-            let additions = Additions {
-                members: &[IS_NO_ERROR],
-                ..target.additions
-            };
-            let target = WriteTarget {
-                additions,
-                ..*target
-            };
-            return write_projected(&self.0, &target, out);
-        }
-        write_projected(&self.0, target, out)
+        write_value(out, &*project_copy(&self.0, target.features), &target)
     }
 
     fn is_error(&self) -> bool {
@@ -145,20 +131,17 @@ where
     }
 }
 
-fn write_projected<T>(
-    value: &T,
-    target: &WriteTarget<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), WriteError>
-where
-    T: Serialize + Project + Clone,
-{
-    if value.fits(target.features) {
-        return write_value(out, value, target);
+/// Returns the value, or a copy, as a peer with `features` knows it.
+pub(super) fn project_copy<'v, T: Project + Clone>(
+    value: &'v T,
+    features: &Features,
+) -> Cow<'v, T> {
+    if value.fits(features) {
+        return Cow::Borrowed(value);
     }
     let mut older = value.clone();
-    older.project(target.features);
-    write_value(out, &older, target)
+    older.project(features);
+    Cow::Owned(older)
 }
 
 impl<T: Project> Project for Vec<T> {

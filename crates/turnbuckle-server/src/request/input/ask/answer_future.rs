@@ -88,9 +88,9 @@ impl<T> AnswerFuture<T> {
 
     /// Checks the question, logs it, and finds out how the answer comes.
     fn submit(&mut self, request: InputRequest) -> Result<(), AskError> {
-        let call = self.ask.context.call();
+        let call = &self.ask.context.call;
         check_one(&request, call).map_err(AskError::before_asking)?;
-        let answer_log = self.ask.round.answer_log();
+        let answer_log = &self.ask.round.answer_log;
         let key = answer_log.ask(self.key.as_deref(), &request)?;
         let answer = match self
             .key
@@ -137,7 +137,7 @@ impl<T> Future for AnswerFuture<T> {
         let AnswerState::Waiting(request, key, source) = &mut this.state else {
             return Poll::Ready(Err(AskError::Ended));
         };
-        let answer_log = this.ask.round.answer_log();
+        let answer_log = &this.ask.round.answer_log;
         let answer = match source {
             AnswerSource::Known(answer) => Ok(answer.clone()),
             AnswerSource::LegacyRequest(answer) => match ready!(answer.as_mut().poll(cx)) {
@@ -171,7 +171,7 @@ impl<T> Future for AnswerFuture<T> {
 impl<T> Drop for AnswerFuture<T> {
     fn drop(&mut self) {
         if let AnswerState::Waiting(_, key, _) = &self.state {
-            self.ask.round.answer_log().withdraw(key);
+            self.ask.round.answer_log.withdraw(key);
         }
     }
 }

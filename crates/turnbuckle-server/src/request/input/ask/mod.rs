@@ -190,7 +190,7 @@ impl Ask {
         T: Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
-        let answer_log = self.round.answer_log();
+        let answer_log = &self.round.answer_log;
         if let Some(value) = answer_log.begin_once(name)? {
             return value.decode().map_err(|_| {
                 answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
