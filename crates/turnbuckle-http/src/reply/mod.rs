@@ -2,6 +2,7 @@
 //! an allowed origin read them.
 
 mod body;
+mod head_check;
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::request::body::BodyError;
 use crate::shares::Exceeded;
 
 pub use body::ResponseBody;
+pub(crate) use head_check::check_head;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
@@ -234,35 +236,6 @@ pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
     let mut reply = error_reply(memory_status(&exceeded), &exceeded.to_string());
     set_retry_after(&mut reply, exceeded.retry_after());
     reply
-}
-
-/// Returns the reply to a request with too many headers.
-pub(crate) fn too_many_headers(most: usize) -> HttpReply {
-    count_refusal("HttpLimits::max_headers");
-    error_reply(
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        &format!("a request may have {most} headers at most (HttpLimits::max_headers)"),
-    )
-}
-
-/// Returns the reply to a request whose head has too many bytes.
-#[cold]
-pub(crate) fn too_large_head(most: usize) -> HttpReply {
-    count_refusal("HttpLimits::max_header_bytes");
-    let message = format!(
-        "the head of a request may have {most} bytes at most (HttpLimits::max_header_bytes)"
-    );
-    error_reply(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message)
-}
-
-/// Returns the reply to a body in a transfer coding that is not decoded.
-///
-/// Specification: RFC 9112, section 6.1.
-pub(crate) fn unknown_coding() -> HttpReply {
-    error_reply(
-        StatusCode::NOT_IMPLEMENTED,
-        "a body is sent as it is, or with \"Transfer-Encoding: chunked\" alone",
-    )
 }
 
 /// Returns the reply to a body that is not declared as JSON.

@@ -22,9 +22,9 @@ use crate::event;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::{
-    HttpReply, accepted_reply, allow_origin, body_error_reply, error_reply, exceeded_reply,
-    method_not_allowed, preflight_reply, refusal_reply, set_retry_after, stream_reply,
-    too_large_head, too_many_headers, unknown_coding, unsupported_media_type,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, check_head, error_reply,
+    exceeded_reply, method_not_allowed, preflight_reply, refusal_reply, set_retry_after,
+    stream_reply, unsupported_media_type,
 };
 use crate::request::body;
 use crate::request::head::RequestHeaders;
@@ -111,22 +111,10 @@ impl SseEndpoints {
     where
         B: Body<Data: Buf>,
     {
-        if parts.headers.len() > self.config.http_limits.max_headers {
-            return too_many_headers(self.config.http_limits.max_headers);
-        }
-        let head = RequestHeaders::read(&parts.headers);
-        if head.bytes(&parts.method, &parts.uri) > self.config.http_limits.max_header_bytes {
-            return too_large_head(self.config.http_limits.max_header_bytes);
-        }
-        if let Err(forbidden) = self
-            .allowed
-            .check(head.requested_host(&parts.uri), head.origin)
-        {
-            return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
-        }
-        if head.has_unknown_coding {
-            return unknown_coding();
-        }
+        let head = match check_head(parts, &self.config, &self.allowed) {
+            Ok(head) => head,
+            Err(refusal) => return *refusal,
+        };
         let principal = principal::from_extensions(&parts.extensions);
         let id = parts.uri.query().and_then(connection_id);
         let mut reply = match (&parts.method, id) {

@@ -23,9 +23,9 @@ use super::status;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::{
-    HttpReply, accepted_reply, allow_origin, body_error_reply, counted_json_reply, error_reply,
-    method_not_allowed, preflight_reply, refusal_reply, set_retry_after, too_large_head,
-    too_many_headers, unknown_coding, unsupported_media_type,
+    HttpReply, accepted_reply, allow_origin, body_error_reply, check_head, counted_json_reply,
+    error_reply, method_not_allowed, preflight_reply, refusal_reply, set_retry_after,
+    unsupported_media_type,
 };
 use crate::request::head::RequestHeaders;
 use crate::request::origin::OriginPolicy;
@@ -115,20 +115,10 @@ impl StreamableEndpoint {
     where
         B: Body<Data: Buf>,
     {
-        if parts.headers.len() > self.options.http_limits.max_headers {
-            return too_many_headers(self.options.http_limits.max_headers);
-        }
-        let head = RequestHeaders::read(&parts.headers);
-        if head.bytes(&parts.method, &parts.uri) > self.options.http_limits.max_header_bytes {
-            return too_large_head(self.options.http_limits.max_header_bytes);
-        }
-        let host = head.requested_host(&parts.uri);
-        if let Err(forbidden) = self.allowed.check(host, head.origin) {
-            return error_reply(StatusCode::FORBIDDEN, &forbidden.to_string());
-        }
-        if head.has_unknown_coding {
-            return unknown_coding();
-        }
+        let head = match check_head(parts, &self.options, &self.allowed) {
+            Ok(head) => head,
+            Err(refusal) => return *refusal,
+        };
         let mut reply = match parts.method {
             Method::POST => {
                 let reply = self.post(parts, &head, body, connection).await;
