@@ -9,6 +9,7 @@ use turnbuckle_auth::Secret;
 use super::client::{Client, ClientAuthMethod, ClientKeys};
 use super::error::TestServerError;
 use super::redirect_uri;
+use turnbuckle_types::base::setters;
 
 /// An issuer whose assertions the `jwt-bearer` grant accepts.
 #[derive(Debug, Clone)]
@@ -27,6 +28,7 @@ pub(super) struct ForeignClientId {
 
 /// The settings of a [`TestAuthorizationServer`](super::TestAuthorizationServer).
 #[derive(Debug, Clone)]
+#[must_use]
 pub struct TestAuthorizationServerBuilder {
     pub(super) port: u16,
     pub(super) path: String,
@@ -83,177 +85,139 @@ impl Default for TestAuthorizationServerBuilder {
     }
 }
 
-/// Setters that replace a value.
-macro_rules! setters {
-    ($($(#[$doc:meta])* $name:ident: $Type:ty,)+) => {
-        impl TestAuthorizationServerBuilder {$(
-            $(#[$doc])*
-            #[must_use]
-            pub fn $name(mut self, $name: $Type) -> Self {
-                self.$name = $name;
-                self
-            }
-        )+}
-    };
-}
-
-setters! {
-    /// Sets the port on 127.0.0.1. Zero, the default, lets the operating system choose one.
-    port: u16,
-    /// Grants authorization requests without a consent page, in the name of the first user.
-    auto_approve: bool,
-    /// Sets the lifetime of access tokens. Default: one hour.
-    token_ttl: Duration,
-    /// Sets the lifetime of refresh tokens. Default: one day.
-    refresh_ttl: Duration,
-    /// Requires the `resource` parameter (RFC 8707). Default: true. If false, a token of a request
-    /// without it is for the first resource of the settings, or else for the issuer.
-    require_resource: bool,
-    /// Requires a DPoP proof at the token endpoint. Default: false, tokens are bound if there is one.
-    require_dpop: bool,
-    /// Requires a nonce of this server in DPoP proofs. Default: false.
-    require_dpop_nonce: bool,
-    /// Issues a new refresh token with each refresh. Default: true. If false, the first one stays
-    /// valid and answers to refresh requests carry none.
-    rotate_refresh_tokens: bool,
-    /// Issues refresh tokens only when the scope `offline_access` is granted, and announces that
-    /// scope. Default: false.
-    require_offline_access: bool,
-    /// Issues opaque access tokens, which only introspection explains. Default: false, JWTs.
-    opaque_tokens: bool,
-    /// Serves the metadata document of RFC 8414. Default: true.
-    oauth_metadata: bool,
-    /// Serves the metadata document of OpenID Connect Discovery. Default: true.
-    openid_metadata: bool,
-    /// Allows dynamic client registration. Default: true.
-    dynamic_registration: bool,
-    /// Treats a registration without `application_type` as one of a web application, as OpenID
-    /// Connect says. Default: false.
-    strict_application_type: bool,
-    /// Accepts the URL of a metadata document as client id. Default: true.
-    client_metadata_documents: bool,
-    /// Accepts `http` URLs on the own machine as client ids. Default: false, as the specification
-    /// requires `https`.
-    allow_http_client_ids: bool,
-}
-
 impl TestAuthorizationServerBuilder {
-    /// Sets the path of the issuer, such as `/tenant1`. By default the issuer has none.
-    #[must_use]
-    pub fn path(mut self, path: impl Into<String>) -> Self {
-        self.path = path.into();
-        self
-    }
+    setters! {
+        /// Sets the port on 127.0.0.1. Zero, the default, lets the operating system choose one.
+        port(port: u16) { port = port }
 
-    /// Sets the scopes that exist. A request without `scope` gets all of them. Without this setting
-    /// every scope exists, and a request without `scope` gets none.
-    #[must_use]
-    pub fn scopes<S: Into<String>>(mut self, scopes: impl IntoIterator<Item = S>) -> Self {
-        self.scopes = texts(scopes);
-        self
-    }
+        /// Grants authorization requests without a consent page, in the name of the first user.
+        auto_approve(auto_approve: bool) { auto_approve = auto_approve }
 
-    /// Adds a resource for which tokens are issued. Without any, tokens are issued for every resource.
-    #[must_use]
-    pub fn resource(mut self, resource: impl Into<String>) -> Self {
-        self.resources.push(resource.into());
-        self
-    }
+        /// Sets the lifetime of access tokens. Default: one hour.
+        token_ttl(token_ttl: Duration) { token_ttl = token_ttl }
 
-    /// Adds a user. There are no passwords: the consent page lets anyone be any user. Without any,
-    /// there is one user `alice`.
-    #[must_use]
-    pub fn user(mut self, name: impl Into<String>) -> Self {
-        self.users.push(name.into());
-        self
-    }
+        /// Sets the lifetime of refresh tokens. Default: one day.
+        refresh_ttl(refresh_ttl: Duration) { refresh_ttl = refresh_ttl }
 
-    /// Adds a client with a secret, sent in the `Authorization` header or in the form.
-    #[must_use]
-    pub fn client<R: Into<String>>(
-        mut self,
-        id: impl Into<String>,
-        secret: impl Into<Secret>,
-        redirect_uris: impl IntoIterator<Item = R>,
-    ) -> Self {
-        self.clients.push(Client {
-            secret: Some(secret.into()),
-            ..Client::new(id.into(), ClientAuthMethod::AnySecret, texts(redirect_uris))
-        });
-        self
-    }
+        /// Requires the `resource` parameter (RFC 8707). Default: true. If false, a token of a request
+        /// without it is for the first resource of the settings, or else for the issuer.
+        require_resource(require_resource: bool) { require_resource = require_resource }
 
-    /// Adds a client without credentials.
-    #[must_use]
-    pub fn public_client<R: Into<String>>(
-        mut self,
-        id: impl Into<String>,
-        redirect_uris: impl IntoIterator<Item = R>,
-    ) -> Self {
-        let redirect_uris = texts(redirect_uris);
-        let client = Client::new(id.into(), ClientAuthMethod::None, redirect_uris);
-        self.clients.push(client);
-        self
-    }
+        /// Requires a DPoP proof at the token endpoint. Default: false, tokens are bound if there is one.
+        require_dpop(require_dpop: bool) { require_dpop = require_dpop }
 
-    /// Adds a client that authenticates itself by `private_key_jwt`. `jwks` is the JSON Web Key Set
-    /// with its public keys.
-    #[must_use]
-    pub fn client_with_keys<R: Into<String>>(
-        mut self,
-        id: impl Into<String>,
-        jwks: &impl Serialize,
-        redirect_uris: impl IntoIterator<Item = R>,
-    ) -> Self {
-        let redirect_uris = texts(redirect_uris);
-        self.clients.push(Client {
-            keys: Some(ClientKeys::Inline(to_value(jwks))),
-            ..Client::new(id.into(), ClientAuthMethod::PrivateKeyJwt, redirect_uris)
-        });
-        self
-    }
+        /// Requires a nonce of this server in DPoP proofs. Default: false.
+        require_dpop_nonce(require_dpop_nonce: bool) { require_dpop_nonce = require_dpop_nonce }
 
-    /// Accepts assertions of an issuer in the `jwt-bearer` grant, and its ID tokens in token exchange.
-    /// Its keys are fetched from `jwks_uri` at each use.
-    #[must_use]
-    pub fn trusted_issuer(
-        mut self,
-        issuer: impl Into<String>,
-        jwks_uri: impl Into<String>,
-    ) -> Self {
-        self.trusted_issuers.push(TrustedIssuer {
-            issuer: issuer.into(),
-            keys: ClientKeys::Url(jwks_uri.into()),
-        });
-        self
-    }
+        /// Issues a new refresh token with each refresh. Default: true. If false, the first one stays
+        /// valid and answers to refresh requests carry none.
+        rotate_refresh_tokens(rotate_refresh_tokens: bool) { rotate_refresh_tokens = rotate_refresh_tokens }
 
-    /// Accepts assertions of an issuer in the `jwt-bearer` grant, and its ID tokens in token exchange.
-    /// `jwks` is the JSON Web Key Set with its public keys.
-    #[must_use]
-    pub fn trusted_keys(mut self, issuer: impl Into<String>, jwks: &impl Serialize) -> Self {
-        self.trusted_issuers.push(TrustedIssuer {
-            issuer: issuer.into(),
-            keys: ClientKeys::Inline(to_value(jwks)),
-        });
-        self
-    }
+        /// Issues refresh tokens only when the scope `offline_access` is granted, and announces that
+        /// scope. Default: false.
+        require_offline_access(require_offline_access: bool) { require_offline_access = require_offline_access }
 
-    /// Sets the client id that token exchange writes into an ID-JAG for the authorization server
-    /// `audience`. Default: the id that the client has here.
-    #[must_use]
-    pub fn client_id_at(
-        mut self,
-        client_id: impl Into<String>,
-        audience: impl Into<String>,
-        foreign_id: impl Into<String>,
-    ) -> Self {
-        self.foreign_client_ids.push(ForeignClientId {
-            client_id: client_id.into(),
-            audience: audience.into(),
-            foreign_id: foreign_id.into(),
-        });
-        self
+        /// Issues opaque access tokens, which only introspection explains. Default: false, JWTs.
+        opaque_tokens(opaque_tokens: bool) { opaque_tokens = opaque_tokens }
+
+        /// Serves the metadata document of RFC 8414. Default: true.
+        oauth_metadata(oauth_metadata: bool) { oauth_metadata = oauth_metadata }
+
+        /// Serves the metadata document of OpenID Connect Discovery. Default: true.
+        openid_metadata(openid_metadata: bool) { openid_metadata = openid_metadata }
+
+        /// Allows dynamic client registration. Default: true.
+        dynamic_registration(dynamic_registration: bool) { dynamic_registration = dynamic_registration }
+
+        /// Treats a registration without `application_type` as one of a web application, as OpenID
+        /// Connect says. Default: false.
+        strict_application_type(strict_application_type: bool) { strict_application_type = strict_application_type }
+
+        /// Accepts the URL of a metadata document as client id. Default: true.
+        client_metadata_documents(client_metadata_documents: bool) { client_metadata_documents = client_metadata_documents }
+
+        /// Accepts `http` URLs on the own machine as client ids. Default: false, as the specification
+        /// requires `https`.
+        allow_http_client_ids(allow_http_client_ids: bool) { allow_http_client_ids = allow_http_client_ids }
+
+        /// Sets the path of the issuer, such as `/tenant1`. By default the issuer has none.
+        path(path: impl Into<String>) { path = path.into() }
+
+        /// Sets the scopes that exist. A request without `scope` gets all of them. Without this setting
+        /// every scope exists, and a request without `scope` gets none.
+        scopes(scopes: impl IntoIterator<Item = impl Into<String>>) { scopes = texts(scopes) }
+
+        /// Adds a resource for which tokens are issued. Without any, tokens are issued for every resource.
+        resource(resource: impl Into<String>) { resources.push(resource.into()) }
+
+        /// Adds a user. There are no passwords: the consent page lets anyone be any user. Without any,
+        /// there is one user `alice`.
+        user(name: impl Into<String>) { users.push(name.into()) }
+
+        /// Adds a client with a secret, sent in the `Authorization` header or in the form.
+        client(
+            id: impl Into<String>,
+            secret: impl Into<Secret>,
+            redirect_uris: impl IntoIterator<Item = impl Into<String>>,
+        ) {
+            clients.push(Client {
+                secret: Some(secret.into()),
+                ..Client::new(id.into(), ClientAuthMethod::AnySecret, texts(redirect_uris))
+            })
+        }
+
+        /// Adds a client without credentials.
+        public_client(
+            id: impl Into<String>,
+            redirect_uris: impl IntoIterator<Item = impl Into<String>>,
+        ) {
+            clients.push(Client::new(id.into(), ClientAuthMethod::None, texts(redirect_uris)))
+        }
+
+        /// Adds a client that authenticates itself by `private_key_jwt`. `jwks` is the JSON Web Key Set
+        /// with its public keys.
+        client_with_keys(
+            id: impl Into<String>,
+            jwks: &impl Serialize,
+            redirect_uris: impl IntoIterator<Item = impl Into<String>>,
+        ) {
+            clients.push(Client {
+                keys: Some(ClientKeys::Inline(to_value(jwks))),
+                ..Client::new(id.into(), ClientAuthMethod::PrivateKeyJwt, texts(redirect_uris))
+            })
+        }
+
+        /// Accepts assertions of an issuer in the `jwt-bearer` grant, and its ID tokens in token exchange.
+        /// Its keys are fetched from `jwks_uri` at each use.
+        trusted_issuer(issuer: impl Into<String>, jwks_uri: impl Into<String>) {
+            trusted_issuers.push(TrustedIssuer {
+                issuer: issuer.into(),
+                keys: ClientKeys::Url(jwks_uri.into()),
+            })
+        }
+
+        /// Accepts assertions of an issuer in the `jwt-bearer` grant, and its ID tokens in token exchange.
+        /// `jwks` is the JSON Web Key Set with its public keys.
+        trusted_keys(issuer: impl Into<String>, jwks: &impl Serialize) {
+            trusted_issuers.push(TrustedIssuer {
+                issuer: issuer.into(),
+                keys: ClientKeys::Inline(to_value(jwks)),
+            })
+        }
+
+        /// Sets the client id that token exchange writes into an ID-JAG for the authorization server
+        /// `audience`. Default: the id that the client has here.
+        client_id_at(
+            client_id: impl Into<String>,
+            audience: impl Into<String>,
+            foreign_id: impl Into<String>,
+        ) {
+            foreign_client_ids.push(ForeignClientId {
+                client_id: client_id.into(),
+                audience: audience.into(),
+                foreign_id: foreign_id.into(),
+            })
+        }
     }
 
     /// Checks the path of the issuer and the redirect URIs of the clients.

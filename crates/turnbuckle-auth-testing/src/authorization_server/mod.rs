@@ -62,7 +62,6 @@ pub struct TestAuthorizationServer {
 
 impl TestAuthorizationServer {
     /// Returns the default settings.
-    #[must_use]
     pub fn builder() -> TestAuthorizationServerBuilder {
         TestAuthorizationServerBuilder::default()
     }

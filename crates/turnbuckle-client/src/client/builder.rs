@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 
 use tower_layer::Layer;
 use tower_service::Service;
@@ -73,72 +73,46 @@ impl ClientBuilder {
         }
     }
 
-    /// Sets the client's full description of itself, with title, icons and website.
-    pub fn info(mut self, info: Implementation) -> Self {
-        self.info = info;
-        self
-    }
+    setters! {
+        /// Sets the client's full description of itself, with title, icons and website.
+        info(info: Implementation) { info = info }
 
-    /// Sets the eras and revisions that may be spoken. Default: any that the server speaks.
-    pub fn era(mut self, era: EraPreference) -> Self {
-        self.era = era;
-        self
-    }
+        /// Sets the eras and revisions that may be spoken. Default: any that the server speaks.
+        era(era: EraPreference) { era = era }
 
-    /// Sets the timeouts of requests. Default: 60 seconds without a sign of the server, one hour in
-    /// all.
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
+        /// Sets the timeouts of requests. Default: 60 seconds without a sign of the server, one hour in
+        /// all.
+        timeouts(timeouts: Timeouts) { timeouts = timeouts }
 
-    /// Sets the time in which a connection has to be ready. Default: 30 seconds.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
+        /// Sets the time in which a connection has to be ready. Default: 30 seconds.
+        connect_timeout(timeout: Duration) { connect_timeout = timeout }
 
-    /// Sets how long a server on a pipe may leave the first, modern request unanswered before a
-    /// legacy handshake is tried beside it. The first response decides. Default: 3 seconds.
-    pub fn probe_timeout(mut self, timeout: Duration) -> Self {
-        self.probe_timeout = timeout;
-        self
-    }
+        /// Sets how long a server on a pipe may leave the first, modern request unanswered before a
+        /// legacy handshake is tried beside it. The first response decides. Default: 3 seconds.
+        probe_timeout(timeout: Duration) { probe_timeout = timeout }
 
-    /// Sets the limits of reconnecting to a server whose connection is lost again and again.
-    pub fn reconnect_policy(mut self, policy: ReconnectPolicy) -> Self {
-        self.reconnect_policy = policy;
-        self
-    }
+        /// Sets the limits of reconnecting to a server whose connection is lost again and again.
+        reconnect_policy(policy: ReconnectPolicy) { reconnect_policy = policy }
 
-    /// Sets the limits of requests in both directions.
-    pub fn limits(mut self, limits: ClientLimits) -> Self {
-        self.limits = limits;
-        self
-    }
+        /// Sets the limits of requests in both directions.
+        limits(limits: ClientLimits) { limits = limits }
 
-    /// Sets how often a server may ask for input before it answers one request. Default: 16.
-    ///
-    /// Specification: basic/patterns/mrtr (2026-07-28).
-    pub fn max_input_rounds(mut self, rounds: usize) -> Self {
-        self.max_input_rounds = rounds;
-        self
-    }
+        /// Sets how often a server may ask for input before it answers one request. Default: 16.
+        ///
+        /// Specification: basic/patterns/mrtr (2026-07-28).
+        max_input_rounds(rounds: usize) { max_input_rounds = rounds }
 
-    /// Sends a `ping` to a legacy server every `interval` and drops a connection on which the
-    /// response takes longer than `timeout`. Default: no pings. The modern era has no such request.
-    pub fn keep_alive(mut self, interval: Duration, timeout: Duration) -> Self {
-        self.keep_alive = Some((interval, timeout));
-        self
-    }
+        /// Sends a `ping` to a legacy server every `interval` and drops a connection on which the
+        /// response takes longer than `timeout`. Default: no pings. The modern era has no such request.
+        keep_alive(interval: Duration, timeout: Duration) { keep_alive = Some((interval, timeout)) }
 
-    /// Sets whether results are cached for as long as the server allows. Default: true.
-    pub fn cache(mut self, on: bool) -> Self {
-        self.notifications.cache = Arc::new(match on {
-            true => ResultCache::default(),
-            false => ResultCache::new_disabled(),
-        });
-        self
+        /// Sets whether results are cached for as long as the server allows. Default: true.
+        cache(on: bool) {
+            notifications.cache = Arc::new(match on {
+                true => ResultCache::default(),
+                false => ResultCache::new_disabled(),
+            })
+        }
     }
 
     /// Trusts a tool's `readOnlyHint` and `idempotentHint`: such a call is sent again when its
@@ -148,31 +122,22 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the least severe level of log messages that modern requests ask the server for.
-    /// Default: no log messages.
-    pub fn log_level(mut self, level: LoggingLevel) -> Self {
-        self.log_level = Some(level);
-        self
-    }
+    setters! {
+        /// Sets the least severe level of log messages that modern requests ask the server for.
+        /// Default: no log messages.
+        log_level(level: LoggingLevel) { log_level = Some(level) }
 
-    /// Calls `callback` for each valid log message of the server. The callback must not block: the
-    /// client reads nothing else meanwhile.
-    pub fn on_log(
-        mut self,
-        callback: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static,
-    ) -> Self {
-        self.notifications.on_log = Some(Box::new(callback));
-        self
-    }
+        /// Calls `callback` for each valid log message of the server. The callback must not block: the
+        /// client reads nothing else meanwhile.
+        on_log(callback: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static) {
+            notifications.on_log = Some(Box::new(callback))
+        }
 
-    /// Calls `callback` when the server wrote something that is no message, with the number of such
-    /// outputs so far and the beginning of this one. The first is logged as a warning in any case.
-    pub fn on_invalid_message(
-        mut self,
-        callback: impl Fn(u64, &str) + Send + Sync + 'static,
-    ) -> Self {
-        self.notifications.on_invalid_message = Some(Box::new(callback));
-        self
+        /// Calls `callback` when the server wrote something that is no message, with the number of such
+        /// outputs so far and the beginning of this one. The first is logged as a warning in any case.
+        on_invalid_message(callback: impl Fn(u64, &str) + Send + Sync + 'static) {
+            notifications.on_invalid_message = Some(Box::new(callback))
+        }
     }
 
     /// Calls `callback` for every item that is left out of a list because it is not valid: a tool,

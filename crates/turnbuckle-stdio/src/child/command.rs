@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use turnbuckle_types::base::setters;
 use turnbuckle_types::settings;
 
 use super::stderr::StderrMode;
@@ -32,6 +33,7 @@ use super::{command_line, environment};
 /// assert_eq!(server.description(), "node server.js");
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Command {
     pub(super) program: OsString,
     pub(super) args: Vec<OsString>,
@@ -63,14 +65,12 @@ impl Command {
     }
 
     /// Adds an argument.
-    #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
     /// Adds arguments.
-    #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
         self.args.extend(args);
@@ -78,7 +78,6 @@ impl Command {
     }
 
     /// Sets a variable of the program's environment.
-    #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env
             .insert(name.as_ref().to_owned(), value.as_ref().to_owned());
@@ -86,7 +85,6 @@ impl Command {
     }
 
     /// Sets variables of the program's environment.
-    #[must_use]
     pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -96,59 +94,35 @@ impl Command {
             .fold(self, |command, (name, value)| command.env(name, value))
     }
 
-    /// Sets whether the program inherits the whole environment of this process. By default it inherits
-    /// only variables for paths, the user, the terminal and the language: `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TEMP`,
-    /// `TMP`, `USER`, and on Windows those that programs there need.
-    #[must_use]
-    pub fn inherit_env(mut self, all: bool) -> Self {
-        self.inherit_env = all;
-        self
-    }
+    setters! {
+        /// Sets whether the program inherits the whole environment of this process. By default it inherits
+        /// only variables for paths, the user, the terminal and the language: `HOME`, `LANG`, `LC_*`, `LOGNAME`, `PATH`, `SHELL`, `TERM`, `TMPDIR`, `TEMP`,
+        /// `TMP`, `USER`, and on Windows those that programs there need.
+        inherit_env(all: bool) { inherit_env = all }
 
-    /// Sets the directory that the program runs in.
-    #[must_use]
-    pub fn current_dir(mut self, directory: impl AsRef<Path>) -> Self {
-        self.current_dir = Some(directory.as_ref().to_owned());
-        self
-    }
+        /// Sets the directory that the program runs in.
+        current_dir(directory: impl AsRef<Path>) {
+            current_dir = Some(directory.as_ref().to_owned())
+        }
 
-    /// Sets the destination of the program's standard error. Default: [`StderrMode::Capture`] of 4 KiB.
-    #[must_use]
-    pub fn stderr(mut self, to: StderrMode) -> Self {
-        self.stderr = to;
-        self
-    }
+        /// Sets the destination of the program's standard error. Default: [`StderrMode::Capture`] of 4 KiB.
+        stderr(to: StderrMode) { stderr = to }
 
-    /// Sets the time for each step of the shutdown.
-    #[must_use]
-    pub fn shutdown(mut self, shutdown_timeouts: ShutdownTimeouts) -> Self {
-        self.shutdown_timeouts = shutdown_timeouts;
-        self
-    }
+        /// Sets the time for each step of the shutdown.
+        shutdown(shutdown_timeouts: ShutdownTimeouts) { shutdown_timeouts = shutdown_timeouts }
 
-    /// Sets whether the program and its process group are killed when this process ends without closing
-    /// the link, for instance because it was killed itself. A helper process (`/bin/sh`) waits for
-    /// that; without a shell nobody does, and neither on other systems than Unix. Default true.
-    #[must_use]
-    pub fn end_with_parent(mut self, ends: bool) -> Self {
-        self.ends_with_parent = ends;
-        self
-    }
+        /// Sets whether the program and its process group are killed when this process ends without closing
+        /// the link, for instance because it was killed itself. A helper process (`/bin/sh`) waits for
+        /// that; without a shell nobody does, and neither on other systems than Unix. Default true.
+        end_with_parent(ends: bool) { ends_with_parent = ends }
 
-    /// Sets the largest size of one message of the server in bytes, without its newline. A longer one
-    /// is skipped and reported. Default 16 MiB.
-    #[must_use]
-    pub fn max_message_bytes(mut self, bytes: usize) -> Self {
-        self.max_message_bytes = bytes;
-        self
-    }
+        /// Sets the largest size of one message of the server in bytes, without its newline. A longer one
+        /// is skipped and reported. Default 16 MiB.
+        max_message_bytes(bytes: usize) { max_message_bytes = bytes }
 
-    /// Sets the bytes that may be queued for a server that reads slowly. Over this bound senders wait.
-    /// Default 16 MiB.
-    #[must_use]
-    pub fn max_queue_bytes(mut self, bytes: usize) -> Self {
-        self.max_queue_bytes = bytes;
-        self
+        /// Sets the bytes that may be queued for a server that reads slowly. Over this bound senders wait.
+        /// Default 16 MiB.
+        max_queue_bytes(bytes: usize) { max_queue_bytes = bytes }
     }
 
     /// Returns the command for the operating system, without its streams.

@@ -12,7 +12,7 @@ use super::TestClient;
 use super::client::MemoryServer;
 use super::script::{Answer, Script};
 use crate::error::{Error, Result};
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, setters};
 
 /// A test client before it connects.
 ///
@@ -51,22 +51,15 @@ impl TestClientBuilder {
         }
     }
 
-    /// Sets the protocol revision. Default: the newest.
-    pub fn revision(mut self, revision: Revision) -> Self {
-        self.revision = revision;
-        self
-    }
+    setters! {
+        /// Sets the protocol revision. Default: the newest.
+        revision(revision: Revision) { revision = revision }
 
-    /// Sets the authenticated principal of the client. Default: none.
-    pub fn principal(mut self, principal: Principal) -> Self {
-        self.principal = Some(principal);
-        self
-    }
+        /// Sets the authenticated principal of the client. Default: none.
+        principal(principal: Principal) { principal = Some(principal) }
 
-    /// Keeps the next answer for a question whose message contains `text`.
-    pub fn when(mut self, text: impl Into<String>) -> Self {
-        self.when = Some(text.into());
-        self
+        /// Keeps the next answer for a question whose message contains `text`.
+        when(text: impl Into<String>) { when = Some(text.into()) }
     }
 
     /// Accepts a form with these fields, given as an object. Fields that are left out get their

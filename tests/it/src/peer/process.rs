@@ -23,7 +23,6 @@ done
 
 /// Returns the command of a server in `sh` that runs `fault` for every request after the handshake
 /// of 2025-11-25; the shell function `answer` sends a correct answer.
-#[must_use]
 pub fn shell(fault: &str) -> Command {
     let script = format!("fault() {{\n{fault}\n}}\n{PRELUDE}");
     Command::new("sh").arg("-c").arg(script)
