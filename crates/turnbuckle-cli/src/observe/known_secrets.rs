@@ -1,5 +1,6 @@
 //! The secret values that a command knows.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -19,9 +20,10 @@ impl KnownSecrets {
                 known.push(secret);
             }
         }
+        known.sort_by_key(|secret| Reverse(secret.len()));
     }
 
-    /// Returns the secrets.
+    /// Returns the secrets. Longer ones come first, so that none is hidden in part only.
     pub(super) fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

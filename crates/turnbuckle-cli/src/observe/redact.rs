@@ -26,17 +26,18 @@ const SECRET_NAMES: [&str; 13] = [
     "requeststate",
 ];
 
-/// Endings of names that look secret but are not: the protocol's own.
-const HARMLESS_NAMES: [&str; 3] = ["progresstoken", "maxtokens", "tokens"];
-
-/// Returns whether a member or header of that name holds a secret.
-pub(super) fn is_secret(name: &str) -> bool {
+/// Returns whether a member or header of that name holds a secret. Numbers of tokens, as of a model's
+/// answer, and the protocol's own `progressToken` are none.
+pub(super) fn is_secret(name: &str, value: &Value) -> bool {
     let plain: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    !HARMLESS_NAMES.iter().any(|name| plain.ends_with(name))
+    let is_count = plain.ends_with("tokens") && value.is_number();
+    !value.is_null()
+        && !is_count
+        && plain != "progresstoken"
         && SECRET_NAMES.iter().any(|secret| plain.contains(secret))
 }
 
@@ -47,7 +48,7 @@ pub(super) fn redact(value: &mut Value, known: &[String]) {
         Value::Object(members) => {
             redact_form(members);
             for (name, value) in members {
-                match is_secret(name) && !value.is_null() {
+                match is_secret(name, value) {
                     true => *value = Value::from(REDACTED),
                     false => redact(value, known),
                 }
@@ -95,9 +96,12 @@ const SCHEMES: [&str; 3] = ["bearer", "dpop", "basic"];
 fn redact_credentials(text: &str) -> Option<String> {
     let mut hidden = String::new();
     let mut copied = 0;
-    for (start, scheme, credentials) in text
-        .match_indices(' ')
-        .filter_map(|(space, _)| credentials_behind(text, space))
+    // Of several spaces the first counts, so that each part of the text is looked at once.
+    let is_first = |space: &usize| !text[..*space].ends_with(' ');
+    let spaces = text.match_indices(' ').map(|(space, _)| space);
+    for (start, scheme, credentials) in spaces
+        .filter(is_first)
+        .filter_map(|space| credentials_behind(text, space))
     {
         if start < copied {
             continue;
@@ -154,7 +158,14 @@ fn is_name_and_password(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::known_secrets::KnownSecrets;
     use super::*;
+
+    fn known<const N: usize>(values: [&str; N]) -> Vec<String> {
+        let secrets = KnownSecrets::default();
+        secrets.add(values.map(ToOwned::to_owned));
+        secrets.lock().clone()
+    }
 
     #[test]
     fn members_with_secret_names_are_redacted_at_any_depth() {
@@ -239,14 +250,15 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_not_secret() {
-        for name in [
-            "progressToken",
-            "maxTokens",
-            "Mcp-Method",
-            "name",
-            "inputTokens",
+        for (name, value) in [
+            ("progressToken", json!("a")),
+            ("maxTokens", json!(100)),
+            ("Mcp-Method", json!("ping")),
+            ("name", json!("a")),
+            ("inputTokens", json!(7)),
+            ("password", json!(null)),
         ] {
-            assert!(!is_secret(name), "{name}");
+            assert!(!is_secret(name, &value), "{name}");
         }
         for name in [
             "Mcp-Session-Id",
@@ -254,8 +266,26 @@ mod tests {
             "Set-Cookie",
             "refresh_token",
             "client_secret",
+            "accessTokens",
+            "refresh_tokens",
         ] {
-            assert!(is_secret(name), "{name}");
+            assert!(is_secret(name, &json!(["a"])), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_longer_secret_is_redacted_before_one_that_it_begins_with() {
+        let mut value = json!("it is secret-12345, really");
+        redact(&mut value, &known(["secret-1", "secret-12345"]));
+        assert_eq!(value, json!("it is [redacted], really"));
+    }
+
+    #[test]
+    fn work_grows_with_the_length_of_the_text_alone() {
+        // With the square of it, each text would take a quarter of an hour.
+        for piece in [" ", "bearer ", "basic a", "-", "a ", "ü "] {
+            let text = piece.repeat((1 << 20) / piece.len());
+            redact_text(&text, &known(["s3cr3t-value"]));
         }
     }
 }
