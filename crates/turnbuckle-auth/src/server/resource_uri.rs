@@ -78,10 +78,12 @@ impl ResourceUri {
     }
 
     /// Returns whether an audience names this resource. The case of scheme and host and one trailing
-    /// slash do not matter.
+    /// slash do not matter. Nothing else is made equal: a parser would also take `/other/../mcp`, a
+    /// backslash or `2130706433` for this resource.
     pub(super) fn is_named_by(&self, audience: &str) -> bool {
-        audience == self.canonical
-            || Self::parse(audience).is_ok_and(|other| other.canonical == self.canonical)
+        let named = audience.strip_suffix('/').unwrap_or(audience);
+        let origin = named.strip_suffix(self.path());
+        origin.is_some_and(|origin| origin.eq_ignore_ascii_case(&self.origin))
     }
 
     /// Returns the path of the metadata document on the resource's host.
@@ -180,6 +182,12 @@ mod tests {
             "https://mcp.example.com/MCP",
             "https://mcp.example.com.evil.example/mcp",
             "https://mcp.example.com:8443/mcp",
+            "https://mcp.example.com:443/mcp",
+            "https://mcp.example.com/other/../mcp",
+            "https://mcp.example.com/%2e%2e/mcp",
+            "https://mcp.example.com\\mcp",
+            "https://mcp.example.com/mcp//",
+            " https://mcp.example.com/mcp",
             "http://mcp.example.com/mcp",
         ] {
             assert!(!uri.is_named_by(audience), "{audience}");

@@ -1,10 +1,11 @@
 //! URL elicitation: the server asks the user to visit a URL.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_session::handler::Signal;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::host;
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 use turnbuckle_types::{ElicitAction, ElicitRequestUrlParams, ElicitResult, Json, ProtocolError};
@@ -166,6 +167,9 @@ fn parse_url(url: &str) -> Result<(String, Vec<UrlWarning>), &'static str> {
         None => (false, authority),
     };
     let host = parse_host(place).ok_or("has no host")?.to_lowercase();
+    if is_hidden_address(&host) {
+        return Err("has a host that browsers read as another address than it looks");
+    }
     let mut warnings = Vec::new();
     if host.split('.').any(|label| label.starts_with("xn--")) {
         warnings.push(UrlWarning::Punycode);
@@ -196,13 +200,28 @@ fn parse_host(place: &str) -> Option<&str> {
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))
     {
-        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
         None => {
             let letter = |c: char| c.is_alphanumeric() || matches!(c, '-' | '.' | '_');
             !host.trim_matches('.').is_empty() && host.chars().all(letter)
         }
     };
     (port_is_one && host_is_one).then_some(host)
+}
+
+/// Returns whether a host is an IPv4 address in another form than four decimal numbers, such as
+/// `2130706433`, `0177.0.0.1` or `127.1`, which browsers turn into that address.
+///
+/// Specification: WHATWG URL, "ends in a number checker".
+fn is_hidden_address(host: &str) -> bool {
+    let labels = host.strip_suffix('.').unwrap_or(host);
+    let last = labels.rsplit('.').next().unwrap_or(labels);
+    let hexadecimal = last.strip_prefix("0x");
+    let is_number = match hexadecimal {
+        Some(digits) => digits.chars().all(|c| c.is_ascii_hexdigit()),
+        None => !last.is_empty() && last.chars().all(|c| c.is_ascii_digit()),
+    };
+    is_number && host.parse::<Ipv4Addr>().is_err()
 }
 
 #[cfg(test)]
@@ -228,6 +247,7 @@ mod tests {
             ),
             ("http://localhost:3000/x", "localhost", none),
             ("http://127.0.0.1/", "127.0.0.1", none),
+            ("https://0x7f.example/", "0x7f.example", none),
             ("http://[::1]:80/", "[::1]", none),
             ("http://[::ffff:127.0.0.1]/", "[::ffff:127.0.0.1]", none),
             ("http://localhost./", "localhost.", none),
@@ -287,6 +307,13 @@ mod tests {
             "https://a\u{3164}.com/",
             "https://a/\u{e0041}",
             "https://a\u{3002}com/",
+            "https://2130706433/",
+            "http://0177.0.0.1/",
+            "http://127.1/",
+            "http://127.0.0.1./",
+            "http://0x7f.0.0.0x1/",
+            "http://1.2.3.0x/",
+            "http://999.0.0.1/",
             &long,
         ] {
             assert!(parse_url(url).is_err(), "{url}");

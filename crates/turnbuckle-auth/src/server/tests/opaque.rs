@@ -49,6 +49,16 @@ async fn an_opaque_token_is_introspected() {
 }
 
 #[tokio::test]
+async fn an_introspected_token_may_have_a_type_of_access_tokens() {
+    let issuer = TestIssuer::start().await;
+    let fixture = introspecting(&issuer);
+    for name in ["Bearer", "DPoP", "access_token", "at+jwt", "another"] {
+        issuer.set_introspection(active("token_type", json!(name)));
+        fixture.assert_admitted(name).await;
+    }
+}
+
+#[tokio::test]
 async fn an_active_token_is_asked_about_once_a_minute() {
     let issuer = TestIssuer::start().await;
     issuer.set_introspection(active("x", json!(1)));
@@ -90,6 +100,8 @@ async fn an_introspected_token_must_be_for_this_resource_and_in_time() {
         ("active", json!(false)),
         ("active", json!(null)),
         ("cnf", json!({"x5t#S256": "abc"})),
+        ("token_type", json!("refresh_token")),
+        ("token_type", json!("ID_TOKEN")),
     ]
     .into_iter()
     .enumerate()

@@ -9,6 +9,16 @@ use turnbuckle_types::{Principal, RawObject};
 use super::{TokenRejection, VerifiedToken};
 use crate::server::scopes;
 
+/// Values of `token_type` for tokens that are no access tokens. Any other value may stand for one.
+const OTHER_TOKEN_TYPES: [&str; 6] = [
+    "refresh_token",
+    "refresh",
+    "id_token",
+    "id",
+    "urn:ietf:params:oauth:token-type:refresh_token",
+    "urn:ietf:params:oauth:token-type:id_token",
+];
+
 /// The claims that a resource server checks. A claim that stands twice is an error.
 ///
 /// Specification: RFC 7519 section 4.1, RFC 9068 section 2.2, RFC 7662 section 2.2.
@@ -34,6 +44,9 @@ pub(crate) struct Claims {
     token_use: Option<String>,
     /// The kind of a token, at some authorization servers: `Bearer`, `DPoP`, `ID`, `Refresh`.
     typ: Option<String>,
+    /// The type in answers of introspection: `Bearer` or `DPoP`, at some authorization servers
+    /// `access_token` or `refresh_token`.
+    token_type: Option<String>,
     /// Claims of ID tokens alone.
     nonce: Option<IgnoredAny>,
     at_hash: Option<IgnoredAny>,
@@ -49,7 +62,7 @@ struct Confirmation {
 impl Claims {
     /// Checks that the token is an access token, not an ID token or refresh token of the same issuer.
     ///
-    /// `token_use` and `typ`, if there, must say so. A JWT that says it neither there nor in its header
+    /// `token_use` and `typ`, if there, must say so, and `token_type` nothing else. A JWT that says it neither there nor in its header
     /// (`is_typed`) must have no claim of an ID token.
     ///
     /// # Errors
@@ -61,8 +74,9 @@ impl Claims {
         };
         let use_is_access = is(&self.token_use, &["access", "access_token"]);
         let typ_is_access = is(&self.typ, &["Bearer", "DPoP", "at+jwt", "JWT"]);
-        if use_is_access == Some(false) || typ_is_access == Some(false) {
-            let reason = "its token_use or typ is not that of an access token";
+        let is_other_type = is(&self.token_type, &OTHER_TOKEN_TYPES) == Some(true);
+        if use_is_access == Some(false) || typ_is_access == Some(false) || is_other_type {
+            let reason = "its token_use, typ or token_type is not that of an access token";
             return Err(TokenRejection::Invalid(reason.to_owned()));
         }
         let says_access = is_typed
