@@ -25,7 +25,7 @@ pub(crate) struct CommonArgs {
 }
 
 /// Options that select a server and say how to reach it.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerArgs {
     /// Take the server from this file (mcpServers or servers) instead of looking for one

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use turnbuckle::servers::config::{ResolvedServer, Variables};
+use turnbuckle_types::base::host::is_loopback;
 
 use super::config::find_server;
 use crate::args::ServerArgs;
+use crate::authorization::url_without_query;
 use crate::error::CliError;
 use crate::output::shell_quote;
-use turnbuckle_types::base::host::is_loopback;
 
 /// The positional arguments after the subcommand.
 pub(crate) struct PositionalArgs {
@@ -126,13 +127,14 @@ impl Target {
         Self::from_config(&word, server_args)?.map_err(|missing| missing.to_error(&word))
     }
 
-    /// Returns the words that name the server on a command line, if it has a URL.
+    /// Returns the words that name the server on a command line, if it has a URL. A query is left out:
+    /// it can hold a key, and what is printed is kept by terminals and logs.
     pub(crate) fn words(&self, server_args: &ServerArgs) -> Option<String> {
         let Self::Url { url, entry, .. } = self else {
             return None;
         };
         let Some(ConfigEntry { name, .. }) = entry else {
-            return Some(shell_quote([&**url]));
+            return Some(shell_quote([&*url_without_query(url)]));
         };
         Some(match &server_args.config {
             Some(file) => shell_quote(["--config", &*file.to_string_lossy(), name]),
@@ -239,6 +241,13 @@ pub(crate) fn is_local(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_words_for_a_url_leave_its_query_out() {
+        let words = |url: &str| Target::from_url(url.to_owned()).words(&ServerArgs::default());
+        assert_eq!(words("https://a/mcp?key=k").unwrap(), "'https://a/mcp?…'");
+        assert_eq!(words("https://a/mcp").unwrap(), "https://a/mcp");
+    }
 
     #[test]
     fn hosts_are_distinguished_from_names() {

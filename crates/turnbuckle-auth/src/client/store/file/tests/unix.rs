@@ -34,6 +34,14 @@ async fn only_the_user_can_read_created_files() {
     }
 }
 
+#[test]
+fn only_the_user_can_read_the_directories_above_that_are_created_too() {
+    let dir = TestDir::new();
+    let above = dir.store().join("above");
+    FileStore::open(above.join("credentials")).unwrap();
+    assert_eq!(mode(&above), 0o700);
+}
+
 // requirement: c054f64bf4c7
 #[tokio::test]
 async fn a_directory_that_others_can_access_is_refused() {
