@@ -275,22 +275,19 @@ impl MemoryAccount {
     }
 
     fn add_beyond_limits(&self, bytes: usize) {
-        for sum in self.sums() {
-            sum.fetch_add(bytes, Ordering::Relaxed);
+        self.owner.used.fetch_add(bytes, Ordering::Relaxed);
+        self.budget().total.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(address) = &self.address {
+            address.used.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 
     fn subtract(&self, bytes: usize) {
-        for sum in self.sums() {
-            sum.fetch_sub(bytes, Ordering::Relaxed);
+        self.owner.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.budget().total.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(address) = &self.address {
+            address.used.fetch_sub(bytes, Ordering::Relaxed);
         }
-    }
-
-    /// Returns the sums that the bytes of the account count in.
-    fn sums(&self) -> impl Iterator<Item = &AtomicUsize> {
-        let address = self.address.as_ref().map(|address| &address.used);
-        let both = [&self.owner.used, &self.budget().total];
-        both.into_iter().chain(address)
     }
 }
 
