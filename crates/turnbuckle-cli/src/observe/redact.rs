@@ -161,7 +161,7 @@ mod tests {
     use super::super::known_secrets::KnownSecrets;
     use super::*;
 
-    fn known<const N: usize>(values: [&str; N]) -> Vec<String> {
+    fn secrets<const N: usize>(values: [&str; N]) -> Vec<String> {
         let secrets = KnownSecrets::default();
         secrets.add(values.map(ToOwned::to_owned));
         secrets.lock().clone()
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_longer_secret_is_redacted_before_one_that_it_begins_with() {
         let mut value = json!("it is secret-12345, really");
-        redact(&mut value, &known(["secret-1", "secret-12345"]));
+        redact(&mut value, &secrets(["secret-1", "secret-12345"]));
         assert_eq!(value, json!("it is [redacted], really"));
     }
 
@@ -285,7 +285,7 @@ mod tests {
         // With the square of it, each text would take a quarter of an hour.
         for piece in [" ", "bearer ", "basic a", "-", "a ", "ü "] {
             let text = piece.repeat((1 << 20) / piece.len());
-            redact_text(&text, &known(["s3cr3t-value"]));
+            redact_text(&text, &secrets(["s3cr3t-value"]));
         }
     }
 }
