@@ -112,3 +112,67 @@ fn a_permit_grows_shrinks_and_goes_with_its_bytes() {
     drop(beyond);
     assert!(owner.reserve(1).is_ok());
 }
+
+/// A table that has nothing to give, and counts how often it is asked.
+#[derive(Default)]
+struct EmptyTable {
+    streams: AtomicUsize,
+    sessions: AtomicUsize,
+}
+
+impl EvictMemory for EmptyTable {
+    fn evict_ended_streams(&self, _: &dyn Fn() -> bool) {
+        self.streams.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn evict_idle_sessions(&self, _: &dyn Fn() -> bool) {
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl EmptyTable {
+    fn new(budget: &MemoryBudget) -> Arc<Self> {
+        let table = Arc::new(Self::default());
+        budget.add_evictor(Arc::downgrade(&table) as Weak<dyn EvictMemory>);
+        table
+    }
+
+    /// Returns how often ended streams, and idle sessions, were asked for.
+    fn asked(&self) -> (usize, usize) {
+        let count = |of: &AtomicUsize| of.load(Ordering::Relaxed);
+        (count(&self.streams), count(&self.sessions))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_evicted_for_an_owner_that_cannot_fit() {
+    let budget = budget(1000, 100);
+    let table = EmptyTable::new(&budget);
+    let (one, other) = (budget.new_account(), budget.new_account());
+    let _held = (one.reserve(40).unwrap(), other.reserve(20).unwrap());
+    // More than half of all.
+    assert!(one.reserve(20).is_err());
+    assert_eq!(table.asked(), (0, 0));
+    // More than it leaves to the others: nobody's session ends for that.
+    assert!(one.reserve(9).is_err());
+    assert_eq!(table.asked(), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_in_vain_is_not_repeated_at_once() {
+    let budget = budget(1000, 100);
+    let table = EmptyTable::new(&budget);
+    let owners: Vec<_> = (0..4).map(|_| budget.new_account()).collect();
+    let mut held = Vec::new();
+    for owner in &owners[..3] {
+        while let Ok(permit) = owner.reserve_free(1) {
+            held.push(permit);
+        }
+    }
+    let last = &owners[3];
+    assert!(last.reserve(20).is_err() && last.reserve(20).is_err());
+    assert_eq!(table.asked(), (1, 1));
+    tokio::time::advance(RETRY_DELAY).await;
+    assert!(last.reserve(20).is_err());
+    assert_eq!(table.asked(), (2, 2));
+}

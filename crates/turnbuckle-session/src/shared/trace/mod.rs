@@ -16,6 +16,7 @@ use std::time::Instant;
 use tracing::Span;
 use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
+use turnbuckle_types::base::text::shorten_to;
 use turnbuckle_types::{RawJson, RequestId};
 use turnbuckle_wire::era::{Params, Reply, code_of};
 use turnbuckle_wire::revision::{Features, Method, Revision};
@@ -143,8 +144,8 @@ impl RequestTrace {
                 if let Some(arguments) = request.arguments
                     && HAS_ARGUMENTS.load(Ordering::Relaxed)
                 {
-                    let arguments = cut_after(arguments.as_str(), MAX_ARGUMENTS_CHARS);
-                    span.record("gen_ai.tool.call.arguments", arguments);
+                    let arguments = shorten_to(arguments.as_str(), MAX_ARGUMENTS_CHARS);
+                    span.record("gen_ai.tool.call.arguments", &*arguments);
                 }
             }
             Some(name) if is_prompt => {
@@ -156,8 +157,7 @@ impl RequestTrace {
             None => {}
         }
         if let Some(id) = request.session_id {
-            let beginning: String = id.chars().take(SESSION_ID_CHARS).collect();
-            span.record("mcp.session.id", &*beginning);
+            span.record("mcp.session.id", &*session_text(id));
         }
         if let Some(telemetry) = telemetry() {
             telemetry.request_started(request.side);
@@ -249,10 +249,8 @@ impl RequestTrace {
             let name = self.target.as_deref();
             name.filter(|_| has_result && self.known == Some(method))
         };
-        let code = failure.and_then(|failure| failure.code);
-        // A server can make up a code in each response.
-        let is_made_up =
-            self.side == Side::Client && code.is_some_and(|it| !RESERVED.contains(&it));
+        let given_code = failure.and_then(|failure| failure.code);
+        let code = given_code.and_then(|code| measured_code(self.side, code));
         telemetry.request_ended(&EndedRequest {
             side: self.side,
             method: self.known.map_or(OTHER, Method::as_str),
@@ -260,14 +258,11 @@ impl RequestTrace {
             prompt: name_of(Method::GetPrompt),
             revision: self.revision,
             transport: self.transport,
-            error_type: failure.map(|failure| {
-                if is_made_up {
-                    OTHER
-                } else {
-                    failure.error_type
-                }
+            error_type: failure.map(|failure| match (given_code, code) {
+                (Some(_), None) => OTHER,
+                _ => failure.error_type,
             }),
-            code: code.filter(|_| !is_made_up),
+            code,
             seconds: self.start.elapsed().as_secs_f64(),
         });
     }
@@ -325,15 +320,20 @@ fn id_text(id: &RequestId) -> Box<str> {
     }
 }
 
-fn cut(text: &str) -> Box<str> {
-    cut_after(text, MAX_CHARS).into()
+/// Returns the beginning of a session id.
+fn session_text(id: &str) -> String {
+    id.chars().take(SESSION_ID_CHARS).collect()
 }
 
-fn cut_after(text: &str, max_chars: usize) -> &str {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => &text[..end],
-        None => text,
-    }
+/// Returns a text of the peer as spans and log lines show it.
+fn cut(text: &str) -> Box<str> {
+    shorten_to(text, MAX_CHARS).into()
+}
+
+/// Returns a code as metrics show it, `None` for one that a server may have made up: each response
+/// could have another.
+fn measured_code(side: Side, code: i64) -> Option<i64> {
+    (side == Side::Server || RESERVED.contains(&code)).then_some(code)
 }
 
 #[cfg(test)]
@@ -344,14 +344,31 @@ mod tests {
     fn texts_of_a_peer_are_cut_in_spans() {
         for chars in [MAX_CHARS - 1, MAX_CHARS, MAX_CHARS + 1] {
             let text = "é".repeat(chars);
-            assert_eq!(cut(&text).chars().count(), chars.min(MAX_CHARS));
+            // The end of a text that is cut is `…`.
+            let shown = chars.min(MAX_CHARS + 1);
+            assert_eq!(cut(&text).chars().count(), shown);
             let id = RequestId::from(text);
-            assert_eq!(id_text(&id).chars().count(), chars.min(MAX_CHARS));
+            assert_eq!(id_text(&id).chars().count(), shown);
         }
-        for chars in [MAX_ARGUMENTS_CHARS, MAX_ARGUMENTS_CHARS + 1] {
-            let text = "é".repeat(chars);
-            let cut = cut_after(&text, MAX_ARGUMENTS_CHARS);
-            assert_eq!(cut.chars().count(), MAX_ARGUMENTS_CHARS);
-        }
+    }
+
+    #[test]
+    fn texts_of_a_peer_have_no_hidden_characters_in_spans() {
+        let text = "a\r\nb\u{1b}[2J\u{202e}\u{200b}";
+        let shown = "a\\r\\nb\\u{1b}[2J\\u{202e}\\u{200b}";
+        assert_eq!(&*cut(text), shown);
+        assert_eq!(&*id_text(&RequestId::from(text)), shown);
+    }
+
+    #[test]
+    fn a_span_has_the_beginning_of_a_session_id_alone() {
+        assert_eq!(session_text("0123456789abcdef"), "01234567");
+    }
+
+    #[test]
+    fn codes_that_a_server_makes_up_are_not_measured() {
+        assert_eq!(measured_code(Side::Client, -32602), Some(-32602));
+        assert_eq!(measured_code(Side::Client, 7), None);
+        assert_eq!(measured_code(Side::Server, 7), Some(7));
     }
 }
