@@ -11,6 +11,7 @@ use turnbuckle_session::transport::{
     CloseReason, Dispatch, Frame, Transport, TransportContext, serve,
 };
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::text::Escaped;
 
 use crate::framing::LineDecoder;
 use crate::options::StdioOptions;
@@ -74,7 +75,7 @@ where
                 Ok(0) => self.lines.end(),
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::debug!(%error, "the input ended with an error");
+                    tracing::debug!(error = %Escaped(&error), "the input ended with an error");
                     self.lines.end();
                 }
             }

@@ -14,6 +14,7 @@ use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, Uri};
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_types::AuthorizationFailure;
+use turnbuckle_types::base::text::Escaped;
 use url::Url;
 
 use super::OAuth;
@@ -159,7 +160,7 @@ fn add_token<B>(session: &AuthSession, token: &ActiveToken, request: &mut Reques
             Ok(proof) => {
                 request.headers_mut().insert(DPOP, proof);
             }
-            Err(error) => tracing::warn!(%error, "the request has no DPoP proof"),
+            Err(error) => tracing::warn!(error = %Escaped(&error), "the request has no DPoP proof"),
         }
     }
     request.headers_mut().insert(AUTHORIZATION, authorization);

@@ -32,6 +32,7 @@ use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, is_https_or_loopback};
 use crate::secret::Secret;
 use crate::transcript::{Recorder, StepKind};
+use turnbuckle_types::base::text::Escaped;
 
 /// The parts that all steps of a login use: its settings with the store and the user interface, the
 /// client for requests, the clock, and the record of the steps.
@@ -194,7 +195,7 @@ impl LoginContext<'_> {
             clock: self.clock,
         };
         if let Err(error) = endpoint.revoke(refresh_token).await {
-            tracing::warn!(%error, "the refresh token could not be revoked");
+            tracing::warn!(error = %Escaped(&error), "the refresh token could not be revoked");
         }
     }
 
@@ -301,7 +302,7 @@ impl LoginContext<'_> {
         };
         let attempt = AuthorizationAttempt::new(discovery, request);
         let attempt = attempt.map_err(|error| {
-            tracing::warn!(%error, "no browser is sent to the authorization server");
+            tracing::warn!(error = %Escaped(&error), "no browser is sent to the authorization server");
             let endpoint = discovery.server.authorization_endpoint.as_deref();
             self.recorder.fail(
                 StepKind::Authorization,

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use state::Demand;
 use state::{Action, Answer, Attempt, AttemptKind, Outcome, SessionState};
 use tokio::sync::mpsc;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{PeerAddress, UserWait};
 
 use super::active_token::ActiveToken;
@@ -261,10 +262,10 @@ impl RunningAttempt {
         let outcome = outcome.unwrap_or_else(|error| Outcome::Failed(error.with_steps(&recorder)));
         match (&self.attempt.kind, &outcome) {
             (AttemptKind::Load, Outcome::Failed(error)) => {
-                tracing::warn!(%error, "the stored credentials cannot be read");
+                tracing::warn!(error = %Escaped(&error), "the stored credentials cannot be read");
             }
             (AttemptKind::Refresh(_), Outcome::Failed(error)) => {
-                tracing::warn!(%error, "the access token could not be refreshed");
+                tracing::warn!(error = %Escaped(&error), "the access token could not be refreshed");
             }
             _ => {}
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, Method, Request, Uri};
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{Principal, RequiredScopes};
 
 use super::authorization_header::{self, Credentials, DPOP, Scheme};
@@ -111,9 +112,9 @@ impl Authenticator {
         identity.map_err(|rejection| {
             match &rejection {
                 TokenRejection::Unavailable(_) => {
-                    tracing::warn!(%rejection, "cannot check a token")
+                    tracing::warn!(rejection = %Escaped(&rejection), "cannot check a token")
                 }
-                _ => tracing::debug!(%rejection, "refused a token"),
+                _ => tracing::debug!(rejection = %Escaped(&rejection), "refused a token"),
             }
             match rejection {
                 TokenRejection::Expired => Denial::ExpiredToken,

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
 use turnbuckle_types::Principal;
+use turnbuckle_types::base::text::Escaped;
 
 use super::authorization_header::{Credentials, Scheme};
 use super::denial::Denial;
@@ -121,7 +122,7 @@ impl DpopChecker {
             leeway: PROOF_LEEWAY_SECONDS,
         };
         verify_proof(proof, &expectation).map_err(|error| {
-            tracing::debug!(%error, "refused a DPoP proof");
+            tracing::debug!(error = %Escaped(&error), "refused a DPoP proof");
             match error {
                 DpopError::Nonce => Denial::StaleNonce,
                 _ => Denial::InvalidProof,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::IncomingNotification;
-use turnbuckle_types::base::text::shorten;
+use turnbuckle_types::base::text::{Escaped, shorten};
 use turnbuckle_types::method::{
     Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
     ToolListChanged,
@@ -119,7 +119,7 @@ fn decode_params<P: DeserializeOwned>(notice: IncomingNotification<'_>) -> Optio
         Ok(params) => Some(params),
         Err(error) => {
             let reason = shorten(&error.to_string());
-            tracing::debug!(method = notice.name, %reason, "a malformed notification is ignored");
+            tracing::debug!(method = notice.name, reason = %Escaped(&reason), "a malformed notification is ignored");
             None
         }
     }

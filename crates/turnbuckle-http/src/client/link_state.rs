@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::transport::{Inbox, LinkError, OutboundKind};
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_wire::era::headers::{LAST_EVENT_ID, METHOD, NAME, PROTOCOL_VERSION, SESSION_ID};
 use turnbuckle_wire::revision::{EraKind, Features};
 
@@ -184,7 +185,9 @@ impl LinkState {
         let deleting = remote.send(&Method::DELETE, &self.target, headers, Bytes::new());
         match tokio::time::timeout(remote.options.close_timeout, deleting).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::debug!(%error, "the session could not be ended"),
+            Ok(Err(error)) => {
+                tracing::debug!(error = %Escaped(&error), "the session could not be ended")
+            }
             Err(_) => tracing::debug!("the server took too long to end the session"),
         }
     }

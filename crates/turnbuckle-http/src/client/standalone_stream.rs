@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use turnbuckle_session::transport::LinkError;
+use turnbuckle_types::base::text::Escaped;
 
 use super::event_decoder::EventDecoder;
 use super::event_reader::{self, StreamEnd};
@@ -58,10 +59,10 @@ async fn follow(state: &LinkState, answered: oneshot::Sender<()>) {
                 // The server may have forgotten the event, and still offer the stream from now on.
                 let is_authorized = !matches!(error, LinkError::Unauthorized { .. });
                 if !is_authorized || !decoder.forget_last_event_id() {
-                    tracing::debug!(%error, "the server offers no stream of its own");
+                    tracing::debug!(error = %Escaped(&error), "the server offers no stream of its own");
                     return;
                 }
-                tracing::debug!(%error, "what the server said meanwhile is lost");
+                tracing::debug!(error = %Escaped(&error), "what the server said meanwhile is lost");
                 error.to_string()
             }
             Err(StreamError::Transient(error)) => error.to_string(),

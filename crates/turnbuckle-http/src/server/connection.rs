@@ -19,6 +19,7 @@ use turnbuckle_session::handler::Signal;
 #[cfg(feature = "http2")]
 use turnbuckle_session::internal::MemoryAccount;
 use turnbuckle_session::internal::{WriteTimeout, count_refusal};
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_wire::rpc;
 
 use super::head_guard::HeadGuard;
@@ -208,7 +209,7 @@ where
     };
     match served {
         Err(error) if error.is_parse_too_large() => log_large_head(),
-        Err(error) => tracing::debug!(%error, "a connection ended early"),
+        Err(error) => tracing::debug!(error = %Escaped(&error), "a connection ended early"),
         Ok(()) => {}
     }
 }

@@ -16,6 +16,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 use turnbuckle_session::internal::MemoryPermit;
+use turnbuckle_types::base::text::Escaped;
 
 use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
 use super::write_progress::{UnsentChunks, WriteProgress};
@@ -106,7 +107,7 @@ pub(super) async fn serve<S>(
         if hyper.is_some_and(hyper::Error::is_parse_too_large) {
             log_large_head();
         } else {
-            tracing::debug!(%error, "a connection ended early");
+            tracing::debug!(error = %Escaped(&error), "a connection ended early");
         }
     }
 }

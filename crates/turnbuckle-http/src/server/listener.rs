@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::net::{UnixListener, UnixStream};
+use turnbuckle_types::base::text::Escaped;
 
 use super::address::{AddressKind, ListenAddress};
 #[cfg(unix)]
@@ -135,7 +136,7 @@ impl Listener {
             };
             match accepted {
                 Err(error) if !is_listener_error(&error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(error = %Escaped(&error), "a connection could not be accepted");
                     tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
                 accepted => return accepted,

@@ -11,6 +11,7 @@ use tokio::sync::{AcquireError, Semaphore, SemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use turnbuckle_types::base::text::Escaped;
 
 use crate::options::HttpServerOptions;
 use crate::shares::{ClientAddress, ShareLimits};
@@ -82,7 +83,7 @@ impl TlsHandshakes {
         match timeout(self.handshake_timeout, handshake).await {
             Ok(Ok(stream)) => Some(stream),
             Ok(Err(error)) => {
-                tracing::debug!(%error, "a TLS handshake failed");
+                tracing::debug!(error = %Escaped(&error), "a TLS handshake failed");
                 None
             }
             Err(_) => {

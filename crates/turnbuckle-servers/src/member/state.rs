@@ -7,6 +7,7 @@ use tokio::sync::{Notify, watch};
 use turnbuckle_client::{Client, ClientBuilder, EraKind, ServerInfo};
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::LoggingLevel;
+use turnbuckle_types::base::text::Escaped;
 
 use crate::error::Error;
 use crate::member::status::{ServerState, ServerStatus};
@@ -145,7 +146,7 @@ impl Member {
         };
         let request = client.set_log_level(level).idle_timeout(SET_LEVEL_TIMEOUT);
         if let Err(error) = request.await {
-            tracing::debug!(server = &*self.name, %error, "the log level was not set");
+            tracing::debug!(server = &*self.name, error = %Escaped(&error), "the log level was not set");
         }
     }
 

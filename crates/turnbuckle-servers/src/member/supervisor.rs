@@ -11,6 +11,7 @@ use turnbuckle_client::{
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::RequestParams;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::method::Discover;
 
 use crate::change::ChangeKind;
@@ -170,7 +171,7 @@ impl Supervisor<'_> {
             Err(error) if error.is_connection_lost() => return Err(error),
             Err(error) => {
                 let server = &*self.member.name;
-                tracing::debug!(server, %error, "the server reports no changes of its lists");
+                tracing::debug!(server, error = %Escaped(&error), "the server reports no changes of its lists");
                 None
             }
         };

@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use turnbuckle_client::{ChangeFilter, Client};
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::Change;
+use turnbuckle_types::base::text::Escaped;
 
 use crate::servers::WeakServers;
 
@@ -96,6 +97,8 @@ async fn forward_from(server: &Server, client: Client, uri: &str, own_uri: &str,
                 }
             }
         }
-        Err(error) => tracing::debug!(uri, %error, "no updates of a resource behind the proxy"),
+        Err(error) => {
+            tracing::debug!(uri, error = %Escaped(&error), "no updates of a resource behind the proxy")
+        }
     }
 }

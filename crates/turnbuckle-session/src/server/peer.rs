@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{ErrorObject, Json, RequestId};
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, MethodRole, Party};
@@ -339,7 +340,9 @@ impl Peer {
         }
         match rpc::encode_notification(method, Some(&params)) {
             Ok(frame) => self.send_frame(frame).await,
-            Err(error) => tracing::warn!(method, %error, "a notification could not be encoded"),
+            Err(error) => {
+                tracing::warn!(method, error = %Escaped(&error), "a notification could not be encoded")
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
+use turnbuckle_types::base::text::Escaped;
 
 /// The shell that runs the helper.
 const SHELL: &str = "/bin/sh";
@@ -50,7 +51,7 @@ impl OrphanGuard {
         match helper {
             Ok(helper) => Some(Self { helper, input }),
             Err(error) => {
-                tracing::debug!(%error, "no helper ends a server that this process leaves behind");
+                tracing::debug!(error = %Escaped(&error), "no helper ends a server that this process leaves behind");
                 None
             }
         }

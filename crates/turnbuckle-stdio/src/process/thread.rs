@@ -9,6 +9,7 @@ use std::thread::Builder;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use turnbuckle_types::base::text::Escaped;
 
 /// The bytes that a thread reads or writes at once.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -25,7 +26,7 @@ pub(super) fn spawn_reader(mut source: impl Read + Send + 'static) -> io::Result
                 Ok(count) => chunk.get(..count).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    tracing::debug!(%error, "the input ended with an error");
+                    tracing::debug!(error = %Escaped(&error), "the input ended with an error");
                     break;
                 }
             };

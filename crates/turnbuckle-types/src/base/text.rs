@@ -47,6 +47,25 @@ impl fmt::Display for Foreign<'_> {
     }
 }
 
+/// A value whose [`Display`](fmt::Display) text has its hidden characters escaped: an error that quotes
+/// a peer, in a log field.
+#[derive(Debug, Clone, Copy)]
+pub struct Escaped<T>(pub T);
+
+impl<T: fmt::Display> fmt::Display for Escaped<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Pieces<'a, 'f>(&'a mut fmt::Formatter<'f>);
+
+        impl fmt::Write for Pieces<'_, '_> {
+            fn write_str(&mut self, piece: &str) -> fmt::Result {
+                fmt::Display::fmt(&Foreign::new(piece), self.0)
+            }
+        }
+
+        fmt::write(&mut Pieces(f), format_args!("{}", self.0))
+    }
+}
+
 /// The most characters of a text that a message repeats, unless it says otherwise.
 const MAX_CHARS: usize = 80;
 
@@ -191,6 +210,13 @@ mod tests {
         (0x1d173, 0x1d17a),
         (0xe0000, 0xe0fff),
     ];
+
+    #[test]
+    fn hidden_characters_of_an_error_are_escaped() {
+        let error = std::io::Error::other("a\nb\u{1b}[2J\u{202e}");
+        let shown = format!("{}", Escaped(&error));
+        assert_eq!(shown, "a\\nb\\u{1b}[2J\\u{202e}");
+    }
 
     #[test]
     fn exactly_the_controls_marks_and_ignorable_characters_are_hidden() {

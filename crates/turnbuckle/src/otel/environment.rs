@@ -22,8 +22,10 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use turnbuckle_session::handler::record_arguments;
+use turnbuckle_types::base::text::Escaped;
 
 use super::collector::CollectorClient;
+use super::escaped_lines::EscapedLines;
 use super::install;
 use crate::{Error, Result};
 
@@ -92,7 +94,7 @@ pub fn init(service_name: &str) -> Result<Exporters> {
         let log = log_targets.map(|targets| {
             tracing_subscriber::fmt::layer()
                 .with_ansi(false)
-                .with_writer(std::io::stderr)
+                .with_writer(|| EscapedLines(std::io::stderr()))
                 .with_filter(targets)
         });
         let subscriber = tracing_subscriber::registry().with(spans).with(log);
@@ -188,7 +190,7 @@ impl Exporters {
 impl Drop for Exporters {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::warn!(target: "turnbuckle", %error, "the last traces or metrics were not exported");
+            tracing::warn!(target: "turnbuckle", error = %Escaped(&error), "the last traces or metrics were not exported");
         }
     }
 }

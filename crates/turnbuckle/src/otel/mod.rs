@@ -11,6 +11,7 @@
 
 mod collector;
 mod environment;
+mod escaped_lines;
 
 use std::borrow::Cow;
 

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_types::base::text::is_ambiguous_in_url;
+use turnbuckle_types::base::text::{Escaped, is_ambiguous_in_url};
 use url::Url;
 
 use super::{LoginUi, PendingLogin};
@@ -156,7 +156,7 @@ impl PendingBrowser {
         match started {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::debug!(%error, "cannot start a browser for the login");
+                tracing::debug!(error = %Escaped(&error), "cannot start a browser for the login");
                 (self.fallback)(url.as_str());
             }
             Err(_) => (self.fallback)(url.as_str()),

@@ -5,6 +5,8 @@
 //! Specification: basic/authorization/client-registration, "Authorization Server Binding"
 //! (2026-07-28).
 
+use turnbuckle_types::base::text::Escaped;
+
 use super::LoginContext;
 use crate::client::discovery::Discovery;
 use crate::client::registration::{
@@ -132,7 +134,7 @@ impl LoginContext<'_> {
             return;
         };
         if let Err(error) = self.settings.store.save(&key, &Secret::new(text)).await {
-            tracing::warn!(%error, "the client's registration could not be stored");
+            tracing::warn!(error = %Escaped(&error), "the client's registration could not be stored");
         }
     }
 
@@ -143,7 +145,7 @@ impl LoginContext<'_> {
         };
         let key = self.settings.registration_key(&client.issuer);
         if let Err(error) = self.settings.store.remove(&key).await {
-            tracing::warn!(%error, "the client's registration could not be removed");
+            tracing::warn!(error = %Escaped(&error), "the client's registration could not be removed");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
+use turnbuckle_types::base::text::Escaped;
 
 use super::LoginContext;
 use crate::client::active_token::{ActiveToken, TokenOrigin};
@@ -123,7 +124,7 @@ impl LoginContext<'_> {
             let key = self.settings.credentials_key();
             if let Err(error) = self.settings.store.save(&key, &text).await {
                 is_stored = false;
-                tracing::warn!(%error, "the credentials could not be stored");
+                tracing::warn!(error = %Escaped(&error), "the credentials could not be stored");
                 self.recorder.fail(
                     StepKind::Store,
                     "save the credentials",

@@ -14,6 +14,7 @@ mod rounds;
 mod watch;
 
 use turnbuckle_types::base::random;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ListRootsResult, ProtocolError,
@@ -112,7 +113,7 @@ impl Question for Roots {
         result.roots.retain(|root| {
             let checked = root.check();
             if let Err(error) = &checked {
-                tracing::warn!(uri = ?root.uri, %error, "a root of the client is left out");
+                tracing::warn!(uri = ?root.uri, error = %Escaped(&error), "a root of the client is left out");
             }
             checked.is_ok()
         });

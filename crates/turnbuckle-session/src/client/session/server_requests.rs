@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use turnbuckle_types::base::text::Foreign;
+use turnbuckle_types::base::text::{Escaped, Foreign};
 use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, MethodRole, Party, Revision};
@@ -46,7 +46,7 @@ impl ClientSession {
         };
         if features.era == EraKind::Modern {
             let method = Foreign::cut(&request.method, MAX_METHOD_CHARS);
-            tracing::debug!(%method, "a modern server must not send requests");
+            tracing::debug!(method = %Escaped(&method), "a modern server must not send requests");
             return;
         }
         let method = match received_method(&request.method, Party::Client, features) {
@@ -166,7 +166,7 @@ impl ClientSession {
         match tokio::time::timeout(self.limits.reply_timeout, sending).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::debug!(%error, "an answer to the server could not be sent");
+                tracing::debug!(error = %Escaped(&error), "an answer to the server could not be sent");
             }
             Err(_) => tracing::debug!(
                 "the server did not take an answer in time (ClientLimits::reply_timeout)"

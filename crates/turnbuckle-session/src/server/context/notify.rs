@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{
     LoggingLevel, LoggingMessageNotificationParams, Number, ProgressNotificationParams,
 };
@@ -180,7 +181,9 @@ impl RequestContext {
         }
         match rpc::encode_notification(method, Some(&params)) {
             Ok(frame) => self.send_frame(frame).await,
-            Err(error) => tracing::warn!(method, %error, "a notification could not be encoded"),
+            Err(error) => {
+                tracing::warn!(method, error = %Escaped(&error), "a notification could not be encoded")
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{CancelledNotificationParams, ProtocolError, RawJson, RequestId};
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
@@ -264,5 +265,5 @@ fn log_cancel_reason(id: &RequestId, text: &str) {
     let params = raw_params(text).and_then(|raw| raw.decode().ok());
     let reason = params.and_then(|params: CancelledNotificationParams| params.reason);
     let reason: Option<String> = reason.map(|text| text.chars().take(256).collect());
-    tracing::debug!(%id, ?reason, "the client cancelled a request");
+    tracing::debug!(id = %Escaped(&id), ?reason, "the client cancelled a request");
 }
