@@ -10,6 +10,7 @@ mod files;
 mod floors;
 mod homes;
 mod literals;
+mod log_fields;
 mod map;
 mod pages;
 mod rule;
@@ -46,6 +47,7 @@ const RULES: &[Rule] = &[
     literals::HEADERS,
     literals::PURITY,
     homes::RULE,
+    log_fields::RULE,
     extractors::RULE,
     dependencies::OURS,
     dependencies::THIRD_PARTY,

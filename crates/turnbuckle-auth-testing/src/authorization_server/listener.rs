@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use turnbuckle_types::base::text::Escaped;
 
 use super::answer::{Answer, DropConnection, empty};
 use super::routes;
@@ -63,7 +64,7 @@ async fn serve_connection(stream: TcpStream, server: Arc<Server>) {
         .max_headers(MAX_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
     if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection to the test authorization server ended");
+        tracing::debug!(error = %Escaped(&error), "a connection to the test authorization server ended");
     }
 }
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use turnbuckle_session::internal::log_reference;
 use turnbuckle_types::RawJson;
 use turnbuckle_types::base::error_chain::ErrorChain;
-use turnbuckle_types::base::text::Foreign;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::revision::Method;
 
@@ -27,14 +27,13 @@ pub(crate) fn report_error(
 ) -> String {
     let name = method.map(|method| called_name(method, context));
     let method = method.map(Method::as_str);
-    let chain = ErrorChain(error).to_string();
-    let chain = Foreign::new(&chain);
+    let chain = ErrorChain(error);
     if !mask {
-        tracing::warn!(method, name, error = %chain, "a handler failed");
+        tracing::warn!(method, name, error = %Escaped(&chain), "a handler failed");
         return error.to_string();
     }
     let reference = log_reference();
-    tracing::warn!(method, name, reference, error = %chain, "a handler failed");
+    tracing::warn!(method, name, reference, error = %Escaped(&chain), "a handler failed");
     format!("The request failed for an internal reason (reference {reference}).")
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::time::Sleep;
 use tracing::Instrument;
 use turnbuckle_types::ProtocolError;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::{Method, MethodRole};
 
@@ -199,7 +200,7 @@ async fn wait_for_cancelled(
     let handler = std::future::poll_fn(|cx| poll_handler(&mut future, cx));
     if tokio::time::timeout(cancel_timeout, handler).await.is_err() {
         tracing::debug!(
-            id = %context.id(),
+            id = %Escaped(context.id()),
             "a cancelled handler did not end in time (Limits::cancel_timeout) and was dropped"
         );
     }

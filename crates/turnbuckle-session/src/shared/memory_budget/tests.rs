@@ -138,9 +138,9 @@ impl EmptyTable {
     }
 
     /// Returns how often ended streams, and idle sessions, were asked for.
-    fn asked(&self) -> (usize, usize) {
-        let count = |of: &AtomicUsize| of.load(Ordering::Relaxed);
-        (count(&self.streams), count(&self.sessions))
+    fn count(&self) -> (usize, usize) {
+        let load = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        (load(&self.streams), load(&self.sessions))
     }
 }
 
@@ -152,10 +152,10 @@ async fn nothing_is_evicted_for_an_owner_that_cannot_fit() {
     let _held = (one.reserve(40).unwrap(), other.reserve(20).unwrap());
     // More than half of all.
     assert!(one.reserve(20).is_err());
-    assert_eq!(table.asked(), (0, 0));
+    assert_eq!(table.count(), (0, 0));
     // More than it leaves to the others: nobody's session ends for that.
     assert!(one.reserve(9).is_err());
-    assert_eq!(table.asked(), (1, 0));
+    assert_eq!(table.count(), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,8 +171,8 @@ async fn a_search_in_vain_is_not_repeated_at_once() {
     }
     let last = &owners[3];
     assert!(last.reserve(20).is_err() && last.reserve(20).is_err());
-    assert_eq!(table.asked(), (1, 1));
+    assert_eq!(table.count(), (1, 1));
     tokio::time::advance(RETRY_DELAY).await;
     assert!(last.reserve(20).is_err());
-    assert_eq!(table.asked(), (2, 2));
+    assert_eq!(table.count(), (2, 2));
 }
