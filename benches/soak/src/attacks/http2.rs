@@ -142,6 +142,18 @@ pub(super) async fn closed_windows(it: Attacker) -> Result {
     pending().await
 }
 
+/// Sends as many small requests as it may, and lets nothing of their answers be sent.
+pub(super) async fn unread_streams(it: Attacker) -> Result {
+    let mut stream = connect(&it, CLOSED_WINDOW).await?;
+    for number in 0..STREAMS {
+        let echo = call("echo", json!({"message": "m", "number": 1}));
+        let _ = stream
+            .write_all(&request(stream_id(number), echo, true))
+            .await;
+    }
+    pending().await
+}
+
 /// Begins bodies, as much as the windows allow, and ends none.
 pub(super) async fn half_bodies(it: Attacker) -> Result {
     loop {

@@ -90,6 +90,8 @@ attacks! {
     Tls One 150 calls::unread_answer, "tls: unread answers",
     // HTTP/2.
     Http2 One 50 http2::streams, "http/2: many requests of a connection",
+    Http2 One 300 http2::streams, "http/2: many requests of many connections",
+    Http2 One 1500 http2::unread_streams, "http/2: small answers behind closed windows",
     Http2 One 20 http2::resets, "http/2: requests that are reset",
     Http2 One 20 http2::closed_windows, "http/2: closed windows",
     Http2 Many 20 http2::closed_windows, "http/2: closed windows of many addresses",
