@@ -30,9 +30,9 @@ pub trait LoginUi: Send + Sync + 'static {
         preferred_redirect: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Box<dyn PendingLogin>, AuthError>>;
 
-    /// Tells the user that the login waits for another one at the same server, which a task or a
-    /// process with the same credential store has begun. It waits for 6 minutes at most, and uses the
-    /// credentials of the other login. The default does nothing.
+    /// Tells the user that this login waits, for 6 minutes at most, for another login at the same
+    /// server by a task or process that shares the credential store. It then uses the credentials of
+    /// that login. The default does nothing.
     ///
     /// # Errors
     /// An error ends the wait. Without a user, it is [`AuthErrorKind::LoginRequired`].

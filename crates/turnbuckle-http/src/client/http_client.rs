@@ -65,8 +65,8 @@ impl HttpClient {
         Self(Arc::new(send))
     }
 
-    /// Adds `reporter` to the responses that may make a layer ask the user, so that it can report how
-    /// long that takes.
+    /// Adds `reporter` to responses with 401 and 403, so that an authorization layer can report how
+    /// long it waits for its user.
     pub(crate) fn with_user_wait(self, reporter: UserWait) -> Self {
         Self(Arc::new(move |request| {
             let (response, reporter) = (self.send(request), reporter.clone());

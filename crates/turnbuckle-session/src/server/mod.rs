@@ -1,4 +1,9 @@
-//! The server's end: sessions, requests without a session, and the context of handlers.
+//! The server's end of a connection.
+//!
+//! Transports call `endpoint` (HTTP) or `duplex` (pipes, HTTP+SSE) with frames. A frame goes to a
+//! `session`, which keeps the state of a legacy client, or stands for itself. `admission` decides
+//! whether a request may run, `dispatch` is the server that runs it with a `context`, `handler_task`
+//! holds a handler that is not ready at once, and `response_stream` carries its messages.
 
 pub(crate) mod admission;
 pub(crate) mod change;

@@ -17,13 +17,13 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 const SOURCE_TIMEOUT: Duration = Duration::from_secs(300);
 const MAX_ASSERTION_BYTES: usize = 128 * 1024;
 
-/// The purpose of an assertion, for the function that provides it.
+/// The parameters of an assertion, for the function that provides it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssertionRequest {
-    /// The issuer of the server that receives the assertion. It is the usual audience.
+    /// The issuer of the authorization server that receives the assertion. It is the usual audience.
     pub issuer: String,
-    /// The token endpoint of that server. Some servers want this as the audience.
+    /// The token endpoint of the authorization server. Some servers want this as the audience.
     pub token_endpoint: String,
     /// The resource that the token is for.
     pub resource: Option<String>,
@@ -49,7 +49,7 @@ impl AssertionSource {
         Self::Function(Arc::new(move |request| Box::pin(function(request))))
     }
 
-    /// Returns a fresh assertion. A file is read anew each time.
+    /// Returns a fresh assertion, without spaces around it. A file is read anew each time.
     ///
     /// # Errors
     /// Fails when the source fails, takes longer than five minutes or gives nothing usable.
@@ -63,12 +63,13 @@ impl AssertionSource {
         let provided = tokio::time::timeout(SOURCE_TIMEOUT, provide).await;
         let provided = provided.map_err(|_| "it took longer than five minutes".to_owned())?;
         let assertion = provided.map_err(|error| error.to_string())?;
+        // With the spaces around it: a file is read up to the limit, and must not be cut.
+        if assertion.expose().len() > MAX_ASSERTION_BYTES {
+            return Err(format!("it is longer than {MAX_ASSERTION_BYTES} bytes"));
+        }
         let text = assertion.expose().trim();
         if text.is_empty() {
             return Err("it is empty".to_owned());
-        }
-        if text.len() > MAX_ASSERTION_BYTES {
-            return Err(format!("it is longer than {MAX_ASSERTION_BYTES} bytes"));
         }
         Ok(Secret::new(text))
     }

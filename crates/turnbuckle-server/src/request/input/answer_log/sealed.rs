@@ -1,4 +1,5 @@
-//! The part of an answer log that is sealed between two runs.
+//! The part of an answer log that travels to the client and back, encrypted in `requestState`, between
+//! two runs of a handler: a modern server keeps nothing while its client asks the user.
 
 use std::sync::Mutex;
 
@@ -14,6 +15,7 @@ use crate::request::input::request_state::MacKey;
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SealedAnswerLog {
+    /// The key that the tags of questions are made with.
     #[serde(rename = "k")]
     secret: String,
     /// The number of rounds so far.
@@ -30,6 +32,7 @@ pub(crate) struct SealedAnswerLog {
 struct SealedQuestion {
     #[serde(rename = "k")]
     key: String,
+    /// A code of the question's content, which tells whether a run asks the same again.
     #[serde(rename = "t")]
     tag: String,
     #[serde(rename = "r")]
@@ -40,7 +43,8 @@ struct SealedQuestion {
 
 impl SealedAnswerLog {
     /// Returns the answer log of the next run, with the answers of the client. Answers to unknown
-    /// questions, and to those that have an answer, are ignored.
+    /// questions, and to those that have an answer, are ignored. `None` if there are too many
+    /// questions, or the key of their tags is not one.
     pub(crate) fn resume(self, answers: &Map<Json>) -> Option<AnswerLog> {
         if self.questions.len() > MAX_QUESTIONS {
             return None;
