@@ -38,12 +38,12 @@ pub use mounted::shutdown_after;
 pub use options::{HttpLimits, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits};
 pub use reply::ResponseBody;
 pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RouteService, RoutesFuture};
-pub use shares::ClientAddress;
 pub use sse::HttpSse;
 pub use streamable::StreamableHttp;
 #[cfg(feature = "tls")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tls")))]
 pub use tls_identity::TlsIdentity;
+pub use turnbuckle_types::ClientAddress;
 
 /// The example of the README, as a doc test.
 #[cfg(doctest)]

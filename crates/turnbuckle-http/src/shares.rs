@@ -13,35 +13,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
-use http::Extensions;
+use http::{Extensions, Request};
 use turnbuckle_session::internal::{KeyedRates, OwnerAccount, ServerEndpoint};
-use turnbuckle_session::transport::client_network;
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{Principal, ProtocolError};
+use turnbuckle_types::{ClientAddress, Principal, ProtocolError};
 
 use crate::options::HttpShares;
 
 /// The largest number of client addresses whose handshakes are counted apart; further ones count
 /// together.
 const MAX_ADDRESSES: usize = 10_000;
-
-/// The network address of the client that sent a request, for
-/// [`HttpShares::max_address_percent`] and [`HttpShares::address_handshake_rate`].
-///
-/// An [`HttpServer`](crate::HttpServer) takes the peer's address of the TCP connection. A layer that
-/// puts this value into the extensions of a request overrides that address: the layer of a server
-/// behind a proxy, which reads the address from a header that the proxy sets, or of an endpoint that is
-/// mounted into another server. A request without an address, such as one over a Unix socket, counts
-/// for its owner only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClientAddress(pub IpAddr);
-
-impl ClientAddress {
-    /// Returns the address as shares count it.
-    pub(crate) fn network(self) -> IpAddr {
-        client_network(self.0)
-    }
-}
 
 /// A connection to the server, as its requests see it.
 #[derive(Debug)]
@@ -72,6 +53,13 @@ impl ConnectionInfo {
 
     pub(crate) fn set_large_buffer(&self, is_large: bool) {
         self.has_large_buffer.store(is_large, Ordering::Relaxed);
+    }
+
+    /// Shows layers and routes the address of the client. A layer may put another in its place.
+    pub(crate) fn show_address<B>(&self, request: &mut Request<B>) {
+        if let Some(address) = self.address {
+            request.extensions_mut().insert(address);
+        }
     }
 }
 
@@ -317,8 +305,12 @@ impl Clients {
         connection: Option<&'a ConnectionInfo>,
     ) -> Option<Cow<'a, OwnerAccount>> {
         let account = connection.map(|connection| Cow::Borrowed(&connection.account));
-        let named = extensions.get::<ClientAddress>();
-        let Some(named) = named.filter(|_| self.counts_addresses) else {
+        let of_connection = connection.and_then(|connection| connection.address);
+        let named = extensions.get::<ClientAddress>().copied();
+        // The account of a connection is at the connection's address.
+        let is_other =
+            |named: &ClientAddress| self.counts_addresses && of_connection != Some(*named);
+        let Some(named) = named.filter(is_other) else {
             return account;
         };
         let address = server.memory_budget().address(named.0);
@@ -418,16 +410,6 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_an_ipv4_address_or_an_ipv6_network() {
-        let clients = Clients::new(&HttpShares::new());
-        let at = |address: &str| clients.identify_address(address.parse().unwrap());
-        assert_eq!(at("192.0.2.1"), at("::ffff:192.0.2.1"));
-        assert_ne!(at("192.0.2.1"), at("192.0.2.2"));
-        assert_eq!(at("2001:db8:0:1::1"), at("2001:db8:0:1:ffff::9"));
-        assert_ne!(at("2001:db8:0:1::1"), at("2001:db8:0:2::1"));
-    }
-
-    #[test]
     fn a_layer_overrides_the_address_of_the_connection() {
         let clients = Clients::new(&HttpShares::new());
         let account = OwnerAccount::new(&turnbuckle_session::handler::Limits::new());
@@ -448,5 +430,27 @@ mod tests {
         let ann = Principal::new("https://issuer.example", "ann");
         let of_ann = clients.identify(Some(&ann), &extensions, Some(&connection));
         assert_ne!(of_ann.owner, peer.owner);
+    }
+
+    #[test]
+    fn a_request_that_shows_the_address_of_its_connection_has_the_account_of_the_connection() {
+        let server = turnbuckle_server::Server::new("s", "1").build().unwrap();
+        let limits = turnbuckle_session::handler::Limits::new();
+        let server = ServerEndpoint::new(server.into(), limits);
+        let clients = Clients::new(&HttpShares::new());
+        let peer: IpAddr = "127.0.0.1".parse().unwrap();
+        let connection = ConnectionInfo::new(server.account(None, None), Some(peer));
+        let mut request = Request::new(());
+        connection.show_address(&mut request);
+        let account = |extensions: &Extensions| {
+            clients.connection_account(&server, extensions, Some(&connection))
+        };
+        assert!(matches!(
+            account(request.extensions()),
+            Some(Cow::Borrowed(_))
+        ));
+        let behind = ClientAddress("192.0.2.1".parse().unwrap());
+        request.extensions_mut().insert(behind);
+        assert!(matches!(account(request.extensions()), Some(Cow::Owned(_))));
     }
 }

@@ -56,7 +56,7 @@ pub mod transport {
     pub use crate::server::duplex::{CloseReason, serve};
     pub use crate::shared::memory::{MemoryTransport, memory_pair};
     pub use crate::shared::transport::{
-        Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext, client_network,
+        Binding, Frame, HttpHead, HttpNeeds, Transport, TransportContext,
     };
 }
 

@@ -33,6 +33,7 @@ mod base64_data;
 mod cache;
 mod cancellation;
 mod capability;
+mod client_address;
 mod completion;
 mod content;
 mod discovery;
@@ -81,6 +82,7 @@ pub use capability::{
     ClientCapabilities, ElicitationCapability, ListCapability, ResourcesCapability,
     RootsCapability, SamplingCapability, ServerCapabilities, Settings,
 };
+pub use client_address::ClientAddress;
 pub use completion::{
     CompleteRequestParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
     CompletionReference, PromptReference, ResourceTemplateReference,

@@ -129,17 +129,19 @@ impl ConnectionService {
     }
 
     /// Answers a request.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+    pub(super) async fn answer(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
         if let Some(health) = &self.context.health
             && let Some(response) = health.answer(request.method(), request.uri().path())
         {
             return response;
         }
         if let Some(layered) = &self.layered {
+            self.connection.show_address(&mut request);
             return layered.answer(request).await;
         }
         let routes = &self.context.routes;
         if let Some(service) = routes.service_at(request.uri().path()) {
+            self.connection.show_address(&mut request);
             return service.answer(request).await;
         }
         // The parts are borrowed by what answers, which keeps its future small.

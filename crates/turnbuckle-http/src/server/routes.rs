@@ -244,3 +244,6 @@ impl RouteLayers {
 }
 
 debug_fields!(RouteLayers { count = |layers| layers.0.len() });
+
+#[cfg(test)]
+mod tests;

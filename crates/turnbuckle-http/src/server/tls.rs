@@ -11,10 +11,11 @@ use tokio::sync::{AcquireError, Semaphore, SemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use turnbuckle_types::ClientAddress;
 use turnbuckle_types::base::text::Escaped;
 
 use crate::options::HttpServerOptions;
-use crate::shares::{ClientAddress, ShareLimits};
+use crate::shares::ShareLimits;
 
 /// The largest number of handshakes at a time. Further ones wait, and those that have taken longer than
 /// [`MIN_HANDSHAKE_TIME`] make room for them.

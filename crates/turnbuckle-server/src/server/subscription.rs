@@ -12,8 +12,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use turnbuckle_session::handler::{Change, RequestContext};
 use turnbuckle_session::internal::{ChangeFeed, MemoryPermit, count_refusal};
-use turnbuckle_session::transport::client_network;
-use turnbuckle_types::ProtocolError;
+use turnbuckle_types::{ClientAddress, ProtocolError};
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
 /// ended by then.
@@ -178,7 +177,7 @@ impl SubscriptionHub {
     fn client_of(&self, context: &RequestContext) -> Option<ClientKey> {
         let hash = match (context.principal(), context.client_address()) {
             (Some(principal), _) => self.hasher.hash_one(principal.identity()),
-            (None, address) => self.hasher.hash_one(client_network(address?)),
+            (None, address) => self.hasher.hash_one(ClientAddress(address?).network()),
         };
         Some(ClientKey(hash))
     }

@@ -14,11 +14,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use turnbuckle_types::ProtocolError;
+use turnbuckle_types::{ClientAddress, ProtocolError};
 
 use crate::shared::limits::Limits;
 use crate::shared::trace::count_refusal;
-use crate::shared::transport::client_network;
 
 mod eviction;
 
@@ -73,7 +72,7 @@ impl MemoryBudget {
     /// address. It is known for as long as anyone holds it.
     #[must_use]
     pub fn address(self: &Arc<Self>, address: IpAddr) -> Arc<AddressMemory> {
-        let network = client_network(address);
+        let network = ClientAddress(address).network();
         let mut addresses = self.addresses();
         if let Some(known) = addresses.get(&network).and_then(Weak::upgrade) {
             return known;

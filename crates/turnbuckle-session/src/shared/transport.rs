@@ -122,16 +122,6 @@ pub struct TransportContext {
     pub http: Option<Arc<dyn HttpHead>>,
 }
 
-/// Returns the network of a client's address: an IPv4 address, or the /64 network of an IPv6 address, whose
-/// last 64 bits a client may choose as it likes.
-#[must_use]
-pub fn client_network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() >> 64 << 64).into()),
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
 debug_fields!(TransportContext {
     principal,
     shutdown

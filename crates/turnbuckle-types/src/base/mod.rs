@@ -5,6 +5,7 @@
 
 mod debug_fields;
 pub mod error_chain;
+pub mod fair_permits;
 pub mod host;
 pub mod nearest;
 pub mod quote;

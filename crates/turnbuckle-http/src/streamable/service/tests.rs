@@ -17,7 +17,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::*;
 use crate::options::HttpTimeouts;
-use crate::shares::ClientAddress;
+use turnbuckle_types::ClientAddress;
 
 /// The server's end of a connection: its input in pieces, and a record of each write.
 struct Wire {
