@@ -246,7 +246,7 @@ settings! {
         // Tests: bounds::shares::connections_of_one_address_leave_room_for_others
         //   bounds::shares::http_sse_connections_of_one_address_leave_room_for_others
         //   bounds::shares::handshakes_of_one_address_take_no_session_from_others
-        //   turnbuckle_http::shares::tests::an_address_is_an_ipv4_address_or_an_ipv6_network
+        //   turnbuckle_types::client_address::tests::a_network_is_an_ipv4_address_or_a_64_of_ipv6
         max_address_percent: u8 = 50,
         /// The rate of handshakes of one client address: `initialize` requests, and new HTTP+SSE
         /// connections. Faster ones are refused by 429. [`Limits::handshake_rate`] bounds those of

@@ -26,7 +26,7 @@ fn waiting<K: Hash + Eq + Clone>(permits: &FairPermits<K>, key: K) -> Acquire<K>
     future
 }
 
-fn granted<K: Hash + Eq + Clone>(polled: Polled<K>) -> Permit<K> {
+fn take_permit<K: Hash + Eq + Clone>(polled: Polled<K>) -> Permit<K> {
     match polled {
         Poll::Ready(Ok(permit)) => permit,
         other => panic!("{other:?}"),
@@ -107,7 +107,7 @@ fn a_client_is_served_although_another_has_ten_thousand_waiting() {
     // Without a free permit the next turn but one is that of another key.
     let mut bob = waiting(&permits, "bob");
     held.truncate(14);
-    let _bob = granted(poll(&mut bob));
+    let _bob = take_permit(poll(&mut bob));
     drop((crowd, held, others));
 }
 
@@ -143,7 +143,7 @@ fn a_waiter_that_leaves_gives_its_place_and_its_permit_to_the_next() {
     drop(held);
     assert!(poll(&mut third).is_pending());
     drop(second);
-    drop(granted(poll(&mut third)));
+    drop(take_permit(poll(&mut third)));
     assert_unused(&permits, 1);
     drop(permits.acquire(1));
     assert_unused(&permits, 1);
@@ -170,7 +170,7 @@ fn only_the_latest_waker_of_the_next_waiter_is_woken() {
             .map(|count| count.0.load(Ordering::Relaxed))
     };
     assert_eq!(woken(), [0, 1, 0]);
-    drop(granted(poll(&mut first)));
+    drop(take_permit(poll(&mut first)));
     assert_eq!(woken(), [0, 1, 1]);
 }
 
