@@ -49,7 +49,7 @@ pub(crate) fn check_head<'h>(
 }
 
 #[cold]
-fn too_large(message: &str, setting: &str) -> Box<HttpReply> {
+fn too_large(message: &str, setting: &'static str) -> Box<HttpReply> {
     count_refusal(setting);
     let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     Box::new(error_reply(status, message))

@@ -209,7 +209,7 @@ pub(crate) fn retry_after_seconds(wait: Duration) -> u64 {
 /// the client has its share already, 503 if the table is full. `total` is the setting of the table's
 /// total.
 #[cold]
-pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &str) -> HttpReply {
+pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &'static str) -> HttpReply {
     count_refusal(exceeded.setting(total));
     let code = match exceeded {
         Exceeded::Total => StatusCode::SERVICE_UNAVAILABLE,

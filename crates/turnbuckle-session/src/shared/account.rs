@@ -234,7 +234,7 @@ impl Drop for AccountLease {
 }
 
 /// Returns the error for a request beyond a limit of running requests.
-pub(crate) fn in_flight(most: usize, set_by: &str) -> ProtocolError {
+pub(crate) fn in_flight(most: usize, set_by: &'static str) -> ProtocolError {
     count_refusal(set_by);
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
     ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)

@@ -31,7 +31,12 @@ impl KeyedRates {
     ///
     /// # Errors
     /// Returns an error that names `operations` and the setting of the limit, when there is no token.
-    pub fn admit(&self, key: u64, operations: &str, set_by: &str) -> Result<(), ProtocolError> {
+    pub fn admit(
+        &self,
+        key: u64,
+        operations: &str,
+        set_by: &'static str,
+    ) -> Result<(), ProtocolError> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let bucket =
             buckets.get_or_insert(key, TokenBucket::is_full, || TokenBucket::new(self.rate));

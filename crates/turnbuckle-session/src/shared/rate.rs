@@ -96,7 +96,7 @@ impl TokenBucket {
     /// # Errors
     /// Returns an error that names `operations` and the setting of the limit, when there is no
     /// token.
-    pub fn admit(&self, what: &str, set_by: &str) -> Result<(), ProtocolError> {
+    pub fn admit(&self, what: &str, set_by: &'static str) -> Result<(), ProtocolError> {
         let taken = self.take(Instant::now);
         taken.map_err(|wait| too_many(what, self.rate, set_by, wait))
     }
@@ -157,7 +157,7 @@ impl TokenBucket {
 }
 
 #[cold]
-fn too_many(what: &str, rate: Rate, set_by: &str, wait: Duration) -> ProtocolError {
+fn too_many(what: &str, rate: Rate, set_by: &'static str, wait: Duration) -> ProtocolError {
     count_refusal(set_by);
     let Rate { per_second, .. } = rate;
     let message = format!("too many {what}: the limit is {per_second} a second ({set_by})");

@@ -50,6 +50,24 @@ pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
     }
 }
 
+/// Returns whether JSON-RPC or a revision of the protocol defines an error code.
+#[must_use]
+pub fn is_protocol_code(code: i64) -> bool {
+    matches!(
+        code,
+        code::PARSE_ERROR
+            | code::INVALID_REQUEST
+            | code::METHOD_NOT_FOUND
+            | code::INVALID_PARAMS
+            | code::INTERNAL_ERROR
+            | RESOURCE_NOT_FOUND
+            | HEADER_MISMATCH
+            | MISSING_CAPABILITY
+            | UNSUPPORTED_VERSION
+            | URL_REQUIRED
+    )
+}
+
 /// Appends the error response to the request `id`.
 pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &ProtocolError, features: &Features) {
     let data = error.data().map(Json::as_raw);

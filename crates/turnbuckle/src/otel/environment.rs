@@ -3,7 +3,9 @@
 use std::env;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use opentelemetry::propagation::TextMapCompositePropagator;
 use opentelemetry::trace::TracerProvider as _;
@@ -11,13 +13,13 @@ use opentelemetry::{Key, global};
 use opentelemetry_http::HttpClient;
 use opentelemetry_otlp::{MetricExporter, SpanExporter, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::OTelSdkError;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{FilterExt as _, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -26,19 +28,20 @@ use turnbuckle_types::base::text::Escaped;
 
 use super::collector::CollectorClient;
 use super::escaped_lines::EscapedLines;
+use super::export_log::ExportLog;
 use super::install;
 use crate::{Error, Result};
 
 /// The time for one request to the collector, unless `OTEL_EXPORTER_OTLP_TIMEOUT` sets another.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time for the last requests to the collector, for traces and for metrics.
+/// The time for the last requests to the collector.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The exporters of this process, and the log of [`init`].
 ///
 /// Keep it until the end of `main`: [`shutdown`](Self::shutdown), or else dropping it, exports what
-/// the collector has not received yet. Both block for 6 seconds at most.
+/// the collector has not received yet. Both block for 3 seconds at most.
 #[must_use = "dropping it ends the export"]
 pub struct Exporters {
     tracer_provider: Option<SdkTracerProvider>,
@@ -65,6 +68,9 @@ pub struct Exporters {
 ///
 /// Exported are spans of level `info` and above, and the log lines in them that are your own: what
 /// turnbuckle logs besides may quote arguments, and stays in the log.
+///
+/// A collector that is slow or broken costs no request time: what it does not take in time is
+/// dropped. The log has a line of each kind about that once a minute at most.
 ///
 /// ```no_run
 /// # fn main() -> turnbuckle::Result {
@@ -95,7 +101,7 @@ pub fn init(service_name: &str) -> Result<Exporters> {
             tracing_subscriber::fmt::layer()
                 .with_ansi(false)
                 .with_writer(|| EscapedLines(std::io::stderr()))
-                .with_filter(targets)
+                .with_filter(targets.and(ExportLog::default()))
         });
         let subscriber = tracing_subscriber::registry().with(spans).with(log);
         subscriber.try_init().map_err(|error| {
@@ -168,9 +174,9 @@ impl Exporters {
     /// Exports what the collector has not received yet, and ends the export.
     ///
     /// # Errors
-    /// Returns an error if the collector did not take it within 3 seconds, for traces or for metrics.
+    /// Returns an error if the collector did not take it within 3 seconds.
     pub fn shutdown(mut self) -> Result {
-        self.end().map_err(|error| {
+        self.end(SHUTDOWN_TIMEOUT).map_err(|error| {
             Error::new(
                 "the last traces or metrics were not exported to OTEL_EXPORTER_OTLP_ENDPOINT",
             )
@@ -178,18 +184,46 @@ impl Exporters {
         })
     }
 
-    fn end(&mut self) -> Result<(), OTelSdkError> {
+    fn end(&mut self, timeout: Duration) -> Result<(), OTelSdkError> {
+        let deadline = Instant::now() + timeout;
         let traces = self.tracer_provider.take();
-        let traces = traces.map(|provider| provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT));
+        let traces =
+            traces.map(|provider| in_thread(move || provider.shutdown_with_timeout(timeout)));
         let metrics = self.meter_provider.take();
-        let metrics = metrics.map(|provider| provider.shutdown_with_timeout(SHUTDOWN_TIMEOUT));
-        traces.unwrap_or(Ok(())).and(metrics.unwrap_or(Ok(())))
+        let metrics =
+            metrics.map(|provider| in_thread(move || provider.shutdown_with_timeout(timeout)));
+        let mut ended = Ok(());
+        for outcome in traces.into_iter().chain(metrics) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            ended = ended.and(match outcome.recv_timeout(left) {
+                Ok(outcome) => outcome,
+                Err(RecvTimeoutError::Timeout) => Err(OTelSdkError::Timeout(timeout)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let text = "the thread that ends the export was lost".to_owned();
+                    Err(OTelSdkError::InternalFailure(text))
+                }
+            });
+        }
+        ended
     }
+}
+
+/// Runs the end of an export in a thread of its own, since the SDK does not always keep to the
+/// timeout that it is given.
+fn in_thread(end: impl FnOnce() -> OTelSdkResult + Send + 'static) -> Receiver<OTelSdkResult> {
+    let (sender, receiver) = mpsc::channel();
+    let run = move || {
+        // Nobody waits any more after the timeout.
+        let _ = sender.send(end());
+    };
+    // Without a thread, the receiver finds its sender gone.
+    let _ = thread::Builder::new().spawn(run);
+    receiver
 }
 
 impl Drop for Exporters {
     fn drop(&mut self) {
-        if let Err(error) = self.end() {
+        if let Err(error) = self.end(SHUTDOWN_TIMEOUT) {
             tracing::warn!(target: "turnbuckle", error = %Escaped(&error), "the last traces or metrics were not exported");
         }
     }
@@ -276,5 +310,81 @@ fn resource(service_name: &str) -> Resource {
     match is_named {
         true => builder.build(),
         false => builder.with_service_name(service_name.to_owned()).build(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+
+    use opentelemetry::metrics::MeterProvider as _;
+    use opentelemetry::trace::Tracer as _;
+    use opentelemetry_otlp::WithExportConfig as _;
+
+    use super::*;
+
+    /// More than the queue of spans holds.
+    const SPANS: usize = 10_000;
+
+    /// Exports to a collector, without the environment.
+    fn exporters(endpoint: &str) -> Exporters {
+        let client = CollectorClient::new(EXPORT_TIMEOUT).unwrap();
+        let client: Arc<dyn HttpClient> = Arc::new(client);
+        let spans = SpanExporter::builder()
+            .with_http()
+            .with_shared_http_client(client.clone())
+            .with_endpoint(endpoint)
+            .build();
+        let metrics = MetricExporter::builder()
+            .with_http()
+            .with_shared_http_client(client)
+            .with_endpoint(endpoint)
+            .build();
+        let tracer_provider = SdkTracerProvider::builder().with_batch_exporter(spans.unwrap());
+        let meter_provider = SdkMeterProvider::builder().with_periodic_exporter(metrics.unwrap());
+        Exporters {
+            tracer_provider: Some(tracer_provider.build()),
+            meter_provider: Some(meter_provider.build()),
+        }
+    }
+
+    /// Traces and measures something, ends the export and returns its outcome, unless that takes as
+    /// long as the SDK gives the end of metrics.
+    fn end_after_spans(endpoint: &str) -> Result<(), OTelSdkError> {
+        let mut exporters = exporters(endpoint);
+        let tracer = exporters.tracer_provider.as_ref().unwrap().tracer("test");
+        let meter = exporters.meter_provider.as_ref().unwrap().meter("test");
+        for _ in 0..SPANS {
+            drop(tracer.start("span"));
+        }
+        meter.u64_counter("count").build().add(1, &[]);
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || sender.send(exporters.end(Duration::from_millis(100))));
+        let sdk_timeout = Duration::from_secs(5);
+        ended.recv_timeout(sdk_timeout).expect("the export ends")
+    }
+
+    #[test]
+    fn a_collector_that_never_answers_holds_up_neither_spans_nor_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        assert!(end_after_spans(&endpoint).is_err());
+    }
+
+    #[test]
+    fn a_collector_that_asks_to_wait_does_not_hold_up_the_end() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let answer = b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 8\r\n\
+                    connection: close\r\ncontent-length: 0\r\n\r\n";
+                let _ = stream.write_all(answer);
+            }
+        });
+        assert!(end_after_spans(&endpoint).is_err());
     }
 }

@@ -12,6 +12,7 @@
 mod collector;
 mod environment;
 mod escaped_lines;
+mod export_log;
 
 use std::borrow::Cow;
 
@@ -207,8 +208,8 @@ impl Telemetry for Bridge {
         }
     }
 
-    fn bound_reached(&self, bound: &str) {
-        let bound = KeyValue::new("turnbuckle.bound", bound.to_owned());
+    fn bound_reached(&self, bound: &'static str) {
+        let bound = KeyValue::new("turnbuckle.bound", bound);
         self.refusals.add(1, &[bound]);
     }
 }

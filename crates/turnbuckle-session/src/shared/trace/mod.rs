@@ -5,11 +5,11 @@
 //! Neither spans nor log lines hold arguments, results or messages of errors, which may quote
 //! arguments. [`record_arguments`] adds the arguments of tool calls to spans.
 
+mod distinct_values;
 mod propagation;
 mod telemetry;
 
 use std::borrow::Cow;
-use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -18,9 +18,10 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use turnbuckle_types::base::text::shorten_to;
 use turnbuckle_types::{RawJson, RequestId};
-use turnbuckle_wire::era::{Params, Reply, code_of};
+use turnbuckle_wire::era::{Params, Reply, code_of, is_protocol_code};
 use turnbuckle_wire::revision::{Features, Method, Revision};
 
+use distinct_values::{DistinctValues, OTHER};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
 pub use telemetry::{
@@ -48,11 +49,38 @@ pub fn record_arguments() {
 /// use one.
 const SESSION_ID_CHARS: usize = 8;
 
-/// The value of an attribute that a peer made up, in metrics.
-const OTHER: &str = "_OTHER";
+/// The names of tools, and those of prompts, that metrics of one side tell apart. Servers and
+/// providers make up names: a list may have others each time.
+const MAX_NAMES: usize = 256;
 
-/// The error codes that JSON-RPC reserves.
-const RESERVED: RangeInclusive<i64> = -32768..=-32000;
+/// The error codes of applications that metrics tell apart. A proxy passes on those of its servers.
+const MAX_CODES: usize = 32;
+
+/// The values that metrics of one side have seen.
+struct MeasuredValues {
+    tools: DistinctValues,
+    prompts: DistinctValues,
+    codes: DistinctValues,
+}
+
+impl MeasuredValues {
+    const fn new() -> Self {
+        Self {
+            tools: DistinctValues::new(MAX_NAMES),
+            prompts: DistinctValues::new(MAX_NAMES),
+            codes: DistinctValues::new(MAX_CODES),
+        }
+    }
+
+    fn for_side(side: Side) -> &'static Self {
+        static CLIENT: MeasuredValues = MeasuredValues::new();
+        static SERVER: MeasuredValues = MeasuredValues::new();
+        match side {
+            Side::Client => &CLIENT,
+            Side::Server => &SERVER,
+        }
+    }
+}
 
 /// Returns whether anything may be logged or measured for a request.
 #[inline]
@@ -245,17 +273,19 @@ impl RequestTrace {
             return;
         };
         let has_result = failure.is_none_or(|failure| failure == &TracedFailure::TOOL_ERROR);
-        let name_of = |method| {
-            let name = self.target.as_deref();
-            name.filter(|_| has_result && self.known == Some(method))
+        let values = MeasuredValues::for_side(self.side);
+        let name_of = |method, names: &DistinctValues| {
+            let is_measured = has_result && self.known == Some(method);
+            let name = self.target.as_deref().filter(|_| is_measured);
+            name.map(|name| names.bound(name))
         };
         let given_code = failure.and_then(|failure| failure.code);
-        let code = given_code.and_then(|code| measured_code(self.side, code));
+        let code = given_code.filter(|code| is_measured(self.side, *code, &values.codes));
         telemetry.request_ended(&EndedRequest {
             side: self.side,
             method: self.known.map_or(OTHER, Method::as_str),
-            tool: name_of(Method::CallTool),
-            prompt: name_of(Method::GetPrompt),
+            tool: name_of(Method::CallTool, &values.tools),
+            prompt: name_of(Method::GetPrompt, &values.prompts),
             revision: self.revision,
             transport: self.transport,
             error_type: failure.map(|failure| match (given_code, code) {
@@ -330,10 +360,10 @@ fn cut(text: &str) -> Box<str> {
     shorten_to(text, MAX_CHARS).into()
 }
 
-/// Returns a code as metrics show it, `None` for one that a server may have made up: each response
-/// could have another.
-fn measured_code(side: Side, code: i64) -> Option<i64> {
-    (side == Side::Server || RESERVED.contains(&code)).then_some(code)
+/// Returns whether metrics show a code: one of the protocol, or one of the first of the application.
+/// Those of servers are not shown by clients: each response could have another.
+fn is_measured(side: Side, code: i64, codes: &DistinctValues) -> bool {
+    is_protocol_code(code) || (side == Side::Server && codes.bound(&code.to_string()) != OTHER)
 }
 
 #[cfg(test)]
@@ -367,8 +397,16 @@ mod tests {
 
     #[test]
     fn codes_that_a_server_makes_up_are_not_measured() {
-        assert_eq!(measured_code(Side::Client, -32602), Some(-32602));
-        assert_eq!(measured_code(Side::Client, 7), None);
-        assert_eq!(measured_code(Side::Server, 7), Some(7));
+        let codes = DistinctValues::new(2);
+        let is_shown = |side, code| is_measured(side, code, &codes);
+        for side in [Side::Client, Side::Server] {
+            assert!(is_shown(side, -32602), "{side:?}");
+        }
+        for code in [7, -32_768, -32_050] {
+            assert!(!is_shown(Side::Client, code), "{code}");
+        }
+        // An application has few codes; a proxy passes on those of its servers.
+        let shown = [7, 8, 9, 7].map(|code| is_shown(Side::Server, code));
+        assert_eq!(shown, [true, true, false, true]);
     }
 }

@@ -46,7 +46,7 @@ pub trait Telemetry: Send + Sync + 'static {
 
     /// Counts a message or a connection that a server refused or dropped because of a bound: the
     /// setting of that name, such as `Limits::call_rate`.
-    fn bound_reached(&self, bound: &str);
+    fn bound_reached(&self, bound: &'static str);
 }
 
 /// A number of things that exist at the same time, in the whole process.
@@ -59,8 +59,8 @@ pub enum Level {
     QueuedMessages,
 }
 
-/// A request that has ended, as metrics record it. A peer cannot make up values: their number stays
-/// bounded.
+/// A request that has ended, as metrics record it. Each member has a small number of values, whatever
+/// a peer makes up.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EndedRequest<'a> {
@@ -68,16 +68,17 @@ pub struct EndedRequest<'a> {
     pub side: Side,
     /// The method; `_OTHER` if no revision has it.
     pub method: &'static str,
-    /// The name of a tool. `None` for other requests, and on servers if the answer was no result:
-    /// the tool may not exist.
+    /// The name of a tool; `_OTHER` after the first 256 names. `None` for other requests, and if the
+    /// answer was no result: the tool may not exist.
     pub tool: Option<&'a str>,
-    /// The name of a prompt, under the same conditions.
+    /// The name of a prompt, by the same rules.
     pub prompt: Option<&'a str>,
     /// The revision of the request.
     pub revision: Revision,
     /// `tcp` or `pipe`.
     pub transport: &'static str,
-    /// The type of the failure; `None` for a success, `_OTHER` for a code that the peer made up.
+    /// The type of the failure; `None` for a success, `_OTHER` for a code that a client received and
+    /// the protocol does not have, and on servers for one after the first 32 of the application.
     pub error_type: Option<&'a str>,
     /// The code of the error response, if it was one.
     pub code: Option<i64>,
@@ -123,7 +124,7 @@ pub(crate) fn change_level(level: Level, by: i64) {
 /// Counts a message or a connection that is refused or dropped because of a bound, for metrics:
 /// the setting of that name.
 #[cold]
-pub fn count_refusal(bound: &str) {
+pub fn count_refusal(bound: &'static str) {
     if let Some(telemetry) = telemetry() {
         telemetry.bound_reached(bound);
     }
