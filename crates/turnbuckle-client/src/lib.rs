@@ -82,7 +82,7 @@ pub use subscription::Subscription;
 pub use tools::invalid_items::InvalidItem;
 pub use turnbuckle_schema::SchemaLimits;
 pub use turnbuckle_session::internal::InFlight;
-pub use turnbuckle_session::transport::MessageObserver;
+pub use turnbuckle_session::transport::{MessageObserver, RequestTag};
 pub use turnbuckle_wire::revision::EraKind;
 
 /// Tower layers around the requests of a client.

@@ -39,6 +39,12 @@ impl<M: ServerMethod> ServerRequest<M> {
         self.0.as_ref().ok().map(|routed| &*routed.member.name)
     }
 
+    /// Returns how many requests the connection to the server takes at once.
+    pub(crate) fn max_requests(&self) -> usize {
+        let routed = self.0.as_ref();
+        routed.map_or(1, |routed| routed.request.limits().max_outgoing_requests)
+    }
+
     /// Calls `configure` with the request to the server: its timeouts, its progress, its parameters.
     pub fn configure(self, configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>) -> Self {
         Self(self.0.map(|routed| Routed {

@@ -48,6 +48,7 @@ pub mod transport {
     pub use crate::client::negotiated_revision::is_server_method;
     pub use crate::client::outbound_message::{OutboundKind, OutboundMessage};
     pub use crate::client::session::limits::ClientLimits;
+    pub use crate::client::session::request_tag::RequestTag;
     pub use crate::client::timeouts::{TimeoutKind, Timeouts};
     pub use crate::client::transport_connector::TransportConnector;
     pub use crate::client::transport_link::TransportLink;

@@ -8,7 +8,9 @@ use turnbuckle_types::base::{debug_fields, setters};
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle_schema::SchemaLimits;
-use turnbuckle_session::transport::{ClientLimits, Connector, MessageObserver, Timeouts};
+use turnbuckle_session::transport::{
+    ClientLimits, Connector, MessageObserver, RequestTag, Timeouts,
+};
 use turnbuckle_types::meta::check_extension_id;
 use turnbuckle_types::{
     ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,
@@ -130,6 +132,19 @@ impl ClientBuilder {
         /// Calls `callback` for each valid log message of the server. The callback must not block: the
         /// client reads nothing else meanwhile.
         on_log(callback: impl Fn(LoggingMessageNotificationParams) + Send + Sync + 'static) {
+            notifications.on_log = Some(Box::new(move |message, _| callback(message)))
+        }
+
+        /// Calls `callback` for each valid log message of the server, instead of that of
+        /// [`on_log`](Self::on_log), with the [tag](crate::RequestBuilder::tag) of the request that the
+        /// message is about, as far as [`QuestionContext::request_tag`](crate::QuestionContext::request_tag)
+        /// has it. The callback must not block: the client reads nothing else meanwhile.
+        on_tagged_log(
+            callback: impl Fn(LoggingMessageNotificationParams, Option<&RequestTag>)
+            + Send
+            + Sync
+            + 'static
+        ) {
             notifications.on_log = Some(Box::new(callback))
         }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::IncomingNotification;
+use turnbuckle_session::transport::RequestTag;
 use turnbuckle_types::base::text::{Escaped, shorten};
 use turnbuckle_types::method::{
     Cancelled, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
@@ -24,7 +25,7 @@ use crate::connection::Connection;
 use crate::incoming::registry::SubscriptionRegistry;
 use crate::tools::ToolDefinitions;
 
-type OnLog = Box<dyn Fn(LoggingMessageNotificationParams) + Send + Sync>;
+type OnLog = Box<dyn Fn(LoggingMessageNotificationParams, Option<&RequestTag>) + Send + Sync>;
 type OnInvalidMessage = Box<dyn Fn(u64, &str) + Send + Sync>;
 
 /// The receivers of notifications in one client.
@@ -39,11 +40,11 @@ pub(crate) struct NotificationHandlers {
 
 impl NotificationHandlers {
     /// Passes a log message to the user's callback, unless it is malformed.
-    pub(crate) fn handle_log(&self, notice: IncomingNotification<'_>) {
+    pub(crate) fn handle_log(&self, notice: IncomingNotification<'_>, tag: Option<&RequestTag>) {
         if let Some(callback) = &self.on_log
             && let Some(params) = decode_params(notice)
         {
-            callback(params);
+            callback(params, tag);
         }
     }
 

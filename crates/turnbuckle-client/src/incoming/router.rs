@@ -4,6 +4,7 @@ use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::{
     ClientHandler, HandlerOutcome, IncomingNotification, IncomingRequest, ServerRequest,
 };
+use turnbuckle_session::transport::RequestTag;
 use turnbuckle_types::Notification;
 use turnbuckle_types::method::{ElicitationComplete, LoggingMessage};
 
@@ -42,13 +43,13 @@ impl IncomingRouter {
 }
 
 impl ClientHandler for IncomingRouter {
-    fn handle_request(&self, call: IncomingRequest<'_>, _: ServerRequest) -> HandlerOutcome {
-        self.input.handle_request(call)
+    fn handle_request(&self, call: IncomingRequest<'_>, request: ServerRequest) -> HandlerOutcome {
+        self.input.handle_request(call, request.tag())
     }
 
-    fn handle_notification(&self, notice: IncomingNotification<'_>) {
+    fn handle_notification(&self, notice: IncomingNotification<'_>, tag: Option<&RequestTag>) {
         match notice.name {
-            LoggingMessage::METHOD => self.notifications.handle_log(notice),
+            LoggingMessage::METHOD => self.notifications.handle_log(notice, tag),
             ElicitationComplete::METHOD => self.input.complete_visit(notice.text),
             _ => self.notifications.handle(notice),
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
+use turnbuckle_session::transport::RequestTag;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
@@ -76,15 +77,20 @@ impl InputHandlers {
         }
     }
 
-    /// Answers a request of a legacy server.
-    pub(crate) fn handle_request(&self, call: IncomingRequest<'_>) -> HandlerOutcome {
+    /// Answers a request of a legacy server, about the request of the tag.
+    pub(crate) fn handle_request(
+        &self,
+        call: IncomingRequest<'_>,
+        tag: Option<&RequestTag>,
+    ) -> HandlerOutcome {
         let Some(method) = input_method(call.name) else {
             return Reply::from(ProtocolError::method_not_found(&shorten(call.name))).into();
         };
         let question = decode(method, call.text);
-        let input = self.clone();
+        let (input, tag) = (self.clone(), tag.cloned());
         HandlerOutcome::Pending(Box::pin(async move {
             let asking_server = input.limiter.connected_server().await;
+            let asking_server = asking_server.about(tag.as_ref());
             match input.answer(method, question, asking_server).await {
                 Ok(answer) => Reply::Complete(Box::new(EncodedResult::object(answer.as_str()))),
                 Err(error) => error.into(),
@@ -98,8 +104,9 @@ impl InputHandlers {
         &self,
         server: &Arc<ServerInfo>,
         requests: &InputRequests,
+        tag: Option<&RequestTag>,
     ) -> Result<InputResponses, crate::Error> {
-        let asking_server = self.limiter.server_context(server);
+        let asking_server = self.limiter.server_context(server).about(tag);
         answer_all(requests, self.rates.max_input_requests(), |request| {
             self.answer(request.method(), Ok(request.clone()), asking_server.clone())
         })
@@ -108,13 +115,18 @@ impl InputHandlers {
 
     /// Asks the user to visit the URLs of a `URLElicitationRequired` error, one after the other.
     /// Returns whether the user agreed to all, so that the request is worth another try.
-    pub(crate) async fn visit_required_urls(&self, refusal: &ErrorObject) -> bool {
+    pub(crate) async fn visit_required_urls(
+        &self,
+        refusal: &ErrorObject,
+        tag: Option<&RequestTag>,
+    ) -> bool {
         let asking_server = self.limiter.last_server();
         let Some(asking_server) =
             asking_server.filter(|asking_server| asking_server.features().url_required_error)
         else {
             return false;
         };
+        let asking_server = asking_server.about(tag);
         let data = refusal.data.as_ref();
         let Some(Ok(UrlElicitationRequiredData { elicitations, .. })) = data.map(Json::decode)
         else {

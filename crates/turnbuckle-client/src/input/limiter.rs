@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::RequestTag;
 use turnbuckle_wire::revision::Features;
 
 use crate::connection::Connection;
@@ -21,18 +22,28 @@ pub(crate) struct QuestionLimiter {
     visits: UrlVisits,
 }
 
-/// The server of one connection.
+/// The server of one connection, as it asks.
 #[derive(Debug, Clone)]
 pub(crate) struct AskingServer {
     pub(crate) server: Arc<ServerInfo>,
     pub(crate) address: Arc<str>,
     /// Fires when the connection is lost.
     pub(crate) ended: Signal,
+    /// The tag of the request that the question is about.
+    pub(crate) tag: Option<RequestTag>,
 }
 
 impl AskingServer {
     pub(crate) fn features(&self) -> &'static Features {
         self.server.revision.features()
+    }
+
+    /// Returns the server with a question about the request of this tag.
+    pub(crate) fn about(self, tag: Option<&RequestTag>) -> Self {
+        Self {
+            tag: tag.cloned(),
+            ..self
+        }
     }
 }
 
@@ -62,6 +73,7 @@ impl QuestionLimiter {
             server: connection.server.clone(),
             address: address.into(),
             ended: connection.session.closed().clone(),
+            tag: None,
         }));
     }
 
@@ -95,6 +107,7 @@ impl QuestionLimiter {
                 address: known.map_or_else(|| "".into(), |asking_server| asking_server.address),
                 // The connection of that server was replaced already.
                 ended: Signal::new(),
+                tag: None,
             },
         }
     }

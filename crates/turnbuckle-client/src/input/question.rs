@@ -1,6 +1,7 @@
 //! The context that a handler gets with each question.
 
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::transport::RequestTag;
 
 use crate::input::limiter::AskingServer;
 use crate::server_info::ServerInfo;
@@ -42,6 +43,14 @@ impl QuestionContext {
     #[must_use]
     pub fn address(&self) -> &str {
         &self.asking_server.address
+    }
+
+    /// Returns the tag of the request that the question is about, if the request has one and the
+    /// server may be working on tagged requests of no other sender. On the HTTP stream of a request,
+    /// the question is about that request.
+    #[must_use]
+    pub fn request_tag(&self) -> Option<&RequestTag> {
+        self.asking_server.tag.as_ref()
     }
 
     /// Returns whether the answer is no longer wanted: the server cancelled the question, the

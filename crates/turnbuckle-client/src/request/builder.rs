@@ -8,7 +8,7 @@ use turnbuckle_types::base::debug_fields;
 
 use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::ProgressHandler;
-use turnbuckle_session::transport::Timeouts;
+use turnbuckle_session::transport::{ClientLimits, RequestTag, Timeouts};
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, Request};
 
@@ -112,6 +112,14 @@ impl<M: ServerMethod> RequestBuilder<M> {
         self
     }
 
+    /// Attaches a tag to the request, for a client that serves several parties. Handlers of questions
+    /// find it in [`QuestionContext::request_tag`](crate::QuestionContext::request_tag), and
+    /// [`ClientBuilder::on_tagged_log`](crate::ClientBuilder::on_tagged_log) gets it with log messages.
+    pub fn tag(mut self, tag: RequestTag) -> Self {
+        self.options.tag = Some(tag);
+        self
+    }
+
     /// Allows sending the request a second time after the connection was lost, even if the server
     /// may have acted on it already.
     pub fn allow_retry(mut self) -> Self {
@@ -123,6 +131,12 @@ impl<M: ServerMethod> RequestBuilder<M> {
     pub fn bypass_cache(mut self) -> Self {
         self.options.bypass_cache = true;
         self
+    }
+
+    /// Returns the limits of the connection that the request is sent on.
+    #[must_use]
+    pub fn limits(&self) -> &ClientLimits {
+        &self.inner.limits
     }
 
     /// Returns the parameters, to change members that have no method of their own.

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use turnbuckle_session::internal::{
     MirroredFields, OutboundRequest, RawParams, RawResult, RequestError,
 };
-use turnbuckle_session::transport::{LinkError, Timeouts};
+use turnbuckle_session::transport::{LinkError, RequestTag, Timeouts};
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
     InputRequiredResult, InputResponses, Json, PaginatedRequestParams, RawJson, RawObject,
@@ -166,7 +166,9 @@ impl ClientInner {
                     if response.code == code::URL_REQUIRED && !corrected =>
                 {
                     corrected = true;
-                    let visits = Box::pin(self.router.input().visit_required_urls(response));
+                    let input = self.router.input();
+                    let tag = options.tag.as_ref();
+                    let visits = Box::pin(input.visit_required_urls(response, tag));
                     let handler_timeout = connection.session.limits().handler_timeout;
                     let accepted = deadline.run(timeout(handler_timeout, visits)).await?;
                     if !accepted.unwrap_or_default() {
@@ -345,8 +347,9 @@ impl ClientInner {
                     if round == self.max_input_rounds {
                         break;
                     }
+                    let tag = options.tag.as_ref();
                     let answers =
-                        Box::pin(self.answer_input_requests(connection, &required, round));
+                        Box::pin(self.answer_input_requests(connection, &required, round, tag));
                     *responses = deadline.run(answers).await??;
                     *state = required.request_state;
                     retried = Some(next);
@@ -369,6 +372,7 @@ impl ClientInner {
         connection: &Connection,
         required: &InputRequiredResult,
         round: usize,
+        tag: Option<&RequestTag>,
     ) -> Result<InputResponses, Error> {
         if required.input_requests.is_empty() {
             let wait = Duration::from_millis(100) * (1u32 << round.min(6));
@@ -379,7 +383,7 @@ impl ClientInner {
         let handler_timeout = connection.session.limits().handler_timeout;
         tokio::select! {
             biased;
-            answers = self.router.input().answer_requests(&connection.server, requests) => answers,
+            answers = self.router.input().answer_requests(&connection.server, requests, tag) => answers,
             () = connection.session.closed().cancelled() => Err(self.to_error(RequestError::Link {
                 error: connection.session.close_reason().unwrap_or(LinkError::Closed),
                 sent: true,
@@ -419,6 +423,7 @@ impl ClientInner {
         request.wants_progress = M::FACTS.reports_progress();
         request.progress_handler = options.listener.clone();
         request.log_level = options.log_level.or(self.log_level);
+        request.tag.clone_from(&options.tag);
         self.send_request(connection, request).await
     }
 

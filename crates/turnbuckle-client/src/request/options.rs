@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use turnbuckle_session::internal::ProgressHandler;
-use turnbuckle_session::transport::Timeouts;
+use turnbuckle_session::transport::{RequestTag, Timeouts};
 use turnbuckle_types::LoggingLevel;
 
 use crate::request::progress::ProgressListener;
@@ -16,6 +16,7 @@ pub(crate) struct RequestOptions {
     /// Also `listener`, if its reader must be told when the request has ended.
     pub(crate) progress: Option<Arc<ProgressListener>>,
     pub(crate) log_level: Option<LoggingLevel>,
+    pub(crate) tag: Option<RequestTag>,
     /// True if the request may be sent again although the server may have acted on it.
     pub(crate) allow_retry: bool,
     /// True if the server is asked although a cached result may still be used.

@@ -8,11 +8,12 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinHandle};
 use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
-use turnbuckle_session::internal::ChangeFeed;
-use turnbuckle_types::{ErrorKind, LoggingLevel, ProgressNotificationParams, ProtocolError};
+use turnbuckle_types::{ErrorKind, ProgressNotificationParams, ProtocolError};
 
 use crate::error::Error;
-use crate::proxy::active_calls::{ActiveCalls, ActiveGuard, CURRENT, FromServer, OpenQuestion};
+use crate::proxy::active_calls::{ActiveCall, ActiveCalls};
+use crate::proxy::from_server::{self, FromServer, OpenQuestion};
+use crate::proxy::parked::ParkingPlace;
 use crate::proxy::question::Question;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::MergedUris;
@@ -20,10 +21,15 @@ use crate::view::merged_uris::MergedUris;
 /// The most reports of progress that wait for the client; further ones are left out.
 const MAX_WAITING_REPORTS: usize = 64;
 
+/// The error of a call that its client answers although the proxy no longer has it.
+const CALL_IS_GONE: &str = "the call that this answer belongs to is no longer open: it waited for ten \
+     minutes, was answered before, or was at another instance; call again, without requestState";
+
 /// Sends a request to the server that has the item, and returns its result.
 ///
 /// A client of the modern era answers a question in another request, for which the handler begins
-/// again. The request to the server waits meanwhile, and is taken up where it was.
+/// again. The request to the server waits meanwhile, and is taken up where it was. If it is gone, the
+/// call fails: the server is never asked to begin again.
 pub(super) async fn forward<M>(
     calls: &Arc<ActiveCalls>,
     request: ServerRequest<M>,
@@ -34,22 +40,32 @@ where
     M: ServerMethod,
     M::Result: MergedUris,
 {
+    let mut is_new = false;
     // Another request for the same call finds the request to the server by its id.
     let id: String = ask
-        .once("proxied call", async { Ok(calls.parked.next_id()) })
+        .once("proxied call", async {
+            is_new = true;
+            Ok(calls.parked.next_id())
+        })
         .await?;
-    let parked = calls.parked.take(&id).and_then(|call| call.downcast().ok());
-    let is_resumed = parked.is_some();
+    let upstream = match is_new {
+        true => Upstream::start(calls, request, context).await?,
+        false => {
+            let parked = calls.parked.take(&id);
+            let parked = parked.and_then(|call| call.downcast::<Upstream<M>>().ok());
+            *parked.ok_or_else(|| ProtocolError::invalid_params(CALL_IS_GONE))?
+        }
+    };
     let mut call = Forwarding {
         calls,
         // A client of the legacy era answers while the handler waits.
         id: (!context.is_legacy()).then_some(id),
-        upstream: parked.map(|upstream: Box<Upstream<M>>| *upstream),
+        upstream: Some(upstream),
     };
-    let upstream = call.upstream.get_or_insert_with(|| {
-        let session = context.session_change_feed().cloned();
-        Upstream::start(calls, request, session, context.log_level())
-    });
+    let Some(upstream) = &mut call.upstream else {
+        return Err(Failure::new(CALL_IS_GONE));
+    };
+    let is_resumed = !is_new;
     if is_resumed {
         upstream.ask_again(ask, context).await?;
     }
@@ -67,6 +83,10 @@ where
                     context.log(message.level, logger, &message.data).await;
                 }
                 FromServer::Question(question) => {
+                    if !context.is_legacy() && upstream.place.is_none() {
+                        let client = calls.keys.key(context);
+                        upstream.place = Some(calls.parked.reserve(client).await?);
+                    }
                     upstream.open = Some(question);
                     upstream.answer(ask, context).await?;
                 }
@@ -108,7 +128,9 @@ struct Upstream<M: ServerMethod> {
     open: Option<OpenQuestion>,
     /// The questions that the client has answered.
     answered: Vec<Question>,
-    _active: ActiveGuard,
+    /// The right to wait for answers that come in other requests.
+    place: Option<ParkingPlace>,
+    _active: ActiveCall,
 }
 
 struct UpstreamTask<M: ServerMethod>(JoinHandle<std::result::Result<M::Result, Error>>);
@@ -132,18 +154,21 @@ where
     M: ServerMethod,
     M::Result: MergedUris,
 {
-    fn start(
+    /// Sends the request once the client may have another one at the server.
+    async fn start(
         calls: &Arc<ActiveCalls>,
         request: ServerRequest<M>,
-        session: Option<Arc<ChangeFeed>>,
-        log_level: Option<LoggingLevel>,
-    ) -> Self {
+        context: &HandlerContext,
+    ) -> Result<Self> {
         let server: Arc<str> = request.server().unwrap_or_default().into();
-        let (active, questions, asked) = calls.add(server.clone(), session, log_level);
-        let session_level = calls.log_level(&server);
+        let max_requests = request.max_requests();
+        let active = calls.begin(server, max_requests, context).await?;
+        let session_level = active.lowest_log_level();
+        let log_level = context.log_level();
+        let (tag, asked) = from_server::tag(context, &calls.keys);
         let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
         let request = request.configure(|request: RequestBuilder<M>| {
-            let request = request.on_progress(move |report| {
+            let request = request.tag(tag).on_progress(move |report| {
                 let _ = reports.try_send(report);
             });
             match log_level {
@@ -151,20 +176,21 @@ where
                 None => request,
             }
         });
-        let sending = CURRENT.scope(questions, async move {
+        let sending = async move {
             if let Some(level) = session_level {
                 request.set_session_log_level(level).await;
             }
             request.send().await
-        });
-        Self {
+        };
+        Ok(Self {
             task: UpstreamTask(tokio::spawn(sending)),
             reported,
             asked,
             open: None,
             answered: Vec::new(),
+            place: None,
             _active: active,
-        }
+        })
     }
 
     /// Asks the open question, and passes the answer on. The question stays open if the future is

@@ -15,6 +15,7 @@ use turnbuckle_types::{
 
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::forward::{forward, to_failure};
+use crate::proxy::from_server;
 use crate::servers::{Servers, WeakServers};
 
 /// The way from a handler to the servers, which the handler does not keep open.
@@ -35,12 +36,18 @@ impl Route {
         reference: CompletionReference,
         argument: &str,
         typing: CompletionRequest,
+        context: &HandlerContext,
     ) -> Result<Vec<String>, Failure> {
         let request = self.servers()?.complete(reference, argument, &typing.value);
-        let context = CompletionContext::new().arguments(typing.arguments);
+        let server = request.server().unwrap_or_default().into();
+        let max_requests = request.max_requests();
+        let _active = self.calls.begin(server, max_requests, context).await?;
+        // Nobody is asked for a completion, but the server must ask no other client meanwhile.
+        let (tag, _) = from_server::tag(context, &self.calls.keys);
+        let arguments = CompletionContext::new().arguments(typing.arguments);
         let request = request.configure(|mut request| {
-            request.params_mut().context = Some(context);
-            request
+            request.params_mut().context = Some(arguments);
+            request.tag(tag)
         });
         let completed = request.await.map_err(to_failure)?;
         Ok(completed.completion.values)
@@ -121,13 +128,16 @@ impl Proxied for Prompt {
         for argument in &arguments {
             let (route, argument) = (route.clone(), argument.name.clone());
             let name = name.clone();
-            builder = builder.complete(argument.clone(), move |typing: CompletionRequest| {
-                let (route, name, argument) = (route.clone(), name.clone(), argument.clone());
-                async move {
-                    let reference = PromptReference::new(name).into();
-                    route.complete(reference, &argument, typing).await
-                }
-            });
+            builder = builder.complete(
+                argument.clone(),
+                move |typing: CompletionRequest, context: HandlerContext| {
+                    let (route, name, argument) = (route.clone(), name.clone(), argument.clone());
+                    async move {
+                        let reference = PromptReference::new(name).into();
+                        route.complete(reference, &argument, typing, &context).await
+                    }
+                },
+            );
         }
         let builder = builder.arguments(arguments);
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
@@ -210,14 +220,17 @@ impl Proxied for ResourceTemplate {
         for variable in parsed.variables() {
             let (route, template) = (route.clone(), template.clone());
             let variable = variable.to_owned();
-            builder = builder.complete(variable.clone(), move |typing: CompletionRequest| {
-                let (route, template) = (route.clone(), template.clone());
-                let variable = variable.clone();
-                async move {
-                    let reference = ResourceTemplateReference::new(template).into();
-                    route.complete(reference, &variable, typing).await
-                }
-            });
+            builder = builder.complete(
+                variable.clone(),
+                move |typing: CompletionRequest, context: HandlerContext| {
+                    let (route, template) = (route.clone(), template.clone());
+                    let variable = variable.clone();
+                    async move {
+                        let reference = ResourceTemplateReference::new(template).into();
+                        route.complete(reference, &variable, typing, &context).await
+                    }
+                },
+            );
         }
         server
             .add_resource(builder.handler(read_handler!(route)))

@@ -1,7 +1,9 @@
 //! A proxy: many servers, served as one.
 
 mod active_calls;
+mod client_key;
 mod forward;
+mod from_server;
 mod items;
 mod parked;
 mod question;
@@ -22,12 +24,22 @@ use turnbuckle_types::base::debug_fields;
 ///
 /// Calls, reads, prompts and completions go to the server that has the item. Progress comes back, and
 /// a cancelled request is cancelled there. A server's forms, URLs, sampling requests and questions for
-/// roots go to the client whose request is under way, and so do its log messages of at least the
+/// roots go to the client whose request they are about, and so do its log messages of at least the
 /// client's level: a request sets the level of a legacy server, to the lowest of the clients with
 /// requests under way. A client without roots has an empty list of them.
 ///
+/// Over HTTP, the stream tells the request. Elsewhere, a message reaches a client only if the server
+/// works on requests of no other client; a request that was cancelled counts until the server has answered
+/// it, for ten minutes at most. All other messages reach nobody, and the server reads that its question
+/// was cancelled.
+///
+/// No client has more than half of the requests that a server takes at once
+/// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
+/// A client is a principal, else an address, else a session. Those that wait have their turn.
+///
 /// Each side may speak any revision. A client of the modern era answers a question with another
-/// request: the request to the server waits for it, for ten minutes at most. A client that is
+/// request: the request to the server waits for it, for ten minutes at most. Then, or if too many wait,
+/// the client reads an error, and has to call again: no call runs twice by itself. A client that is
 /// subscribed to a resource gets the updates of its server.
 ///
 /// The servers are closed when the proxy is dropped; keep it while the server runs.
@@ -72,7 +84,7 @@ impl ServersBuilder {
             .logging()
             .build()?;
         let calls = Arc::new(ActiveCalls::default());
-        let servers = active_calls::install(self, &calls).connect().await?;
+        let servers = from_server::install(self).connect().await?;
         ItemSync::start(&servers, server.clone(), calls);
         Ok(Proxy { server, servers })
     }

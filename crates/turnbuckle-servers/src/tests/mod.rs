@@ -5,4 +5,6 @@ mod items;
 mod proxy;
 mod questions;
 mod reconnect;
+mod scripted;
+mod separation;
 mod support;

@@ -17,6 +17,7 @@ use turnbuckle_wire::rpc;
 use super::handler::ClientHandler;
 use super::limits::ClientLimits;
 use super::pending_response::PendingRequest;
+use super::request_tag::AbandonedRequests;
 use super::response::RequestError;
 use super::timeout_timer::TimeoutTimer;
 use crate::client::link::{Link, LinkKind};
@@ -37,6 +38,8 @@ pub struct ClientSession {
     pub(super) handler: Arc<dyn ClientHandler>,
     pub(super) limits: ClientLimits,
     kernel: Mutex<Kernel<Signal, PendingRequest>>,
+    /// Locked after the kernel, never before.
+    abandoned: Mutex<AbandonedRequests>,
     pub(super) link: OnceLock<Arc<dyn Link>>,
     /// The revision of the connection; unset until the handshake has found it out.
     pub(super) revision: OnceLock<Arc<NegotiatedRevision>>,
@@ -79,6 +82,7 @@ impl ClientSession {
                 Kernel::new(limits.max_in_flight, limits.max_outgoing_requests)
                     .with_limit_name("ClientLimits::max_in_flight"),
             ),
+            abandoned: Mutex::default(),
             reply_permits: Arc::new(Semaphore::new(
                 limits.max_queued_replies.min(Semaphore::MAX_PERMITS),
             )),
@@ -98,6 +102,12 @@ impl ClientSession {
 
     pub(super) fn kernel(&self) -> MutexGuard<'_, Kernel<Signal, PendingRequest>> {
         self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn abandoned(&self) -> MutexGuard<'_, AbandonedRequests> {
+        self.abandoned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the limits for the server.

@@ -1,6 +1,7 @@
 //! The interface between a session and the client that uses it: requests and notifications of the
 //! server.
 
+use super::request_tag::RequestTag;
 use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
 use crate::shared::signal::Signal;
 use turnbuckle_types::RequestId;
@@ -13,7 +14,9 @@ pub trait ClientHandler: Send + Sync + 'static {
 
     /// Handles a notification that the session itself does not need. It must return soon: the
     /// session receives nothing meanwhile.
-    fn handle_notification(&self, notice: IncomingNotification<'_>);
+    ///
+    /// `tag` is that of the request that a log message is about.
+    fn handle_notification(&self, notice: IncomingNotification<'_>, tag: Option<&RequestTag>);
 
     /// Handles a frame that was no valid message and was skipped. `count` is the number of such
     /// frames so far, `beginning` the first characters of this one.
@@ -27,13 +30,15 @@ pub trait ClientHandler: Send + Sync + 'static {
 pub struct ServerRequest {
     id: RequestId,
     signal: Signal,
+    tag: Option<RequestTag>,
 }
 
 impl ServerRequest {
-    pub(super) fn new(id: RequestId) -> Self {
+    pub(super) fn new(id: RequestId, tag: Option<RequestTag>) -> Self {
         Self {
             id,
             signal: Signal::new(),
+            tag,
         }
     }
 
@@ -41,6 +46,12 @@ impl ServerRequest {
     #[must_use]
     pub fn id(&self) -> &RequestId {
         &self.id
+    }
+
+    /// Returns the tag of the request of ours that this one is about, if that is known.
+    #[must_use]
+    pub fn tag(&self) -> Option<&RequestTag> {
+        self.tag.as_ref()
     }
 
     /// Returns the signal that fires when the server no longer wants an answer.

@@ -118,6 +118,7 @@ impl ClientSession {
         let pending = PendingRequest {
             response: response.clone(),
             progress_handler: request.progress_handler,
+            tag: request.tag,
         };
         let id = self.register_request(pending, request.ignores_limit)?;
         let role = Method::role_of(request.method);
@@ -298,8 +299,15 @@ impl Drop for InFlightRequest<'_> {
         if self.is_answered {
             return;
         }
-        let unanswered = self.session.kernel().take_waiting(Some(&self.id));
-        if unanswered.is_none()
+        let mut kernel = self.session.kernel();
+        let unanswered = kernel.take_waiting(Some(&self.id));
+        let is_unanswered = unanswered.is_some();
+        let tag = unanswered.and_then(|pending| pending.tag);
+        if let Some(tag) = tag.filter(|_| self.may_be_sent) {
+            self.session.abandoned().insert(self.id.clone(), tag);
+        }
+        drop(kernel);
+        if !is_unanswered
             || !self.may_be_sent
             || !self.cancel_by_message
             || self.session.is_closed()

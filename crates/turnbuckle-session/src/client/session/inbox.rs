@@ -121,11 +121,11 @@ impl ClientSession {
                 if Method::parse(&notification.method) != Some(Method::Progress) {
                     self.count_bytes(text.len(), exchange);
                 }
-                self.handle_notification(&notification, text);
+                self.handle_notification(&notification, text, exchange);
             }
             Message::Request(request) => {
                 self.count_bytes(text.len(), exchange);
-                self.handle_request(request, text);
+                self.handle_request(request, text, exchange);
             }
         }
     }
@@ -152,10 +152,16 @@ impl ClientSession {
     }
 
     fn complete_request(&self, id: Option<&RequestId>, outcome: Result<RawResult, RequestError>) {
-        let Some(pending) = self.kernel().take_waiting(id) else {
+        let mut kernel = self.kernel();
+        let Some(pending) = kernel.take_waiting(id) else {
+            if let Some(id) = id {
+                self.abandoned().remove(id);
+            }
+            drop(kernel);
             tracing::debug!(?id, "a response to a request that is not pending");
             return;
         };
+        drop(kernel);
         pending.response.complete(outcome);
     }
 
@@ -172,7 +178,12 @@ impl ClientSession {
         guard_callback(|| self.handler.handle_invalid_message(count, &beginning));
     }
 
-    fn handle_notification(&self, notification: &rpc::Notification<'_, Params<'_>>, text: &str) {
+    fn handle_notification(
+        &self,
+        notification: &rpc::Notification<'_, Params<'_>>,
+        text: &str,
+        exchange: Option<&RequestId>,
+    ) {
         let method = Method::parse(&notification.method);
         if method == Some(Method::Progress) {
             return self.handle_progress(text);
@@ -199,7 +210,11 @@ impl ClientSession {
         if is_for_handler {
             let name = &*notification.method;
             let notice = IncomingNotification { method, name, text };
-            guard_callback(|| self.handler.handle_notification(notice));
+            let tag = match method {
+                Some(Method::LoggingMessage) => self.find_tag(exchange),
+                _ => None,
+            };
+            guard_callback(|| self.handler.handle_notification(notice, tag.as_ref()));
         }
     }
 

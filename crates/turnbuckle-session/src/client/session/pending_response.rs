@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::request::ProgressHandler;
+use super::request_tag::RequestTag;
 use super::response::{RawResult, RequestError};
 use crate::client::timeouts::{TimeoutKind, Timeouts};
 
@@ -17,6 +18,7 @@ pub(super) type Outcome = Result<RawResult, RequestError>;
 pub(crate) struct PendingRequest {
     pub(super) response: Arc<PendingResponse>,
     pub(super) progress_handler: Option<Arc<dyn ProgressHandler>>,
+    pub(super) tag: Option<RequestTag>,
 }
 
 /// The response to one request, for which one task waits.

@@ -5,6 +5,7 @@ use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
 
+use super::request_tag::RequestTag;
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
 use crate::client::timeouts::Timeouts;
 
@@ -37,6 +38,8 @@ pub struct OutboundRequest<'a, P> {
     pub log_level: Option<LoggingLevel>,
     /// A callback that receives the request's id before the request is sent.
     pub on_id_assigned: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
+    /// The tag that handlers get with the server's messages about the request.
+    pub tag: Option<RequestTag>,
     /// True if the request is sent even if as many wait as
     /// [`ClientLimits::max_outgoing_requests`](crate::transport::ClientLimits::max_outgoing_requests) allows.
     pub(crate) ignores_limit: bool,
@@ -57,6 +60,7 @@ impl<'a, P> OutboundRequest<'a, P> {
             progress_handler: None,
             log_level: None,
             on_id_assigned: None,
+            tag: None,
             ignores_limit: false,
         }
     }

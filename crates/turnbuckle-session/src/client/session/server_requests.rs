@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use turnbuckle_types::base::text::{Escaped, Foreign};
-use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError};
+use turnbuckle_types::{EmptyResult, ErrorKind, ProtocolError, RequestId};
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, MethodRole, Party, Revision};
 use turnbuckle_wire::rpc::{self, Message};
@@ -28,7 +28,12 @@ const MAX_METHOD_CHARS: usize = 200;
 
 impl ClientSession {
     /// Handles a request of the server. A modern server must not send any.
-    pub(super) fn handle_request(&self, request: rpc::Request<'_, Params<'_>>, text: &str) {
+    pub(super) fn handle_request(
+        &self,
+        request: rpc::Request<'_, Params<'_>>,
+        text: &str,
+        exchange: Option<&RequestId>,
+    ) {
         let Some(session) = self.weak_self.upgrade() else {
             return;
         };
@@ -53,7 +58,7 @@ impl ClientSession {
             Ok(method) => method,
             Err(error) => return reply(features, error.into()),
         };
-        let server_request = ServerRequest::new(request.id.clone());
+        let server_request = ServerRequest::new(request.id.clone(), self.find_tag(exchange));
         let decision = {
             let mut kernel = self.kernel();
             if self.is_closed() {

@@ -1,5 +1,6 @@
 //! Tests of the session with a link that records what is sent.
 
+use crate::client::session::request_tag::RequestTag;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 use std::time::Duration;
@@ -134,7 +135,7 @@ impl ClientHandler for IdleHandler {
         HandlerOutcome::Pending(Box::pin(std::future::pending()))
     }
 
-    fn handle_notification(&self, _: IncomingNotification<'_>) {}
+    fn handle_notification(&self, _: IncomingNotification<'_>, _: Option<&RequestTag>) {}
 }
 
 fn revision() -> NegotiatedRevision {

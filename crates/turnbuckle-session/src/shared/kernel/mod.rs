@@ -261,6 +261,11 @@ impl<C, P> Kernel<C, P> {
         self.waiting.keys()
     }
 
+    /// Returns our requests that wait for responses.
+    pub(crate) fn waiting_requests(&self) -> impl Iterator<Item = (&RequestId, &P)> {
+        self.waiting.iter()
+    }
+
     /// Returns the records of our requests that wait for responses.
     pub(crate) fn waiting_values(&self) -> impl Iterator<Item = &P> {
         self.waiting.values()

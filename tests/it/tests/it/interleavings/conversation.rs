@@ -14,7 +14,7 @@ use turnbuckle_session::internal::{
 };
 use turnbuckle_session::transport::{
     ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
-    OutboundMessage, SendFuture, Timeouts,
+    OutboundMessage, RequestTag, SendFuture, Timeouts,
 };
 use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
 use turnbuckle_wire::era::Reply;
@@ -118,7 +118,7 @@ impl ClientHandler for User {
         }))
     }
 
-    fn handle_notification(&self, _: IncomingNotification<'_>) {}
+    fn handle_notification(&self, _: IncomingNotification<'_>, _: Option<&RequestTag>) {}
 }
 
 type Asked = JoinHandle<Result<RawResult, RequestError>>;

@@ -1,0 +1,53 @@
+//! Keys of the proxy's clients: whom requests count for, and which requests have the same sender.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use turnbuckle_server::HandlerContext;
+use turnbuckle_session::transport::client_network;
+
+/// A client, as shares count it: whoever sends requests over any number of connections has one key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum ClientKey {
+    /// A keyed hash of the identity of a principal.
+    Principal(u64),
+    /// An IPv4 address, or the /64 network of an IPv6 address.
+    Address(IpAddr),
+    /// A legacy session without a principal and an address.
+    Session(u64),
+    /// All requests without any of these, such as those of one pipe.
+    Unknown,
+}
+
+/// Makes the keys of clients.
+#[derive(Default)]
+pub(super) struct ClientKeys {
+    hasher: RandomState,
+    last_request: AtomicU64,
+}
+
+impl ClientKeys {
+    /// Returns the key that a request counts for.
+    pub(super) fn key(&self, context: &HandlerContext) -> ClientKey {
+        if let Some(principal) = context.principal() {
+            return ClientKey::Principal(self.hasher.hash_one(principal.identity()));
+        }
+        match (context.client_address(), context.session_change_feed()) {
+            (Some(address), _) => ClientKey::Address(client_network(address)),
+            (None, Some(session)) => ClientKey::Session(Arc::as_ptr(session).addr() as u64),
+            (None, None) => ClientKey::Unknown,
+        }
+    }
+
+    /// Returns a number that requests of the same session have in common. A request of the modern era
+    /// belongs to no session, and has a number of its own.
+    pub(super) fn sender(&self, context: &HandlerContext) -> u64 {
+        let (session, request) = match context.session_change_feed() {
+            Some(session) => (Some(Arc::as_ptr(session).addr()), 0),
+            None => (None, self.last_request.fetch_add(1, Ordering::Relaxed)),
+        };
+        self.hasher.hash_one((session, request))
+    }
+}

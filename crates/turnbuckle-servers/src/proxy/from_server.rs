@@ -1,0 +1,114 @@
+//! Messages of a server about a request, on their way to the client that sent the request.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use turnbuckle_client::{FormAnswer, RequestTag, SamplingRejected, UrlAnswer};
+use turnbuckle_server::HandlerContext;
+use turnbuckle_session::internal::ChangeFeed;
+use turnbuckle_types::{LoggingMessageNotificationParams, ProtocolError};
+
+use crate::builder::ServersBuilder;
+use crate::proxy::client_key::ClientKeys;
+use crate::proxy::question::{Answer, Question};
+use crate::question::ServerQuestion;
+
+/// The most questions and log messages that wait for the client of one request.
+const MAX_WAITING_MESSAGES: usize = 64;
+
+/// A message of a server about a request.
+pub(super) enum FromServer {
+    Log(LoggingMessageNotificationParams),
+    Question(OpenQuestion),
+}
+
+/// A question of a server, and the way of its answer.
+pub(super) struct OpenQuestion {
+    pub(super) question: Question,
+    pub(super) answer: oneshot::Sender<Answer>,
+}
+
+/// The value of a request's tag: the way to the client that sent the request.
+struct Receiver {
+    messages: mpsc::Sender<FromServer>,
+    /// The number of the sender belongs to this session while any of its requests is known.
+    _session: Option<Arc<ChangeFeed>>,
+}
+
+/// Returns the tag of a request that is forwarded, and the messages of the server about it. Without
+/// their receiver they reach nobody.
+pub(super) fn tag(
+    context: &HandlerContext,
+    keys: &ClientKeys,
+) -> (RequestTag, mpsc::Receiver<FromServer>) {
+    let (messages, received) = mpsc::channel(MAX_WAITING_MESSAGES);
+    let receiver = Receiver {
+        messages,
+        _session: context.session_change_feed().cloned(),
+    };
+    (RequestTag::new(keys.sender(context), receiver), received)
+}
+
+/// Returns the way to the client that sent the request of a tag.
+fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<FromServer>> {
+    let receiver = tag.and_then(|tag| tag.value::<Receiver>());
+    if receiver.is_none() {
+        tracing::debug!(
+            server,
+            "a question or a log message reaches nobody: it may be about requests of several clients"
+        );
+    }
+    receiver.map(|receiver| receiver.messages.clone())
+}
+
+/// Passes a log message on. One for a client that is too far behind is left out.
+fn pass_log(server: &str, message: LoggingMessageNotificationParams, tag: Option<&RequestTag>) {
+    if let Some(receiver) = find_receiver(server, tag) {
+        let _ = receiver.try_send(FromServer::Log(message));
+    }
+}
+
+/// Passes a question on and waits for the answer; `None` if nobody can be asked.
+async fn pass_question(asked: &ServerQuestion, question: Question) -> Option<Answer> {
+    let (answer, answered) = oneshot::channel();
+    let receiver = find_receiver(&asked.server, asked.request_tag())?;
+    let question = FromServer::Question(OpenQuestion { question, answer });
+    receiver.send(question).await.ok()?;
+    answered.await.ok()
+}
+
+/// Installs handlers that pass questions and log messages on to the clients of the proxy.
+pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
+    builder
+        // Each request brings the level of its client along.
+        .install(|builder, server| {
+            let server: Arc<str> = server.clone();
+            builder.on_tagged_log(move |message, tag| pass_log(&server, message, tag))
+        })
+        .on_roots(async |asked: ServerQuestion| {
+            match pass_question(&asked, Question::Roots).await {
+                Some(Answer::Roots(roots)) => Ok(roots),
+                _ => Err(ProtocolError::internal(
+                    "no client can be asked for its roots",
+                )),
+            }
+        })
+        .on_form(async |form, asked: ServerQuestion| {
+            match pass_question(&asked, Question::Form(form)).await {
+                Some(Answer::Form(answer)) => answer,
+                _ => FormAnswer::Cancel,
+            }
+        })
+        .on_url(async |request, asked: ServerQuestion| {
+            match pass_question(&asked, Question::Url(request)).await {
+                Some(Answer::Url(answer)) => answer,
+                _ => UrlAnswer::Cancel,
+            }
+        })
+        .on_sampling(async |params, asked: ServerQuestion| {
+            match pass_question(&asked, Question::Sampling(Box::new(params))).await {
+                Some(Answer::Sampling(answer)) => *answer,
+                _ => Err(SamplingRejected.into()),
+            }
+        })
+}
