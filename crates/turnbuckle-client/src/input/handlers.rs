@@ -171,7 +171,7 @@ impl InputHandlers {
         match question? {
             InputRequest::CreateMessage(params) => {
                 let params = check_params(*params, &declared, features)?;
-                self.rates.admit_sampling()?;
+                self.rates.admit_sampling(&asking_server)?;
                 let (question, _permit) = self.limiter.admit(asking_server).await;
                 project_answer(self.sampling.answer(params, question).await?, features)
             }
@@ -182,7 +182,7 @@ impl InputHandlers {
                     .filter(|_| declared.supports_elicitation_form());
                 let on_form = on_form.ok_or_else(|| undeclared_mode_error("by form"))?;
                 let form = Form::from_params(params)?;
-                self.rates.admit_elicitation()?;
+                self.rates.admit_elicitation(&asking_server)?;
                 let (question, _permit) = self.limiter.admit(asking_server).await;
                 project_answer(answer_form(on_form, form, question).await?, features)
             }
@@ -192,7 +192,7 @@ impl InputHandlers {
                     .as_ref()
                     .filter(|_| declared.supports_elicitation_url());
                 let on_url = on_url.ok_or_else(|| undeclared_mode_error("by URL"))?;
-                self.rates.admit_elicitation()?;
+                self.rates.admit_elicitation(&asking_server)?;
                 let url = UrlRequest::from_params(
                     params,
                     features,

@@ -1,6 +1,7 @@
 //! Limits how many questions the handlers get at once, and knows the server that asks.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use turnbuckle_session::handler::Signal;
@@ -17,7 +18,9 @@ const DEFAULT_MAX_QUESTIONS: usize = 8;
 
 /// The permits for questions, the server that asks, and the visits to URLs of one client.
 pub(crate) struct QuestionLimiter {
-    permits: Arc<Semaphore>,
+    max_questions: usize,
+    /// The permits of each sender of tagged requests, while it has questions, and of all other requests.
+    permits: Mutex<HashMap<Option<u64>, Weak<Semaphore>>>,
     asking_server: watch::Sender<Option<AskingServer>>,
     visits: UrlVisits,
 }
@@ -38,6 +41,11 @@ impl AskingServer {
         self.server.revision.features()
     }
 
+    /// Returns the number of the sender of the request that the question is about.
+    pub(crate) fn sender(&self) -> u64 {
+        self.tag.as_ref().map_or(0, RequestTag::sender)
+    }
+
     /// Returns the server with a question about the request of this tag.
     pub(crate) fn about(self, tag: Option<&RequestTag>) -> Self {
         Self {
@@ -55,9 +63,9 @@ impl Default for QuestionLimiter {
 
 impl QuestionLimiter {
     pub(crate) fn new(max_questions: usize) -> Self {
-        let permits = max_questions.clamp(1, Semaphore::MAX_PERMITS);
         Self {
-            permits: Arc::new(Semaphore::new(permits)),
+            max_questions: max_questions.clamp(1, Semaphore::MAX_PERMITS),
+            permits: Mutex::default(),
             asking_server: watch::Sender::new(None),
             visits: UrlVisits::default(),
         }
@@ -113,13 +121,27 @@ impl QuestionLimiter {
     }
 
     /// Waits for a permit and returns the context of the question with it. The question may be with
-    /// a handler for as long as the permit is kept.
+    /// a handler for as long as the permit is kept. A sender of tagged requests has permits of its own,
+    /// so that the questions of one do not keep those of another waiting.
     pub(crate) async fn admit(
         &self,
         asking_server: AskingServer,
     ) -> (QuestionContext, Option<OwnedSemaphorePermit>) {
-        let permit = self.permits.clone().acquire_owned().await;
+        let permits = self.permits(asking_server.tag.as_ref().map(RequestTag::sender));
+        let permit = permits.acquire_owned().await;
         // `ok` is always `Some`: the semaphore is never closed.
         (QuestionContext::new(asking_server), permit.ok())
+    }
+
+    fn permits(&self, sender: Option<u64>) -> Arc<Semaphore> {
+        let table = self.permits.lock();
+        let mut table = table.unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = table.get(&sender).and_then(Weak::upgrade) {
+            return known;
+        }
+        table.retain(|_, permits| permits.strong_count() > 0);
+        let permits = Arc::new(Semaphore::new(self.max_questions));
+        table.insert(sender, Arc::downgrade(&permits));
+        permits
     }
 }

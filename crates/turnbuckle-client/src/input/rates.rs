@@ -1,24 +1,29 @@
 //! Limits how fast a server may ask, and how many questions it may ask at once.
 
-use turnbuckle_session::internal::TokenBucket;
+use turnbuckle_session::internal::KeyedRates;
 use turnbuckle_session::transport::ClientLimits;
 use turnbuckle_types::{ErrorKind, ProtocolError};
 
+use crate::input::limiter::AskingServer;
 use crate::input::sampling::USER_REJECTED_CODE;
 
-/// The rates that the server of one client has used.
+/// The most senders of tagged requests whose questions are counted apart; further ones count together.
+const MAX_SENDERS: usize = 1024;
+
+/// The rates that the server of one client has used. Questions about tagged requests count for the
+/// sender of the request, so that one party of a client does not use up the rate of another.
 #[derive(Debug)]
 pub(crate) struct QuestionRates {
-    sampling: TokenBucket,
-    elicitation: TokenBucket,
+    sampling: KeyedRates,
+    elicitation: KeyedRates,
     questions: usize,
 }
 
 impl QuestionRates {
     pub(crate) fn new(limits: &ClientLimits) -> Self {
         Self {
-            sampling: TokenBucket::new(limits.sampling_rate),
-            elicitation: TokenBucket::new(limits.elicitation_rate),
+            sampling: KeyedRates::new(limits.sampling_rate, MAX_SENDERS),
+            elicitation: KeyedRates::new(limits.elicitation_rate, MAX_SENDERS),
             questions: limits.max_input_requests,
         }
     }
@@ -31,19 +36,21 @@ impl QuestionRates {
     /// Counts a sampling request. The specification has one error for refusing it.
     ///
     /// Specification: client/sampling, "Error Handling" (2025-11-25).
-    pub(crate) fn admit_sampling(&self) -> Result<(), ProtocolError> {
+    pub(crate) fn admit_sampling(&self, asking: &AskingServer) -> Result<(), ProtocolError> {
+        let (sender, setting) = (asking.sender(), "ClientLimits::sampling_rate");
         let admitted = self
             .sampling
-            .admit("requests for sampling", "ClientLimits::sampling_rate");
+            .admit(sender, "requests for sampling", setting);
         admitted.map_err(|error| {
             ProtocolError::new(ErrorKind::Application(USER_REJECTED_CODE), error.message())
         })
     }
 
     /// Counts an elicitation.
-    pub(crate) fn admit_elicitation(&self) -> Result<(), ProtocolError> {
+    pub(crate) fn admit_elicitation(&self, asking: &AskingServer) -> Result<(), ProtocolError> {
+        let (sender, setting) = (asking.sender(), "ClientLimits::elicitation_rate");
         self.elicitation
-            .admit("questions to the user", "ClientLimits::elicitation_rate")
+            .admit(sender, "questions to the user", setting)
     }
 }
 

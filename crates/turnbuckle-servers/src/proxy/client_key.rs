@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use turnbuckle_server::HandlerContext;
-use turnbuckle_session::transport::client_network;
+use turnbuckle_types::ClientAddress;
 
 /// A client, as shares count it: whoever sends requests over any number of connections has one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ impl ClientKeys {
             return ClientKey::Principal(self.hasher.hash_one(principal.identity()));
         }
         match (context.client_address(), context.session_change_feed()) {
-            (Some(address), _) => ClientKey::Address(client_network(address)),
+            (Some(address), _) => ClientKey::Address(ClientAddress(address).network()),
             (None, Some(session)) => ClientKey::Session(Arc::as_ptr(session).addr() as u64),
             (None, None) => ClientKey::Unknown,
         }

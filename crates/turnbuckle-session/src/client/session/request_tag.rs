@@ -39,6 +39,12 @@ impl RequestTag {
         }
     }
 
+    /// Returns the number of the sender.
+    #[must_use]
+    pub fn sender(&self) -> u64 {
+        self.sender
+    }
+
     /// Returns the value, if it is a `T`.
     #[must_use]
     pub fn value<T: Any>(&self) -> Option<&T> {
