@@ -56,7 +56,8 @@ impl Shared {
     pub(crate) fn merge(&self) {
         let _merging: MutexGuard<'_, ()> =
             self.merging.lock().unwrap_or_else(PoisonError::into_inner);
-        let items: Vec<_> = self.members.iter().map(|member| member.items()).collect();
+        let members = self.members.iter();
+        let items: Vec<_> = members.map(|it| (&it.prefix, it.items())).collect();
         let view = Arc::new(MergedView::merge(&items, &self.limits));
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = view;
     }

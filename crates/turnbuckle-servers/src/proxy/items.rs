@@ -17,6 +17,7 @@ use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::forward::{forward, to_failure};
 use crate::proxy::from_server;
 use crate::servers::{Servers, WeakServers};
+use crate::view::items::Listed;
 
 /// The way from a handler to the servers, which the handler does not keep open.
 #[derive(Clone)]
@@ -70,10 +71,7 @@ macro_rules! copy_info {
 }
 
 /// A type of item that a proxy serves.
-pub(super) trait Proxied: Sized {
-    /// Returns the name or URI.
-    fn key(&self) -> &str;
-
+pub(super) trait Proxied: Listed + Sized {
     /// Adds the item to the server of the proxy, in place of one of the same name.
     fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String>;
 
@@ -82,10 +80,6 @@ pub(super) trait Proxied: Sized {
 }
 
 impl Proxied for Tool {
-    fn key(&self) -> &str {
-        &self.name
-    }
-
     fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
         let name = self.name.clone();
         let mut builder =
@@ -116,10 +110,6 @@ impl Proxied for Tool {
 }
 
 impl Proxied for Prompt {
-    fn key(&self) -> &str {
-        &self.name
-    }
-
     fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
         let name = self.name.clone();
         let arguments = self.arguments.clone().unwrap_or_default();
@@ -178,10 +168,6 @@ macro_rules! read_handler {
 }
 
 impl Proxied for Resource {
-    fn key(&self) -> &str {
-        &self.uri
-    }
-
     fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
         let mut builder = server::Resource::builder(self.uri.clone(), self.name.clone());
         copy_info!(builder, self);
@@ -202,10 +188,6 @@ impl Proxied for Resource {
 }
 
 impl Proxied for ResourceTemplate {
-    fn key(&self) -> &str {
-        &self.uri_template
-    }
-
     fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
         let template = self.uri_template.clone();
         let mut builder = server::Resource::builder(template.clone(), self.name.clone());

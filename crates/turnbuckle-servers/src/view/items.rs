@@ -63,10 +63,22 @@ impl Default for ServerItems {
 }
 
 impl ServerItems {
+    /// Returns the name of the server, if it has any items.
+    pub(crate) fn server(&self) -> Option<&Arc<str>> {
+        let of_resources = || server_of(&self.resources).or_else(|| server_of(&self.templates));
+        let of_names = server_of(&self.tools).or_else(|| server_of(&self.prompts));
+        of_names.or_else(of_resources)
+    }
+
     /// Returns the bytes of all definitions.
     pub(crate) fn bytes(&self) -> usize {
         total(&self.tools) + total(&self.resources) + total(&self.templates) + total(&self.prompts)
     }
+}
+
+/// Returns the name of the server of a list that is not empty.
+fn server_of<T>(items: &ItemList<T>) -> Option<&Arc<str>> {
+    items.first().map(|item| &item.item.server)
 }
 
 fn total<T>(items: &ItemList<T>) -> usize {
@@ -78,7 +90,13 @@ pub(crate) trait Listed: Serialize + PartialEq {
     /// The plural, for texts.
     const PLURAL: &'static str;
 
+    /// True if the item has a URI instead of a name.
+    const HAS_URI: bool;
+
     /// Returns the member that identifies the item: its name, URI or URI template.
+    fn key(&self) -> &str;
+
+    /// Returns the member that identifies the item, to change it.
     fn key_mut(&mut self) -> &mut String;
 
     /// Returns the name in the merged view.
@@ -86,9 +104,14 @@ pub(crate) trait Listed: Serialize + PartialEq {
 }
 
 macro_rules! listed {
-    ($($Item:ty: $plural:literal, $member:ident, $merge:ident;)+) => {$(
+    ($($Item:ty: $plural:literal, $has_uri:literal, $member:ident, $merge:ident;)+) => {$(
         impl Listed for $Item {
             const PLURAL: &'static str = $plural;
+            const HAS_URI: bool = $has_uri;
+
+            fn key(&self) -> &str {
+                &self.$member
+            }
 
             fn key_mut(&mut self) -> &mut String {
                 &mut self.$member
@@ -102,10 +125,10 @@ macro_rules! listed {
 }
 
 listed! {
-    Tool: "tools", name, name;
-    Prompt: "prompts", name, name;
-    Resource: "resources", uri, uri;
-    ResourceTemplate: "resource templates", uri_template, uri;
+    Tool: "tools", false, name, name;
+    Prompt: "prompts", false, name, name;
+    Resource: "resources", true, uri, uri;
+    ResourceTemplate: "resource templates", true, uri_template, uri;
 }
 
 /// The items that one server listed, within the bounds of the server.

@@ -5,3 +5,4 @@ pub(crate) mod items;
 pub(crate) mod merged_uris;
 pub(crate) mod merged_view;
 pub(crate) mod names;
+pub(crate) mod shadowing;

@@ -9,5 +9,6 @@ mod errors;
 mod handlers;
 mod otel;
 mod process;
+mod proxy;
 mod revisions;
 mod surface;
