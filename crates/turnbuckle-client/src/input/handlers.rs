@@ -90,7 +90,7 @@ impl InputHandlers {
         let (input, tag) = (self.clone(), tag.cloned());
         HandlerOutcome::Pending(Box::pin(async move {
             let asking_server = input.limiter.connected_server().await;
-            let asking_server = asking_server.about(tag.as_ref());
+            let asking_server = asking_server.with_tag(tag.as_ref());
             match input.answer(method, question, asking_server).await {
                 Ok(answer) => Reply::Complete(Box::new(EncodedResult::object(answer.as_str()))),
                 Err(error) => error.into(),
@@ -106,7 +106,7 @@ impl InputHandlers {
         requests: &InputRequests,
         tag: Option<&RequestTag>,
     ) -> Result<InputResponses, crate::Error> {
-        let asking_server = self.limiter.server_context(server).about(tag);
+        let asking_server = self.limiter.server_context(server).with_tag(tag);
         answer_all(requests, self.rates.max_input_requests(), |request| {
             self.answer(request.method(), Ok(request.clone()), asking_server.clone())
         })
@@ -126,7 +126,7 @@ impl InputHandlers {
         else {
             return false;
         };
-        let asking_server = asking_server.about(tag);
+        let asking_server = asking_server.with_tag(tag);
         let data = refusal.data.as_ref();
         let Some(Ok(UrlElicitationRequiredData { elicitations, .. })) = data.map(Json::decode)
         else {

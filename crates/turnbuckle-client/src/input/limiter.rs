@@ -46,8 +46,8 @@ impl AskingServer {
         self.tag.as_ref().map_or(0, RequestTag::sender)
     }
 
-    /// Returns the server with a question about the request of this tag.
-    pub(crate) fn about(self, tag: Option<&RequestTag>) -> Self {
+    /// Returns the server as it asks about the request of this tag.
+    pub(crate) fn with_tag(self, tag: Option<&RequestTag>) -> Self {
         Self {
             tag: tag.cloned(),
             ..self

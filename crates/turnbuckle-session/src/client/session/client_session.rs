@@ -104,7 +104,7 @@ impl ClientSession {
         self.kernel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn abandoned(&self) -> MutexGuard<'_, AbandonedRequests> {
+    pub(super) fn abandoned_requests(&self) -> MutexGuard<'_, AbandonedRequests> {
         self.abandoned
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -300,11 +300,13 @@ impl Drop for InFlightRequest<'_> {
             return;
         }
         let mut kernel = self.session.kernel();
-        let unanswered = kernel.take_waiting(Some(&self.id));
+        let taken = kernel.take_waiting(Some(&self.id));
+        let unanswered = taken.map(|pending| pending.tag);
         let is_unanswered = unanswered.is_some();
-        let tag = unanswered.and_then(|pending| pending.tag);
-        if let Some(tag) = tag.filter(|_| self.may_be_sent) {
-            self.session.abandoned().insert(self.id.clone(), tag);
+        if let Some(tag) = unanswered.flatten().filter(|_| self.may_be_sent) {
+            self.session
+                .abandoned_requests()
+                .insert(self.id.clone(), tag);
         }
         drop(kernel);
         if !is_unanswered

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
+use tokio::time::Instant;
 use turnbuckle_types::{
     CancelledNotificationParams, ProgressNotificationParams, ProgressToken, RequestId,
 };
@@ -15,6 +16,7 @@ use turnbuckle_wire::rpc::{self, DecodeErrorKind, Message};
 use turnbuckle_wire::{FrameKind, classify};
 
 use super::client_session::ClientSession;
+use super::request_tag::RequestTag;
 use super::response::{RawResult, RequestError};
 use crate::client::link::{Inbox, LinkKind};
 use crate::client::link_error::LinkError;
@@ -151,11 +153,33 @@ impl ClientSession {
         }
     }
 
+    /// Returns the tag of the request that a message of the server is about. On the exchange of a
+    /// request it is about that request. Elsewhere it is about one of the requests that the server may
+    /// be working on, and the tag is that of the newest: if all tagged ones have the same sender, and
+    /// `None` otherwise.
+    pub(super) fn find_tag(&self, exchange: Option<&RequestId>) -> Option<RequestTag> {
+        let kernel = self.kernel();
+        let mut abandoned = self.abandoned_requests();
+        abandoned.remove_expired(Instant::now());
+        if let Some(id) = exchange {
+            let waiting = kernel.get_waiting(id).and_then(|it| it.tag.as_ref());
+            return waiting.or_else(|| abandoned.get(id)).cloned();
+        }
+        let waiting = || {
+            let requests = kernel.waiting_requests();
+            requests.filter_map(|(id, pending)| Some((id, pending.tag.as_ref()?)))
+        };
+        let (_, newest) = waiting().max_by_key(|(id, _)| *id)?;
+        let sender = newest.sender();
+        let is_only_sender = waiting().all(|(_, tag)| tag.sender() == sender);
+        (is_only_sender && abandoned.are_all_of(sender)).then(|| newest.clone())
+    }
+
     fn complete_request(&self, id: Option<&RequestId>, outcome: Result<RawResult, RequestError>) {
         let mut kernel = self.kernel();
         let Some(pending) = kernel.take_waiting(id) else {
             if let Some(id) = id {
-                self.abandoned().remove(id);
+                self.abandoned_requests().remove(id);
             }
             drop(kernel);
             tracing::debug!(?id, "a response to a request that is not pending");

@@ -12,8 +12,6 @@ use tokio::time::{Duration, Instant};
 use turnbuckle_types::RequestId;
 use turnbuckle_types::base::debug_fields;
 
-use super::client_session::ClientSession;
-
 /// The most abandoned requests that are remembered.
 const MAX_ABANDONED: usize = 1024;
 
@@ -84,34 +82,21 @@ impl AbandonedRequests {
         }
     }
 
-    fn remove_expired(&mut self, now: Instant) {
+    /// Returns the tag of a request.
+    pub(super) fn get(&self, id: &RequestId) -> Option<&RequestTag> {
+        Some(&self.by_id.get(id)?.0)
+    }
+
+    /// Returns whether all requests here have this sender, and none is missing.
+    pub(super) fn are_all_of(&self, sender: u64) -> bool {
+        let mut tags = self.by_id.values();
+        self.incomplete_until.is_none() && tags.all(|(tag, _)| tag.sender == sender)
+    }
+
+    /// Forgets the requests that are too old.
+    pub(super) fn remove_expired(&mut self, now: Instant) {
         self.by_id.retain(|_, (_, end)| *end > now);
         self.incomplete_until = self.incomplete_until.filter(|end| *end > now);
-    }
-}
-
-impl ClientSession {
-    /// Returns the tag of the request that a message of the server is about. On the exchange of a
-    /// request it is about that request. Elsewhere it is about one of the requests that the server may
-    /// be working on, and the tag is that of the newest: if all tagged ones have the same sender, and
-    /// `None` otherwise.
-    pub(super) fn find_tag(&self, exchange: Option<&RequestId>) -> Option<RequestTag> {
-        let kernel = self.kernel();
-        let mut abandoned = self.abandoned();
-        abandoned.remove_expired(Instant::now());
-        if let Some(id) = exchange {
-            let of_abandoned = || Some(&abandoned.by_id.get(id)?.0);
-            let waiting = kernel.get_waiting(id).and_then(|it| it.tag.as_ref());
-            return waiting.or_else(of_abandoned).cloned();
-        }
-        let waiting = kernel.waiting_requests();
-        let mut waiting: Vec<_> = waiting
-            .filter_map(|(id, pending)| Some((id, pending.tag.as_ref()?)))
-            .collect();
-        let (_, newest) = waiting.iter().max_by_key(|(id, _)| *id).copied()?;
-        waiting.extend(abandoned.by_id.iter().map(|(id, (tag, _))| (id, tag)));
-        let is_only_sender = waiting.iter().all(|(_, tag)| tag.sender == newest.sender);
-        (is_only_sender && abandoned.incomplete_until.is_none()).then(|| newest.clone())
     }
 }
 
