@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, Method, Request, Uri};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::Escaped;
-use turnbuckle_types::{Principal, RequiredScopes};
+use turnbuckle_types::{ClientAddress, Principal, RequiredScopes};
 
 use super::authorization_header::{self, Credentials, DPOP, Scheme};
 use super::denial::Denial;
@@ -14,7 +14,8 @@ use super::jwt::{JwtIssuer, unverified_issuer};
 use super::resource_uri::ResourceUri;
 use super::scopes::ScopeHierarchy;
 use super::token::{
-    Introspection, StaticTokens, TokenCache, TokenRejection, TokenVerifier, VerifiedToken,
+    Introspection, StaticTokens, TokenCache, TokenRejection, TokenVerifier, VerificationQueue,
+    VerifiedToken,
 };
 use crate::clock::Clock;
 
@@ -41,10 +42,50 @@ impl ExtraAudience {
     }
 }
 
+/// The requests to an introspection endpoint at a time.
+const MAX_INTROSPECTIONS: usize = 32;
+/// The tokens that a verifier of the application checks at a time.
+const MAX_VERIFICATIONS: usize = 256;
+
 /// The verifier of tokens that no JWT issuer signed.
 pub(super) enum OpaqueVerifier {
     Introspection(Box<Introspection>),
     Custom(Box<dyn TokenVerifier>),
+}
+
+impl OpaqueVerifier {
+    /// Creates the queue of the tokens that wait for the verifier.
+    pub(super) fn new_queue(&self) -> VerificationQueue {
+        VerificationQueue::new(match self {
+            Self::Introspection(_) => MAX_INTROSPECTIONS,
+            Self::Custom(_) => MAX_VERIFICATIONS,
+        })
+    }
+
+    /// Returns whether the verifier may see a token that claims to be of this issuer. A token of another
+    /// issuer must not be shown to an authorization server.
+    fn may_see(&self, issuer: Option<&str>) -> bool {
+        match self {
+            Self::Introspection(endpoint) => {
+                issuer.is_none_or(|issuer| issuer == endpoint.issuer())
+            }
+            Self::Custom(_) => true,
+        }
+    }
+
+    fn check_refused(&self, token: &str) -> Result<(), TokenRejection> {
+        match self {
+            Self::Introspection(endpoint) => endpoint.check_refused(token),
+            Self::Custom(_) => Ok(()),
+        }
+    }
+
+    async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
+        match self {
+            Self::Introspection(endpoint) => endpoint.verify(token).await,
+            Self::Custom(verifier) => verifier.verify(token).await,
+        }
+    }
 }
 
 /// Everything that decides about requests.
@@ -57,7 +98,7 @@ pub(super) struct Authenticator {
     pub(super) static_tokens: StaticTokens,
     pub(super) static_identities: Vec<Arc<Identity>>,
     pub(super) jwt_issuers: Vec<JwtIssuer>,
-    pub(super) opaque: Option<OpaqueVerifier>,
+    pub(super) opaque: Option<(OpaqueVerifier, VerificationQueue)>,
     pub(super) cache: TokenCache<Arc<Identity>>,
     pub(super) dpop: DpopChecker,
     pub(super) clock: Clock,
@@ -105,10 +146,13 @@ impl Authenticator {
         Ok(None)
     }
 
-    /// Verifies a token for this resource.
-    pub(super) async fn verify(&self, token: &str) -> Result<Arc<Identity>, Denial> {
-        let verified = self.verify_by_issuer(token).await;
-        let identity = verified.and_then(|verified| self.accept(token, verified));
+    /// Verifies a token that a client at an address sent for this resource.
+    pub(super) async fn verify(
+        &self,
+        token: &str,
+        address: Option<ClientAddress>,
+    ) -> Result<Arc<Identity>, Denial> {
+        let identity = self.verify_by_issuer(token, address).await;
         identity.map_err(|rejection| {
             match &rejection {
                 TokenRejection::Unavailable(_) => {
@@ -124,7 +168,11 @@ impl Authenticator {
         })
     }
 
-    async fn verify_by_issuer(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
+    async fn verify_by_issuer(
+        &self,
+        token: &str,
+        address: Option<ClientAddress>,
+    ) -> Result<Arc<Identity>, TokenRejection> {
         let issuer = unverified_issuer(token);
         if let Some(issuer) = &issuer
             && let Some(known) = self
@@ -132,20 +180,43 @@ impl Authenticator {
                 .iter()
                 .find(|known| known.issuer() == issuer)
         {
-            return known.verify(token).await;
+            return self.accept(token, known.verify(token).await?);
         }
         match &self.opaque {
-            // A token of another issuer must not be shown to this one.
-            Some(OpaqueVerifier::Introspection(endpoint))
-                if issuer.is_none_or(|issuer| issuer == endpoint.issuer()) =>
-            {
-                endpoint.verify(token).await
+            Some((verifier, queue)) if verifier.may_see(issuer.as_deref()) => {
+                self.verify_opaque(verifier, queue, token, address).await
             }
-            Some(OpaqueVerifier::Custom(verifier)) => verifier.verify(token).await,
             _ => Err(TokenRejection::Invalid(
                 "its issuer is not trusted".to_owned(),
             )),
         }
+    }
+
+    /// Asks a verifier about a token, once it is the client's turn.
+    async fn verify_opaque(
+        &self,
+        verifier: &OpaqueVerifier,
+        queue: &VerificationQueue,
+        token: &str,
+        address: Option<ClientAddress>,
+    ) -> Result<Arc<Identity>, TokenRejection> {
+        verifier.check_refused(token)?;
+        let permit = queue.enter(token, address, self.clock.now()).await?;
+        // Another request with this token may have been answered meanwhile.
+        verifier.check_refused(token)?;
+        let now = self.clock.now();
+        if let Some(known) = self.cache.get(token.as_bytes(), now) {
+            return Ok(known);
+        }
+        let verified = verifier.verify(token).await;
+        drop(permit);
+        let identity = verified.and_then(|verified| self.accept(token, verified));
+        match &identity {
+            Ok(identity) => queue.update(token, Some(&identity.principal), now),
+            Err(TokenRejection::Unavailable(_)) => {}
+            Err(_) => queue.update(token, None, now),
+        }
+        identity
     }
 
     /// Checks audience and expiry of a genuine token, and keeps it.

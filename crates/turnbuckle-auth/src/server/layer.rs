@@ -10,9 +10,9 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
 use tower_service::Service;
-use turnbuckle_types::RequiredScopes;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{Request as _, SubscriptionsListen};
+use turnbuckle_types::{ClientAddress, RequiredScopes};
 
 use super::authenticator::{Authenticator, Identity};
 use super::authorization_header::Scheme;
@@ -153,7 +153,8 @@ where
         Ok(token) => token,
         Err(denial) => return Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
     };
-    let verified = authenticator.verify(token.expose()).await;
+    let address = request.extensions().get::<ClientAddress>().copied();
+    let verified = authenticator.verify(token.expose(), address).await;
     let admitted = verified.and_then(|identity| {
         let credentials = authenticator.credentials(request.headers(), request.uri())?;
         authenticator.admit(&identity, &credentials, request.method(), request.uri())?;

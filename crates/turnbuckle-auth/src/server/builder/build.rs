@@ -86,7 +86,10 @@ impl ResourceServerBuilder {
             static_tokens,
             static_identities: Vec::new(),
             jwt_issuers,
-            opaque,
+            opaque: opaque.map(|verifier| {
+                let queue = verifier.new_queue();
+                (verifier, queue)
+            }),
             cache: TokenCache::new(self.max_cached_tokens),
             dpop: DpopChecker::new(self.dpop, nonces),
             clock: self.clock,

@@ -30,6 +30,16 @@ async fn an_id_token_is_refused_as_an_access_token() {
         &[("typ", "Refresh")],
         &[("typ", "Bearer"), ("token_use", "id")],
         &[("typ", "JWT"), ("nonce", "n")],
+        &[("typ", "Offline")],
+        &[("typ", "rt+jwt")],
+        &[("token_use", "refresh_token")],
+        &[("token_type", "refresh")],
+        &[("token_type", "Refresh-Token")],
+        &[("token_type", "idToken")],
+        &[("tokenType", "refresh_token")],
+        &[("type", "refresh")],
+        &[("kind", "refresh_token")],
+        &[("events", "")],
     ] {
         let claims = [claims, &[("aud", "app")]].concat();
         fixture
@@ -39,7 +49,14 @@ async fn an_id_token_is_refused_as_an_access_token() {
             .assert_refused(&token(&issuer, Value::Null, &claims))
             .await;
     }
-    for typ in ["dpop+jwt", "logout+jwt", "id_token+jwt"] {
+    for typ in [
+        "dpop+jwt",
+        "logout+jwt",
+        "id_token+jwt",
+        "refresh+jwt",
+        "rt+jwt",
+        "refresh_token",
+    ] {
         fixture
             .assert_refused(&token(&issuer, json!(typ), &[]))
             .await;
@@ -60,6 +77,11 @@ async fn an_access_token_that_says_so_may_have_a_nonce() {
         (json!("JWT"), &[("nonce", "n"), ("token_use", "access")]),
         (Value::Null, &[("typ", "DPoP")]),
         (json!("JWT"), &[]),
+        (json!("JWT"), &[("type", "access"), ("kind", "user")]),
+        (
+            json!("JWT"),
+            &[("token_type", "access"), ("tokenType", "Bearer")],
+        ),
     ] {
         fixture.assert_admitted(&token(&issuer, typ, claims)).await;
     }

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::task::{JoinSet, yield_now};
+use tokio::time::timeout;
 use turnbuckle_types::Principal;
 
 use super::support::{Fixture, NOW, RESOURCE, TestIssuer};
 use crate::server::{TokenRejection, TokenVerifier, VerifiedToken, VerifyFuture};
-use crate::test_http::Reply;
+use crate::test_http::{Reply, ScriptedServer};
 
 const STATIC: &str = "a-long-random-token-0123456789";
 
@@ -102,6 +104,16 @@ async fn an_introspected_token_must_be_for_this_resource_and_in_time() {
         ("cnf", json!({"x5t#S256": "abc"})),
         ("token_type", json!("refresh_token")),
         ("token_type", json!("ID_TOKEN")),
+        ("token_type", json!("refreshToken")),
+        ("token_type", json!("Refresh Token")),
+        ("token_type", json!("urn:example:oauth:Refresh-Token")),
+        ("tokenType", json!("refresh_token")),
+        ("token_use", json!("refresh_token")),
+        ("typ", json!("Refresh")),
+        ("typ", json!("Offline")),
+        ("type", json!("refresh")),
+        ("kind", json!("refresh_token")),
+        ("events", json!({})),
     ]
     .into_iter()
     .enumerate()
@@ -155,6 +167,46 @@ async fn a_token_in_an_api_key_header_is_not_introspected() {
     fixture.assert_admitted("opaque").await;
     assert_eq!(fixture.post(&[("x-api-key", "opaque")]).await.status, 401);
     assert_eq!(issuer.count("/introspect"), 1);
+}
+
+const STRANGER: &str = "192.0.2.66";
+const OTHER: &str = "198.51.100.1";
+
+/// Sends requests with 700 tokens from one address, and returns once that address has its share of
+/// the requests to the authorization server.
+async fn send_strangers(fixture: &Fixture, server: &ScriptedServer) -> JoinSet<()> {
+    let mut strangers = JoinSet::new();
+    for number in 0..700 {
+        let response = fixture.start_from(STRANGER, &format!("stranger-{number}"));
+        strangers.spawn(async move { drop(response.await) });
+    }
+    while server.requests().len() < 16 {
+        yield_now().await;
+    }
+    strangers
+}
+
+#[tokio::test]
+async fn strangers_at_one_address_keep_no_good_token_out() {
+    let server = ScriptedServer::start(|request| match request.form("token").as_deref() {
+        Some("good" | "new") => active("x", json!(1)),
+        _ => Reply::status(200).delay(Duration::from_secs(3600)),
+    });
+    let server = server.await;
+    let (issuer, url) = (server.origin(), server.url("/introspect"));
+    let fixture = Fixture::new(|it| it.introspection(issuer, url, "id", "secret"));
+    let admitted = async |address, token| {
+        let response = timeout(Duration::from_secs(4), fixture.start_from(address, token));
+        assert_eq!(response.await.expect("no wait").status(), 200, "{token}");
+    };
+    admitted(STRANGER, "good").await;
+    fixture.advance(60);
+    let strangers = send_strangers(&fixture, &server).await;
+    admitted(OTHER, "new").await;
+    // Its result is no longer kept, but that it was good is known.
+    admitted(STRANGER, "good").await;
+    assert_eq!(server.requests().len(), 1 + 16 + 2);
+    drop(strangers);
 }
 
 struct Verifier {

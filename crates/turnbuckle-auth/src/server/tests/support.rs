@@ -18,10 +18,11 @@ use p256::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
 use tower_layer::Layer as _;
 use tower_service::Service;
-use turnbuckle_types::Principal;
+use turnbuckle_types::{ClientAddress, Principal};
 
 use crate::challenge::Challenge;
 use crate::clock::Clock;
+use crate::server::body::ResourceServerBody;
 use crate::server::{ResourceServer, ResourceServerBuilder};
 use crate::test_http::{RecordedRequest, Reply, ScriptedServer};
 
@@ -324,6 +325,20 @@ impl Fixture {
     /// Sends a POST to the resource with these headers.
     pub(super) async fn post(&self, headers: &[(&str, &str)]) -> Answer {
         self.send(request("POST", "/mcp", headers)).await
+    }
+
+    /// Begins to send a POST with a token from a client address.
+    pub(super) fn start_from(
+        &self,
+        address: &str,
+        token: &str,
+    ) -> impl Future<Output = Response<ResourceServerBody<Full<Bytes>>>> + Send + 'static {
+        let authorization = format!("Bearer {token}");
+        let mut request = request("POST", "/mcp", &[("authorization", &authorization)]);
+        let address = ClientAddress(address.parse().unwrap());
+        request.extensions_mut().insert(address);
+        let response = self.server.layer(self.inner.clone()).call(request);
+        async { response.await.unwrap() }
     }
 
     pub(super) async fn post_token(&self, token: &str) -> Answer {

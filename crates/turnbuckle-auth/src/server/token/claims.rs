@@ -4,20 +4,11 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::Value;
 use turnbuckle_types::{Principal, RawObject};
 
 use super::{TokenRejection, VerifiedToken};
 use crate::server::scopes;
-
-/// Values of `token_type` for tokens that are no access tokens. Any other value may stand for one.
-const OTHER_TOKEN_TYPES: [&str; 6] = [
-    "refresh_token",
-    "refresh",
-    "id_token",
-    "id",
-    "urn:ietf:params:oauth:token-type:refresh_token",
-    "urn:ietf:params:oauth:token-type:id_token",
-];
 
 /// The claims that a resource server checks. A claim that stands twice is an error.
 ///
@@ -47,6 +38,15 @@ pub(crate) struct Claims {
     /// The type in answers of introspection: `Bearer` or `DPoP`, at some authorization servers
     /// `access_token` or `refresh_token`.
     token_type: Option<String>,
+    /// Other names of that claim at some authorization servers. Other claims have these names too, so
+    /// that values that are no text mean nothing.
+    #[serde(rename = "tokenType")]
+    camel_case_type: Option<Value>,
+    #[serde(rename = "type")]
+    short_type: Option<Value>,
+    kind: Option<Value>,
+    /// The claim of a logout token and of other security events (RFC 8417).
+    events: Option<IgnoredAny>,
     /// Claims of ID tokens alone.
     nonce: Option<IgnoredAny>,
     at_hash: Option<IgnoredAny>,
@@ -62,7 +62,8 @@ struct Confirmation {
 impl Claims {
     /// Checks that the token is an access token, not an ID token or refresh token of the same issuer.
     ///
-    /// `token_use` and `typ`, if there, must say so, and `token_type` nothing else. A JWT that says it neither there nor in its header
+    /// `token_use` and `typ`, if there, must say so. `token_type` and claims of similar names must not name
+    /// another kind, and there must be no `events`. A JWT that says it neither there nor in its header
     /// (`is_typed`) must have no claim of an ID token.
     ///
     /// # Errors
@@ -74,9 +75,18 @@ impl Claims {
         };
         let use_is_access = is(&self.token_use, &["access", "access_token"]);
         let typ_is_access = is(&self.typ, &["Bearer", "DPoP", "at+jwt", "JWT"]);
-        let is_other_type = is(&self.token_type, &OTHER_TOKEN_TYPES) == Some(true);
+        let others = [&self.camel_case_type, &self.short_type, &self.kind];
+        let others = others.into_iter().flatten().filter_map(Value::as_str);
+        let is_other_type = self
+            .token_type
+            .as_deref()
+            .into_iter()
+            .chain(others)
+            .any(names_other_kind)
+            || self.events.is_some();
         if use_is_access == Some(false) || typ_is_access == Some(false) || is_other_type {
-            let reason = "its token_use, typ or token_type is not that of an access token";
+            let reason = "its token_use, typ, token_type, tokenType, type, kind or events is not that of \
+                          an access token";
             return Err(TokenRejection::Invalid(reason.to_owned()));
         }
         let says_access = is_typed
@@ -140,6 +150,18 @@ impl Claims {
         verified.key_thumbprint = key_thumbprint;
         Ok(verified)
     }
+}
+
+/// Returns whether a name of a kind of tokens, or the last part of a URN, is that of refresh tokens, ID
+/// tokens or logout tokens. Spellings differ: `refresh_token`, `refreshToken`, `Refresh`.
+fn names_other_kind(name: &str) -> bool {
+    let last = name.rsplit(':').next().unwrap_or(name);
+    let letters = last.chars().filter(char::is_ascii_alphanumeric);
+    let name: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    let is_part = ["refresh", "idtoken", "logout"]
+        .iter()
+        .any(|part| name.contains(part));
+    is_part || matches!(name.as_str(), "id" | "offline")
 }
 
 /// Returns a NumericDate in whole seconds. Negative ones become 0; the cast saturates.

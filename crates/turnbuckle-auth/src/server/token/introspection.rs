@@ -2,16 +2,12 @@
 //!
 //! Specification: RFC 7662.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, header};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
 use turnbuckle_types::RawObject;
 
-use super::negative_cache::NegativeCache;
+use super::recent_tokens::RecentTokens;
 use super::{Claims, TokenRejection, VerifiedToken};
 use crate::clock::Clock;
 use crate::outbound::Outbound;
@@ -22,9 +18,6 @@ const MAX_CACHE_SECONDS: u64 = 60;
 /// The time for which an inactive token is not asked about again.
 const REFUSED_TTL_SECONDS: u64 = 10;
 const MAX_REFUSED_TOKENS: usize = 10_000;
-/// The requests that are open at once. Others wait, but not longer than [`MAX_WAIT`].
-const MAX_CONCURRENT_REQUESTS: usize = 32;
-const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The introspection endpoint of an authorization server.
 pub(crate) struct Introspection {
@@ -34,8 +27,7 @@ pub(crate) struct Introspection {
     outbound: Outbound,
     clock: Clock,
     leeway: u64,
-    refused: NegativeCache,
-    permits: Semaphore,
+    refused: RecentTokens<()>,
 }
 
 impl Introspection {
@@ -55,8 +47,7 @@ impl Introspection {
             outbound,
             clock,
             leeway,
-            refused: NegativeCache::new(MAX_REFUSED_TOKENS, REFUSED_TTL_SECONDS),
-            permits: Semaphore::new(MAX_CONCURRENT_REQUESTS),
+            refused: RecentTokens::new(MAX_REFUSED_TOKENS, REFUSED_TTL_SECONDS),
         }
     }
 
@@ -64,18 +55,17 @@ impl Introspection {
         &self.issuer
     }
 
+    /// Refuses a token that was inactive a moment ago.
+    pub(crate) fn check_refused(&self, token: &str) -> Result<(), TokenRejection> {
+        let refused = self.refused.get(token, self.clock.now());
+        refused.map_or(Ok(()), |()| Err(not_active()))
+    }
+
     /// Asks the authorization server about a token.
     pub(crate) async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
-        let refused = || TokenRejection::Invalid("introspection says it is not active".to_owned());
-        if self.refused.contains(token, self.clock.now()) {
-            return Err(refused());
-        }
         let unavailable = |reason: String| {
             TokenRejection::Unavailable(format!("the introspection endpoint {reason}"))
         };
-        let permit = timeout(MAX_WAIT, self.permits.acquire())
-            .await
-            .map_err(|_| unavailable("has too many open requests".to_owned()))?;
         let mut headers = HeaderMap::new();
         headers.insert(header::AUTHORIZATION, self.authorization.clone());
         let form = [("token", token), ("token_type_hint", "access_token")];
@@ -83,7 +73,6 @@ impl Introspection {
             .outbound
             .post_form(&self.endpoint, &form, headers)
             .await;
-        drop(permit);
         let response = response.map_err(|error| unavailable(format!("failed: {error}")))?;
         if response.status != 200 {
             return Err(unavailable(format!("answered {}", response.status)));
@@ -101,8 +90,8 @@ impl Introspection {
         let raw: RawObject = text.parse().map_err(malformed)?;
         let now = self.clock.now();
         if claims.active != Some(true) {
-            self.refused.insert(token, now);
-            return Err(refused());
+            self.refused.insert(token, (), now);
+            return Err(not_active());
         }
         if claims.iss.as_ref().is_some_and(|iss| *iss != self.issuer) {
             return Err(TokenRejection::Invalid(
@@ -117,6 +106,10 @@ impl Introspection {
     }
 }
 
+fn not_active() -> TokenRejection {
+    TokenRejection::Invalid("introspection says it is not active".to_owned())
+}
+
 /// Returns the header of a client, encoded as RFC 6749 section 2.3.1 wants it.
 fn basic_authorization(client_id: &str, client_secret: &Secret) -> HeaderValue {
     let encode =
@@ -127,33 +120,4 @@ fn basic_authorization(client_id: &str, client_secret: &Secret) -> HeaderValue {
     let mut value = value.unwrap_or_else(|_| HeaderValue::from_static("Basic"));
     value.set_sensitive(true);
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::time::Instant;
-    use url::Url;
-
-    use super::*;
-    use crate::outbound::OutboundSettings;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_waits_for_others_for_five_seconds_at_most() {
-        let url = Url::parse("http://127.0.0.1:1/introspect").unwrap();
-        let introspection = Introspection::new(
-            "https://as".to_owned(),
-            url.to_string(),
-            "id",
-            &Secret::from("secret"),
-            Outbound::new(&url, OutboundSettings::default()).unwrap(),
-            Clock::system(),
-            0,
-        );
-        let open = u32::try_from(MAX_CONCURRENT_REQUESTS).unwrap();
-        let _open = introspection.permits.acquire_many(open).await.unwrap();
-        let start = Instant::now();
-        let rejection = introspection.verify("opaque").await.err();
-        assert!(matches!(rejection, Some(TokenRejection::Unavailable(_))));
-        assert_eq!(start.elapsed().as_secs(), MAX_WAIT.as_secs());
-    }
 }

@@ -3,12 +3,14 @@
 mod cache;
 mod claims;
 mod introspection;
-mod negative_cache;
+mod recent_tokens;
 mod static_token;
+mod verification_queue;
 mod verifier;
 
 pub(super) use cache::TokenCache;
 pub(super) use claims::Claims;
 pub(super) use introspection::Introspection;
 pub(super) use static_token::StaticTokens;
+pub(super) use verification_queue::VerificationQueue;
 pub use verifier::{TokenRejection, TokenVerifier, VerifiedToken, VerifyFuture};
