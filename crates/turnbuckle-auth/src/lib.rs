@@ -32,6 +32,8 @@ mod pkce;
 mod secret;
 #[cfg(test)]
 mod test_http;
+#[cfg(test)]
+mod test_log;
 mod transcript;
 
 #[cfg(feature = "client")]

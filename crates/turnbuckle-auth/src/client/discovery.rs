@@ -6,6 +6,9 @@
 //! Specification: basic/authorization/authorization-server-discovery (2026-07-28), and
 //! basic/authorization, "Server Metadata Discovery" (2025-03-26).
 
+use std::time::Duration;
+
+use tokio::time::Instant;
 use url::Url;
 
 use self::document::{Failure, FailureKind};
@@ -40,6 +43,9 @@ pub(crate) struct Discovery {
 
 /// The most issuers of one resource that are tried.
 const MAX_ISSUERS: usize = 8;
+
+/// The time after which no further issuer of a resource is tried.
+const MAX_ISSUERS_TIME: Duration = Duration::from_secs(30);
 
 /// Finds the authorization server of the MCP server at `server`.
 ///
@@ -93,8 +99,14 @@ async fn find_listed(
             issuers.push(issuer);
         }
     }
+    let mut problem = "no usable metadata of the authorization server".to_owned();
     let mut failures = Vec::new();
+    let started = Instant::now();
     for issuer in issuers {
+        if started.elapsed() >= MAX_ISSUERS_TIME {
+            problem += &format!(" within {} s", MAX_ISSUERS_TIME.as_secs());
+            break;
+        }
         match server::find(outbound, issuer, &[issuer], recorder).await {
             Ok(server) => return Ok(server),
             Err(more) => {
@@ -109,8 +121,7 @@ async fn find_listed(
             }
         }
     }
-    let problem = "no usable metadata of the authorization server";
-    Err(discovery_error(problem, &failures))
+    Err(discovery_error(&problem, &failures))
 }
 
 /// Finds an authorization server at the origin of the MCP server, as in 2025-03-26.

@@ -22,6 +22,7 @@ use crate::error::AuthErrorKind;
 use crate::pkce;
 use crate::secret::Secret;
 use crate::test_http::{Reply, ScriptedServer};
+use crate::test_log::Log;
 
 // requirement: 00c4e276eb4f 1c67e8f30abd 1c70e7d84209 256b5231af6c 45decc3ef68f 4874013d90db
 // requirement: 4d66f7be6f6a 5452aaca7d95 54fc8909e860 5545d04935b0 55e7ce2cfa26 57923699172c
@@ -338,6 +339,7 @@ async fn a_redirect_uri_in_clear_text_to_another_machine_is_refused() {
 // requirement: 9262cafb096c
 #[tokio::test]
 async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
+    let (log, _guard) = Log::start();
     let auth = ScriptedServer::start(|request| {
         let mut metadata = server_metadata(&request.origin());
         metadata["authorization_endpoint"] = "javascript:alert(1)".into();
@@ -358,6 +360,10 @@ async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
         failed.response.contains("javascript:alert(1) is refused"),
         "{failed:?}"
     );
+    let log = log.text();
+    let line = "WARN message=no browser is sent to the authorization server error=the URL \
+                javascript:alert(1) is refused";
+    assert!(log.contains(line), "{log}");
 }
 
 // requirement: 5a6104914500 6b9926ad36ef 97c80688c927

@@ -1,3 +1,4 @@
+mod endless;
 mod rebinding;
 
 use std::io;

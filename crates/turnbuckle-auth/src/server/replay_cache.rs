@@ -188,6 +188,16 @@ mod tests {
     }
 
     #[test]
+    fn an_account_of_the_same_name_at_another_issuer_is_another() {
+        let (cache, ann) = (ReplayCache::new(1_000, 1), account("ann"));
+        let other = Principal::new("https://other", "ann");
+        assert_eq!(cache.insert(&ann, "key", "1", 100, 160), Ok(true));
+        assert_eq!(cache.insert(&other, "key", "2", 100, 160), Ok(true));
+        assert_eq!(cache.insert(&ann, "key", "2", 100, 160), Err(Full::Account));
+        assert_eq!(cache.insert(&other, "key", "2", 100, 160), Ok(false));
+    }
+
+    #[test]
     fn a_full_cache_forgets_nothing_and_admits_no_more() {
         let cache = ReplayCache::new(100, 10);
         for number in 0..100 {

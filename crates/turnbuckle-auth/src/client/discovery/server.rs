@@ -1,5 +1,6 @@
 //! The metadata of the authorization server: its candidates, and the check of its `issuer`.
 
+use turnbuckle_types::base::text::Escaped;
 use url::Url;
 
 use super::document::{Failure, FailureKind, fetch};
@@ -98,7 +99,9 @@ async fn fetch_checked(
     };
     outbound.check_url(token_endpoint)?;
     if let Some(endpoint) = document.authorization_endpoint.as_deref() {
-        outbound.check_url(endpoint)?;
+        outbound.check_url(endpoint).inspect_err(|error| {
+            tracing::warn!(error = %Escaped(error), "no browser is sent to the authorization server");
+        })?;
     }
     Ok((document, answer))
 }

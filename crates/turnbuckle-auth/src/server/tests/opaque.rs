@@ -1,12 +1,13 @@
 //! Opaque tokens: introspection, verifiers of the application, static tokens and API keys.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::task::{JoinSet, yield_now};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use turnbuckle_types::Principal;
 
 use super::support::{Fixture, NOW, RESOURCE, TestIssuer};
@@ -256,6 +257,44 @@ async fn a_verifier_of_the_application_is_asked() {
         }
         assert_eq!(fixture.post_token("down").await.status, 503);
     }
+}
+
+/// A verifier that never ends for strangers.
+struct SlowVerifier;
+
+impl TokenVerifier for SlowVerifier {
+    fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a> {
+        Box::pin(async move {
+            if token != "good" {
+                pending::<()>().await;
+            }
+            let principal = Principal::new("https://own.example", "bob");
+            Ok(VerifiedToken::new(principal, [RESOURCE]))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_at_one_address_keep_no_good_token_from_a_verifier() {
+    let fixture = Fixture::new(|it| it.verifier(SlowVerifier));
+    let start = Instant::now();
+    let mut strangers = JoinSet::new();
+    for number in 0..700 {
+        let response = fixture.start_from(STRANGER, &format!("stranger-{number}"));
+        strangers.spawn(async move { response.await.status() });
+    }
+    yield_now().await;
+    let admitted = fixture.start_from(OTHER, "good").await;
+    assert_eq!(admitted.status(), 200);
+    // Known by now: no stranger at its address is in the way.
+    let admitted = fixture.start_from(STRANGER, "good").await;
+    assert_eq!(
+        (admitted.status().as_u16(), start.elapsed()),
+        (200, Duration::ZERO)
+    );
+    // The share of an address is used up, and the others do not wait for ever.
+    assert_eq!(strangers.join_next().await.unwrap().unwrap(), 503);
+    assert_eq!(start.elapsed(), Duration::from_secs(5));
 }
 
 // requirement: fcbcd51c2ef8

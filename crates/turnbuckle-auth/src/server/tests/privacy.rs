@@ -1,13 +1,13 @@
 //! Tokens are never passed on and never shown.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde_json::json;
-use tracing::field::{Field, Visit};
 use turnbuckle_types::Principal;
 
 use super::support::{Fixture, TestIssuer, request};
 use crate::server::{ResourceServer, VerifiedToken};
+use crate::test_log::Log;
 
 const STATIC: &str = "a-long-random-token-0123456789";
 
@@ -101,45 +101,9 @@ async fn secrets_are_not_in_debug() {
     assert!(!format!("{:?}", VerifiedToken::new(principal, ["a"])).contains("private"));
 }
 
-/// Collects the log.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
-
-impl Visit for Log {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.0
-            .lock()
-            .unwrap()
-            .push_str(&format!("{field}={value:?} "));
-    }
-}
-
-impl tracing::Subscriber for Log {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.target().starts_with("turnbuckle")
-    }
-
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &tracing::span::Id) {}
-
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
 #[tokio::test]
 async fn the_log_has_the_reason_without_the_token() {
-    let log = Log::default();
-    let guard = tracing::subscriber::set_default(log.clone());
+    let (log, guard) = Log::start();
     let issuer = TestIssuer::start().await;
     let fixture = Fixture::for_issuer(&issuer);
     let mut tokens = Vec::new();
@@ -156,7 +120,7 @@ async fn the_log_has_the_reason_without_the_token() {
         fixture.assert_refused(token).await;
     }
     drop(guard);
-    let log = log.0.lock().unwrap().clone();
+    let log = log.text();
     for reason in [
         "audience",
         "expired",

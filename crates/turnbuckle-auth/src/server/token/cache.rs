@@ -138,6 +138,24 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_the_older_half_expires_too() {
+        let cache = TokenCache::new(16);
+        let tokens: Vec<String> = (0..16).map(|number| number.to_string()).collect();
+        for token in &tokens {
+            cache.insert(token, token.clone(), 50);
+        }
+        // More tokens than shards: some shard has filled its older half.
+        let mut old = cache
+            .shards
+            .iter()
+            .map(|shard| shard.lock().unwrap().old.len());
+        assert!(old.any(|count| count > 0));
+        for token in &tokens {
+            assert_eq!(cache.get(token.as_bytes(), 50), None);
+        }
+    }
+
+    #[test]
     fn a_cache_without_room_keeps_nothing() {
         let cache = TokenCache::new(0);
         cache.insert("token", 1, 50);
