@@ -16,6 +16,7 @@ use turnbuckle::types::{
 
 use crate::args::ProtocolArgs;
 use crate::error::CliError;
+use crate::input::read_text_file;
 
 /// The longest answer of a program, in bytes.
 const MAX_ANSWER_BYTES: u64 = 16 << 20;
@@ -50,9 +51,7 @@ impl AnswerScript {
                         .hint("repeat `--answer`, or answer with `--answer-command PROGRAM`")
                 })?;
                 match value.strip_prefix('@') {
-                    Some(file) => std::fs::read(file)
-                        .map_err(|error| CliError::usage(format!("{file}: {error}")))
-                        .and_then(to_text),
+                    Some(file) => read_text_file(file),
                     None => Ok(value),
                 }
             }

@@ -1,24 +1,39 @@
 //! Search for the configuration file that names a server.
 
+mod directory;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use turnbuckle::servers::config::{ConfigFile, ServerEntry, workspace_of};
-
-use crate::error::CliError;
+use turnbuckle::servers::config::{ConfigFile, MAX_FILE_BYTES, ServerEntry, workspace_of};
 use turnbuckle_types::base::nearest::did_you_mean;
 
-/// The configuration files that are searched, relative to a directory.
-const CONFIG_PATHS: [&str; 3] = [".mcp.json", "mcp.json", ".vscode/mcp.json"];
+use crate::error::CliError;
+use crate::input::read_text_limited;
+use directory::{Directory, Untrusted, open_untouched};
+
+/// The configuration files that are searched in a directory: a directory in it, and the file.
+const CONFIG_PLACES: [(Option<&str>, &str); 3] = [
+    (None, ".mcp.json"),
+    (None, "mcp.json"),
+    (Some(".vscode"), "mcp.json"),
+];
 
 /// The most parent directories that are searched for the root of the repository.
 const MAX_PARENT_DIRECTORIES: usize = 64;
 
 /// A server entry with its name and the configuration file that has it.
+#[derive(Debug)]
 pub(crate) struct ConfiguredServer {
     pub(crate) name: String,
     pub(crate) entry: ServerEntry,
     /// The configuration file that has the entry.
     pub(crate) file: PathBuf,
+    /// The files before it that were not used, each with the reason.
+    pub(crate) skipped: Vec<String>,
 }
 
 impl ConfiguredServer {
@@ -29,7 +44,8 @@ impl ConfiguredServer {
 }
 
 /// Finds a server by name: in the file `config` if given, or else in the configuration files of the
-/// current directory and its parents up to the root of the repository.
+/// current directory and its parents up to the root of the repository. Files that other users can
+/// change are skipped: a server's command in them would run in the name of the user.
 ///
 /// # Errors
 /// The outer error: a file could not be read or parsed. The inner error: no file has a server of
@@ -38,31 +54,148 @@ pub(crate) fn find_server(
     name: &str,
     config: Option<&Path>,
 ) -> Result<Result<ConfiguredServer, ServerNotFound>, CliError> {
-    let mut missing = ServerNotFound::default();
-    let files = match config {
-        Some(file) => vec![file.to_owned()],
+    let mut search = Search::default();
+    let found = match config {
+        Some(file) => {
+            let opened = File::open(file).map_err(|error| unreadable(file, &error))?;
+            search.look_in(name, file, opened)?
+        }
         None => {
-            let here = std::env::current_dir()
+            let levels = std::env::current_dir()
+                .and_then(|here| search_path(&here))
                 .map_err(|error| CliError::new(format!("no current directory: {error}")))?;
-            project_files(&here)
+            search.look_in_all(name, &levels)?
         }
     };
-    for file in files {
-        if config.is_none() {
-            check_owner(&file)?;
+    Ok(found.ok_or(search.missing))
+}
+
+/// Opens the directories that are searched: from `here` up to the root of its repository, or only
+/// `here` without a repository.
+fn search_path(here: &Path) -> io::Result<Vec<Directory>> {
+    let mut levels = vec![Directory::open(here)?];
+    while let Some(level) = levels.last()
+        && !level.is_repository()
+    {
+        match level.parent() {
+            Some(parent) if levels.len() < MAX_PARENT_DIRECTORIES => levels.push(parent),
+            _ => {
+                levels.truncate(1);
+                break;
+            }
         }
-        let config = ConfigFile::read(&file);
-        let mut servers = config
-            .map_err(|error| CliError::usage(error.to_string()))?
-            .servers;
-        if let Some(entry) = servers.remove(name) {
-            let name = name.to_owned();
-            return Ok(Ok(ConfiguredServer { name, entry, file }));
-        }
-        missing.names.extend(servers.into_keys());
-        missing.files.push(file);
     }
-    Ok(Err(missing))
+    Ok(levels)
+}
+
+/// A search for a server in configuration files.
+#[derive(Default)]
+struct Search {
+    missing: ServerNotFound,
+}
+
+impl Search {
+    /// Looks in the configuration files of all directories that are searched. A file counts if nobody
+    /// else can change it, its directory, or a directory above that is searched: in there, the
+    /// directory could be exchanged.
+    fn look_in_all(
+        &mut self,
+        name: &str,
+        levels: &[Directory],
+    ) -> Result<Option<ConfiguredServer>, CliError> {
+        for (number, level) in levels.iter().enumerate() {
+            let above = || levels[number..].iter().try_for_each(Directory::check);
+            for (folder, file_name) in CONFIG_PLACES {
+                let folder = folder.map(Path::new);
+                match open_config(level, folder, Path::new(file_name), above) {
+                    Ok(None) => {}
+                    Ok(Some((path, file))) => {
+                        if let Some(found) = self.look_in(name, &path, file)? {
+                            return Ok(Some(found));
+                        }
+                    }
+                    Err(Untrusted { path, reason }) => {
+                        let text = format!("{} is not used: {reason}", path.display());
+                        if !self.missing.skipped.contains(&text) {
+                            self.missing.skipped.push(text);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks in one file, which was opened.
+    fn look_in(
+        &mut self,
+        name: &str,
+        path: &Path,
+        file: File,
+    ) -> Result<Option<ConfiguredServer>, CliError> {
+        let text = read_text_limited(file, &path.display(), MAX_FILE_BYTES)?;
+        let config = ConfigFile::parse(&text).map_err(|error| unreadable(path, &error))?;
+        let mut servers = config.servers;
+        if let Some(entry) = servers.remove(name) {
+            return Ok(Some(ConfiguredServer {
+                name: name.to_owned(),
+                entry,
+                file: path.to_owned(),
+                skipped: std::mem::take(&mut self.missing.skipped),
+            }));
+        }
+        self.missing.names.extend(servers.into_keys());
+        self.missing.files.push(path.to_owned());
+        Ok(None)
+    }
+}
+
+/// Opens a configuration file in a directory, or in a folder of it; `None` if there is none. `above`
+/// checks the directory and those above it.
+fn open_config(
+    level: &Directory,
+    folder: Option<&Path>,
+    name: &Path,
+    above: impl FnOnce() -> Result<(), Untrusted>,
+) -> Result<Option<(PathBuf, File)>, Untrusted> {
+    let opened;
+    let directory = match folder {
+        None => level,
+        Some(folder) => match level.subdirectory(folder)? {
+            None => return Ok(None),
+            Some(folder) => {
+                opened = folder;
+                &opened
+            }
+        },
+    };
+    let Some(file) = directory.file(name)? else {
+        return Ok(None);
+    };
+    above()?;
+    directory.check()?;
+    Ok(Some((directory.path().join(name), file)))
+}
+
+/// Opens a file that a found configuration file names. Neither it nor a directory on its way may be
+/// one that other users can change.
+pub(crate) fn open_file_of_found_config(file: &Path, project: &Path) -> Result<File, CliError> {
+    match open_untouched(file, project) {
+        Ok(Some(opened)) => Ok(opened),
+        Ok(None) => Err(unreadable(file, &"there is no such file")),
+        Err(Untrusted { path, reason }) => {
+            let path = path.display();
+            Err(CliError::usage(format!("{path} is not used: {reason}")).hint(NAME_THE_FILE))
+        }
+    }
+}
+
+/// The advice for a file that is not used.
+const NAME_THE_FILE: &str =
+    "check what it says, and name the configuration file with `--config FILE`";
+
+fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> CliError {
+    CliError::usage(format!("{}: {error}", file.display()))
 }
 
 /// The outcome of a search that found no server of the name.
@@ -72,12 +205,14 @@ pub(crate) struct ServerNotFound {
     files: Vec<PathBuf>,
     /// The names of the servers in these files.
     names: Vec<String>,
+    /// The files that were not used, each with the reason.
+    skipped: Vec<String>,
 }
 
 impl ServerNotFound {
     /// Returns the error for a name that no file has.
     pub(crate) fn to_error(&self, name: &str) -> CliError {
-        let failure = CliError::usage(match &self.files[..] {
+        let mut message = match &self.files[..] {
             [] => format!(
                 "{name:?} is not a URL, and there is no .mcp.json, mcp.json or .vscode/mcp.json"
             ),
@@ -88,10 +223,15 @@ impl ServerNotFound {
                     .collect();
                 format!("no server is named {name:?} in {}", files.join(", "))
             }
-        });
+        };
+        for skipped in &self.skipped {
+            message += &format!("; {skipped}");
+        }
+        let failure = CliError::usage(message);
         let names = || self.names.iter().map(String::as_str);
         match did_you_mean(name, names()) {
             Some(hint) => failure.hint(hint),
+            None if !self.skipped.is_empty() => failure.hint(NAME_THE_FILE),
             None if self.names.is_empty() => failure.hint(
                 "give a URL, the name of a server in a configuration file, or `-- COMMAND ARGS`",
             ),
@@ -101,59 +241,4 @@ impl ServerNotFound {
             }
         }
     }
-}
-
-/// Returns the existing configuration files from `here` up to the root of its repository; without a
-/// repository, only those of `here`.
-fn project_files(here: &Path) -> Vec<PathBuf> {
-    let root = here
-        .ancestors()
-        .take(MAX_PARENT_DIRECTORIES)
-        .position(|up| up.join(".git").exists());
-    here.ancestors()
-        .take(root.map_or(1, |root| root + 1))
-        .flat_map(|directory| CONFIG_PATHS.map(|place| directory.join(place)))
-        .filter(|file| file.is_file())
-        .collect()
-}
-
-/// Refuses a file that other users of this machine can change: a server's command in it would run in
-/// the name of the user.
-#[cfg(unix)]
-fn check_owner(file: &Path) -> Result<(), CliError> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    const WRITABLE_BY_GROUP: u32 = 0o020;
-    const WRITABLE_BY_ALL: u32 = 0o002;
-    const STICKY: u32 = 0o1000;
-    let refused = |path: &Path, why: &str| {
-        CliError::usage(format!("{} is not used: {why}", path.display()))
-            .hint("check what it says, and name it with `--config FILE`")
-    };
-    let user = rustix::process::geteuid().as_raw();
-    let group = rustix::process::getegid().as_raw();
-    let directory = file.parent().filter(|path| !path.as_os_str().is_empty());
-    for path in [Some(file), directory].into_iter().flatten() {
-        let metadata = std::fs::metadata(path)
-            .map_err(|error| CliError::usage(format!("{}: {error}", path.display())))?;
-        let mode = metadata.mode();
-        // In a sticky directory such as /tmp nobody can replace the file of another.
-        let is_sticky = metadata.is_dir() && mode & STICKY != 0;
-        if metadata.uid() != user && metadata.uid() != 0 {
-            return Err(refused(path, "it belongs to another user"));
-        }
-        // The user's own group has nobody else in it.
-        let by_group = mode & WRITABLE_BY_GROUP != 0 && metadata.gid() != group;
-        if (by_group || mode & WRITABLE_BY_ALL != 0) && !is_sticky {
-            return Err(refused(path, "other users can change it"));
-        }
-    }
-    Ok(())
-}
-
-/// Windows keeps the owner of a file in access lists, which the first use of a server's command does
-/// not depend on: the user is asked.
-#[cfg(not(unix))]
-fn check_owner(_: &Path) -> Result<(), CliError> {
-    Ok(())
 }

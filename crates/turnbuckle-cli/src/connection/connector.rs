@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use turnbuckle::auth::OAuth;
 use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
+use turnbuckle::servers::config::workspace_of;
 use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
 
+use super::config::open_file_of_found_config;
 use super::handshake_error::StderrTail;
 use super::target::{ConfigEntry, Target};
 use crate::args::limits::limit_http;
 use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, StoredLoginOnly, UserStore, build_oauth};
 use crate::error::CliError;
-use crate::input::{read_env_file, read_file, read_variable};
+use crate::input::{open_file, read_env_file, read_file, read_variable};
 use crate::observe::KnownSecrets;
 use crate::output::{Console, Style, shell_quote};
 
@@ -192,9 +194,15 @@ fn command_connector(
     else {
         return Err(CliError::new("the target is not a command"));
     };
-    for file in env_file.iter().chain(&server_args.env_file) {
+    let named = server_args.env_file.iter().map(|file| (file, None));
+    let of_entry = env_file.iter().map(|file| (file, entry.as_ref()));
+    for (file, entry) in of_entry.chain(named) {
+        let opened = match entry.filter(|entry| entry.found) {
+            Some(entry) => open_file_of_found_config(file, &workspace_of(&entry.file))?,
+            None => open_file(file)?,
+        };
         // Variables given directly override those of files.
-        let direct = std::mem::replace(&mut env, read_env_file(file)?);
+        let direct = std::mem::replace(&mut env, read_env_file(opened, file)?);
         env.extend(direct);
     }
     env.extend(server_args.env.iter().cloned());

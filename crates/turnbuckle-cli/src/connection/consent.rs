@@ -21,6 +21,7 @@ use crate::output::{Console, sanitize_line, shell_quote};
 const MAX_SHOWN_CHARS: usize = 2000;
 
 /// Asks the user about a target of a file that was found, unless the user has agreed to it before.
+/// Warns about files that were not used.
 ///
 /// # Errors
 /// Fails if the user refuses, or cannot be asked.
@@ -36,6 +37,9 @@ pub(crate) async fn confirm_target(
     let Some(entry) = entry.as_ref().filter(|entry| entry.found) else {
         return Ok(());
     };
+    for skipped in &entry.skipped {
+        console.print_warning(skipped);
+    }
     if common.protocol.yes {
         return Ok(());
     }

@@ -89,6 +89,8 @@ pub(crate) struct ConfigEntry {
     pub(crate) name: String,
     /// True if the tool found the file: the user did not name it with `--config`.
     pub(crate) found: bool,
+    /// The files that were not used before it, each with the reason.
+    pub(crate) skipped: Vec<String>,
 }
 
 impl Target {
@@ -172,6 +174,7 @@ impl Target {
             file: found.file,
             name: found.name,
             found: server_args.config.is_none(),
+            skipped: found.skipped,
         });
         Ok(Ok(match reached {
             ResolvedServer::Url { url, headers, sse } => Self::Url {

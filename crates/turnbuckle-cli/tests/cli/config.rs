@@ -185,3 +185,44 @@ fn a_found_file_that_others_can_change_is_not_used() {
     set_mode(directory, 0o755);
     info().ends(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_planted_file_above_a_project_is_skipped_with_a_warning() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scratch = Scratch::new();
+    let planted = scratch.file(
+        "shared/.mcp.json",
+        r#"{"mcpServers": {"demo": {"command": "sh", "args": ["-c", "touch ran"]}}}"#,
+    );
+    let mode = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(&planted, mode).expect("it is ours");
+    std::fs::create_dir_all(scratch.path().join("shared/.git")).expect("it can be made");
+    let project = scratch.path().join("shared/project");
+    std::fs::create_dir_all(&project).expect("it can be made");
+    let call = |words: &[&str]| {
+        let mut command =
+            command(&[&["call", "demo", "echo", "message=hi", "--yes"], words].concat());
+        command.current_dir(&project);
+        Run::new(command.output().expect("the tool runs"))
+    };
+    let refused = call(&[]).ends(2);
+    assert!(refused.err.contains("--config"), "{refused:#?}");
+    // A file that is nearer has the server.
+    file(&scratch, "shared/project/.vscode/mcp.json", "servers");
+    let called = call(&[]).ends(0);
+    assert_eq!(called.out, "hi\n");
+    // A server that is in a file above the planted one is found with a warning.
+    std::fs::remove_dir_all(scratch.path().join("shared/.git")).expect("it is there");
+    std::fs::create_dir_all(scratch.path().join(".git")).expect("it can be made");
+    std::fs::remove_dir_all(project.join(".vscode")).expect("it is there");
+    file(&scratch, "mcp.json", "servers");
+    let called = call(&[]).ends(0);
+    assert_eq!(called.out, "hi\n");
+    assert!(
+        called.err.contains("warning: ") && called.err.contains("other users can change it"),
+        "{called:#?}"
+    );
+    assert!(!project.join("ran").exists());
+}

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use turnbuckle_session::transport::Connector;
 
+#[cfg(feature = "stdio")]
+use super::file::{error_in, read_bounded};
 use super::{ConfigError, ResolvedServer};
 
 /// A connector, and the knowledge that its server speaks the legacy era.
@@ -92,12 +94,21 @@ pub(crate) fn build_connector(
 /// Reads a file of variables of at most [`MAX_FILE_BYTES`](super::MAX_FILE_BYTES).
 #[cfg(feature = "stdio")]
 fn read_env_file(file: &Path) -> Result<std::collections::BTreeMap<String, String>, ConfigError> {
-    use std::io::Read as _;
+    let text = read_bounded(file)?;
+    super::parse_env_file(&text).map_err(|error| error_in(file, &error))
+}
 
-    let failed = |reason: String| ConfigError::new(format!("{}: {reason}", file.display()));
-    let mut text = String::new();
-    std::fs::File::open(file)
-        .and_then(|opened| opened.take(super::MAX_FILE_BYTES).read_to_string(&mut text))
-        .map_err(|error| failed(error.to_string()))?;
-    super::parse_env_file(&text).map_err(|error| failed(error.to_string()))
+#[cfg(all(test, feature = "stdio"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_variables_over_the_limit_is_refused_and_not_cut() {
+        let name = format!("turnbuckle-env-{}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, format!("A=1\nB={}", "x".repeat(4 << 20))).unwrap();
+        let error = read_env_file(&file).unwrap_err().to_string();
+        std::fs::remove_file(&file).unwrap();
+        assert!(error.contains("MAX_FILE_BYTES"), "{error}");
+    }
 }

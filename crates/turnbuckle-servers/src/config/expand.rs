@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::ConfigError;
+use super::{ConfigError, MAX_FILE_BYTES};
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::text::shorten;
 
 /// Returns the value of an environment variable, if it is set.
 type Environment<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
@@ -36,7 +37,7 @@ impl<'a> Variables<'a> {
     ///
     /// # Errors
     /// Returns an error that names a variable that is unknown, or that is not set and has no
-    /// default.
+    /// default, or if the text grows beyond [`MAX_FILE_BYTES`].
     pub fn expand(&self, text: &str) -> Result<String, ConfigError> {
         let mut expanded = String::new();
         let mut rest = text;
@@ -45,10 +46,18 @@ impl<'a> Variables<'a> {
             let after = &rest[start + 2..];
             let Some(end) = after.find('}') else {
                 return Err(ConfigError::new(format!(
-                    "\"${{\" without \"}}\" in {text:?}"
+                    "\"${{\" without \"}}\" in {:?}",
+                    shorten(text)
                 )));
             };
             expanded.push_str(&self.resolve(&after[..end])?);
+            if expanded.len() as u64 > MAX_FILE_BYTES {
+                return Err(ConfigError::new(format!(
+                    "with its variables, {:?} is larger than {MAX_FILE_BYTES} bytes \
+                     (config::MAX_FILE_BYTES)",
+                    shorten(text)
+                )));
+            }
             rest = &after[end + 1..];
         }
         expanded.push_str(rest);
@@ -176,6 +185,15 @@ mod tests {
             let error = expand(text).unwrap_err();
             assert!(error.contains(named), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_text_does_not_grow_beyond_the_largest_file() {
+        let variables = Variables::new("/p", |_| Some("x".repeat(1 << 20)));
+        assert!(variables.expand(&"${A}".repeat(4)).is_ok());
+        let error = variables.expand(&"${A}".repeat(1 << 20)).unwrap_err();
+        assert!(error.to_string().contains("MAX_FILE_BYTES"), "{error}");
+        assert!(error.to_string().len() < 300);
     }
 
     #[test]

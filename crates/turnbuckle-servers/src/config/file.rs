@@ -36,9 +36,7 @@ impl ConfigFile {
     /// neither `mcpServers` nor `servers`.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         if text.len() as u64 > MAX_FILE_BYTES {
-            return Err(ConfigError::new(format!(
-                "larger than {MAX_FILE_BYTES} bytes (config::MAX_FILE_BYTES)"
-            )));
+            return Err(too_large());
         }
         let members: Members = serde_json::from_str(&jsonc::to_json(text))
             .map_err(|error| ConfigError::new(error.to_string()))?;
@@ -63,13 +61,32 @@ impl ConfigFile {
     /// Returns an error that names the file if it cannot be read or [parsed](Self::parse).
     pub fn read(file: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let file = file.as_ref();
-        let failed = |reason: String| ConfigError::new(format!("{}: {reason}", file.display()));
-        let mut text = String::new();
-        File::open(file)
-            .and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_string(&mut text))
-            .map_err(|error| failed(error.to_string()))?;
-        Self::parse(&text).map_err(|error| failed(error.to_string()))
+        let text = read_bounded(file)?;
+        Self::parse(&text).map_err(|error| error_in(file, &error))
     }
+}
+
+/// Reads a text file of at most [`MAX_FILE_BYTES`].
+pub(super) fn read_bounded(file: &Path) -> Result<String, ConfigError> {
+    let mut bytes = Vec::new();
+    let read =
+        File::open(file).and_then(|opened| opened.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+    read.map_err(|error| error_in(file, &error))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(error_in(file, &too_large()));
+    }
+    String::from_utf8(bytes).map_err(|_| error_in(file, &"it is not UTF-8"))
+}
+
+/// Returns the error of a file.
+pub(super) fn error_in(file: &Path, reason: &dyn std::fmt::Display) -> ConfigError {
+    ConfigError::new(format!("{}: {reason}", file.display()))
+}
+
+fn too_large() -> ConfigError {
+    ConfigError::new(format!(
+        "larger than {MAX_FILE_BYTES} bytes (config::MAX_FILE_BYTES)"
+    ))
 }
 
 /// Returns the project directory of a configuration file: the directory that has the file, or the
