@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use turnbuckle_types::base::text::mark_hidden;
 
+/// The most levels that are indented: a deep value would be printed with the square of its length.
+const MAX_INDENT: usize = 32;
+
 /// Formats valid JSON with one member per line. Numbers and names stay as they were written;
 /// characters that a terminal would act upon, or that are invisible, are written as escapes.
 pub(crate) fn pretty(json: &str) -> String {
@@ -82,7 +85,7 @@ pub(crate) fn one_line(json: &str) -> String {
 
 fn new_line(formatted: &mut String, depth: usize) {
     formatted.push('\n');
-    formatted.extend(std::iter::repeat_n("  ", depth));
+    formatted.extend(std::iter::repeat_n("  ", depth.min(MAX_INDENT)));
 }
 
 #[cfg(test)]
@@ -97,6 +100,13 @@ mod tests {
             formatted,
             "{\n  \"a\": [\n    1.0e+400,\n    {},\n    []\n  ],\n  \"b\": \"x\\\"{,}\\\\\",\n  \"é\": null\n}"
         );
+    }
+
+    #[test]
+    fn deep_values_are_indented_up_to_a_limit() {
+        let deep = 1 << 19;
+        let formatted = pretty(&format!("{}{}", "[".repeat(deep), "]".repeat(deep)));
+        assert!(formatted.len() < 2 * deep * (2 + 2 * MAX_INDENT));
     }
 
     #[test]

@@ -100,14 +100,6 @@ pub(crate) async fn log_in(
     }
 }
 
-/// Returns a server's URL for people, without the query, which can hold a key.
-pub(crate) fn url_without_query(url: &str) -> String {
-    match url.split_once('?') {
-        Some((url, _)) => format!("{url}?…"),
-        None => url.to_owned(),
-    }
-}
-
 /// Returns the scopes that a `WWW-Authenticate` header names.
 pub(crate) fn challenge_scopes(challenge: Option<&str>) -> Vec<String> {
     let challenge = parse_challenge(challenge);

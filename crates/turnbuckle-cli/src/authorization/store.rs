@@ -7,11 +7,9 @@ use tokio::sync::OnceCell;
 use turnbuckle::auth::Secret;
 use turnbuckle::auth::client::store::{BoxFuture, CredentialStore, FileStore, StoreLock};
 use turnbuckle::auth::{AuthError, AuthErrorKind};
+use turnbuckle_types::base::secrets::is_secret_name;
 
 use crate::observe::KnownSecrets;
-
-/// The members of stored values that are secret.
-const SECRET_MEMBERS: [&str; 4] = ["access_token", "refresh_token", "client_secret", "dpop_key"];
 
 /// The credential store of the user.
 ///
@@ -106,7 +104,7 @@ fn collect_secrets(value: &Value, secrets: &KnownSecrets) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(text) if SECRET_MEMBERS.contains(&&**name) => {
+                    Value::String(text) if is_secret_name(name) => {
                         secrets.add([text.clone()]);
                     }
                     value => collect_secrets(value, secrets),

@@ -8,6 +8,7 @@ use turnbuckle::http::{HttpClientOptions, HttpConnector, SseConnector};
 use turnbuckle::servers::config::workspace_of;
 use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::{Command, StderrMode};
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::config::open_file_of_found_config;
 use super::handshake_error::StderrTail;
@@ -122,7 +123,8 @@ async fn http_connector(
     let is_unencrypted_remote = connector.is_unencrypted_remote();
     if !headers.is_empty() && !server_args.insecure_http && is_unencrypted_remote {
         return Err(CliError::usage(format!(
-            "the headers for {url} would be sent without encryption"
+            "the headers for {} would be sent without encryption",
+            url_without_query(url)
         ))
         .hint("use https, or pass `--insecure-http` to allow this"));
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use turnbuckle::servers::config::{ResolvedServer, Variables};
 use turnbuckle_types::base::host::is_loopback;
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::config::find_server;
 use crate::args::ServerArgs;
-use crate::authorization::url_without_query;
 use crate::error::CliError;
 use crate::output::shell_quote;
 

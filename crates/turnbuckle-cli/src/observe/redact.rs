@@ -1,124 +1,200 @@
 //! Redaction of secrets in the trace file.
+//!
+//! Each rule finds ranges of a text in one pass, and everything that is found is replaced at once: the
+//! work grows with the length of the text alone, whatever it holds.
+
+use std::ops::Range;
 
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
+use turnbuckle_types::base::secrets::is_secret_name;
+
+use super::known_secrets::SecretSearch;
 
 /// The replacement for secrets.
 pub(super) const REDACTED: &str = "[redacted]";
 
-/// Parts of names whose values are secret. Names are compared in lower case without punctuation.
-const SECRET_NAMES: [&str; 13] = [
-    "authorization",
-    "cookie",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "passphrase",
-    "apikey",
-    "accesskey",
-    "privatekey",
-    "credential",
-    "sessionid",
-    // The server's own record of a call, which may hold what the user answered.
-    "requeststate",
-];
+/// The most texts that are JSON within each other. A deeper one is redacted as a whole.
+const MAX_JSON_TEXTS: usize = 3;
 
 /// Returns whether a member or header of that name holds a secret. Numbers of tokens, as of a model's
-/// answer, and the protocol's own `progressToken` are none.
-pub(super) fn is_secret(name: &str, value: &Value) -> bool {
-    let plain: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let is_count = plain.ends_with("tokens") && value.is_number();
-    !value.is_null()
-        && !is_count
-        && plain != "progresstoken"
-        && SECRET_NAMES.iter().any(|secret| plain.contains(secret))
+/// answer, are none.
+fn is_secret(name: &str, value: &Value) -> bool {
+    let is_count = value.is_number() && name.to_ascii_lowercase().ends_with("tokens");
+    !value.is_null() && !is_count && is_secret_name(name)
 }
 
-/// Redacts members with secret names, the values that a user typed into a form, and known secrets in
-/// any text.
-pub(super) fn redact(value: &mut Value, known: &[String]) {
+/// Redacts members with secret names, the values that a user typed into a form, and in any text what
+/// [`redact_text`] finds. A text that is a JSON object or array is redacted like a value.
+pub(super) fn redact(value: &mut Value, known: &SecretSearch) {
+    redact_value(value, known, MAX_JSON_TEXTS);
+}
+
+/// Redacts a value, and returns whether it has changed. `json_texts` is how many texts that are JSON may
+/// be within each other.
+fn redact_value(value: &mut Value, known: &SecretSearch, json_texts: usize) -> bool {
+    let mut is_changed = false;
     match value {
         Value::Object(members) => {
-            redact_form(members);
+            is_changed |= redact_form(members);
             for (name, value) in members {
-                match is_secret(name, value) {
-                    true => *value = Value::from(REDACTED),
-                    false => redact(value, known),
+                if is_secret(name, value) {
+                    *value = Value::from(REDACTED);
+                    is_changed = true;
+                } else {
+                    is_changed |= redact_value(value, known, json_texts);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| redact(item, known)),
+        Value::Array(items) => {
+            for item in items {
+                is_changed |= redact_value(item, known, json_texts);
+            }
+        }
         Value::String(text) => {
-            if let Some(hidden) = redact_text(text, known) {
+            if let Some(hidden) = redact_string(text, known, json_texts) {
                 *text = hidden;
+                is_changed = true;
             }
         }
         _ => {}
     }
+    is_changed
 }
 
-/// Redacts the values of an elicitation result: `action`, and an object as `content`.
-fn redact_form(members: &mut serde_json::Map<String, Value>) {
+fn redact_string(text: &str, known: &SecretSearch, json_texts: usize) -> Option<String> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return redact_text(text, known);
+    }
+    let Ok(mut value) = serde_json::from_str(text) else {
+        return redact_text(text, known);
+    };
+    let Some(json_texts) = json_texts.checked_sub(1) else {
+        return Some(REDACTED.to_owned());
+    };
+    redact_value(&mut value, known, json_texts).then(|| value.to_string())
+}
+
+/// Redacts the values of an elicitation result: `action`, and an object as `content`. Returns whether
+/// there are any.
+fn redact_form(members: &mut serde_json::Map<String, Value>) -> bool {
     let is_result = members.get("action").is_some_and(Value::is_string);
-    if let (true, Some(Value::Object(fields))) = (is_result, members.get_mut("content")) {
-        for value in fields.values_mut() {
-            *value = Value::from(REDACTED);
+    match members.get_mut("content") {
+        Some(Value::Object(fields)) if is_result => {
+            for value in fields.values_mut() {
+                *value = Value::from(REDACTED);
+            }
+            !fields.is_empty()
         }
+        _ => false,
     }
 }
 
-/// Redacts known secrets in a text, and the credentials of the schemes Bearer, DPoP and Basic.
-/// Returns `None` if there are none.
-pub(super) fn redact_text(text: &str, known: &[String]) -> Option<String> {
-    let mut hidden = None;
-    for secret in known {
-        let seen: &str = hidden.as_deref().unwrap_or(text);
-        if seen.contains(secret.as_str()) {
-            hidden = Some(seen.replace(secret.as_str(), REDACTED));
-        }
+/// Redacts in a text the known secrets, the credentials of the schemes Bearer, DPoP and Basic, and the
+/// values of secret names, as in `token=…` or `"token": "…"`. Returns `None` if there are none.
+pub(super) fn redact_text(text: &str, known: &SecretSearch) -> Option<String> {
+    let mut found = known.find(text);
+    found.extend(find_credentials(text));
+    found.extend(find_values(text));
+    replace(text, found)
+}
+
+/// Redacts in a line of JSON the known secrets and the credentials, member names included. Returns
+/// `None` if there are none.
+pub(super) fn redact_line(line: &str, known: &SecretSearch) -> Option<String> {
+    let mut found = known.find(line);
+    found.extend(find_credentials(line));
+    replace(line, found)
+}
+
+/// Replaces ranges of a text, which may overlap.
+fn replace(text: &str, mut ranges: Vec<Range<usize>>) -> Option<String> {
+    if ranges.is_empty() {
+        return None;
     }
-    let seen = hidden.as_deref().unwrap_or(text);
-    redact_credentials(seen).or(hidden)
+    ranges.sort_by_key(|range| range.start);
+    let mut hidden = String::with_capacity(text.len());
+    let mut copied = 0;
+    for range in ranges {
+        if range.end <= copied {
+            continue;
+        }
+        // What overlaps the range before it belongs to its replacement.
+        if range.start >= copied {
+            hidden.push_str(&text[copied..range.start]);
+            hidden.push_str(REDACTED);
+        }
+        copied = range.end;
+    }
+    hidden.push_str(&text[copied..]);
+    Some(hidden)
+}
+
+/// Returns the values behind secret names: up to the quote if they are quoted, or else up to a space
+/// or a character that ends a parameter.
+fn find_values(text: &str) -> Vec<Range<usize>> {
+    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let is_quote = |c: char| c == '"' || c == '\'';
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(sign) = text[from..].find(['=', ':']).map(|sign| from + sign) {
+        let before = text[from..sign].trim_end_matches(' ');
+        let before = before.strip_suffix(is_quote).unwrap_or(before);
+        let name_start = before.trim_end_matches(is_name).len();
+        from = sign + 1;
+        if !is_secret_name(&before[name_start..]) {
+            continue;
+        }
+        let rest = text[from..].trim_start_matches(' ');
+        let start = text.len() - rest.len();
+        let value = match rest.chars().next().filter(|first| is_quote(*first)) {
+            Some(quote) => up_to_quote(&rest[1..], quote),
+            None => rest
+                .find(|c: char| c.is_whitespace() || "\"'&;,(){}[]<>\\".contains(c))
+                .map_or(rest, |end| &rest[..end]),
+        };
+        let is_scheme = SCHEMES
+            .iter()
+            .any(|scheme| scheme.eq_ignore_ascii_case(value));
+        if !value.is_empty() && !is_scheme {
+            let start = start + usize::from(rest.starts_with(is_quote));
+            found.push(start..start + value.len());
+        }
+        from = start + value.len();
+    }
+    found
+}
+
+/// Returns the part of a text before a quote that is not escaped.
+fn up_to_quote(text: &str, quote: char) -> &str {
+    let mut is_escaped = false;
+    let end = text.find(|c: char| {
+        let ends = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text, |end| &text[..end])
 }
 
 /// The authentication schemes whose credentials are redacted wherever a text has them.
 const SCHEMES: [&str; 3] = ["bearer", "dpop", "basic"];
 
-/// Redacts the credentials behind the name of a scheme, such as `Bearer abc`. Returns `None` if
-/// there are none.
-fn redact_credentials(text: &str) -> Option<String> {
-    let mut hidden = String::new();
-    let mut copied = 0;
+/// Returns the credentials behind the names of schemes, such as `Bearer abc`.
+fn find_credentials(text: &str) -> Vec<Range<usize>> {
     // Of several spaces the first counts, so that each part of the text is looked at once.
     let is_first = |space: &usize| !text[..*space].ends_with(' ');
     let spaces = text.match_indices(' ').map(|(space, _)| space);
-    for (start, scheme, credentials) in spaces
+    spaces
         .filter(is_first)
         .filter_map(|space| credentials_behind(text, space))
-    {
-        if start < copied {
-            continue;
-        }
         // The words "basic example" are no credentials.
-        if scheme.eq_ignore_ascii_case("basic") && !is_name_and_password(credentials) {
-            continue;
-        }
-        hidden.push_str(&text[copied..start]);
-        hidden.push_str(REDACTED);
-        copied = start + credentials.len();
-    }
-    if hidden.is_empty() {
-        return None;
-    }
-    hidden.push_str(&text[copied..]);
-    Some(hidden)
+        .filter(|(_, scheme, credentials)| {
+            !scheme.eq_ignore_ascii_case("basic") || is_name_and_password(credentials)
+        })
+        .map(|(start, _, credentials)| start..start + credentials.len())
+        .collect()
 }
 
 /// Returns the position of the credentials behind a space, the scheme in front of it, and the
@@ -147,10 +223,15 @@ fn is_name_and_password(text: &str) -> bool {
     const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
+    // Made once: their tables cost more than most texts.
+    static ENGINES: [GeneralPurpose; 2] = [
+        GeneralPurpose::new(&alphabet::STANDARD, CONFIG),
+        GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG),
+    ];
     let text = text.trim_end_matches(['.', ':']);
-    [alphabet::STANDARD, alphabet::URL_SAFE]
+    ENGINES
         .iter()
-        .filter_map(|alphabet| GeneralPurpose::new(alphabet, CONFIG).decode(text).ok())
+        .filter_map(|engine| engine.decode(text).ok())
         .any(|decoded| decoded.contains(&b':'))
 }
 
@@ -161,10 +242,10 @@ mod tests {
     use super::super::known_secrets::KnownSecrets;
     use super::*;
 
-    fn secrets<const N: usize>(values: [&str; N]) -> Vec<String> {
+    fn secrets<const N: usize>(values: [&str; N]) -> SecretSearch {
         let secrets = KnownSecrets::default();
         secrets.add(values.map(ToOwned::to_owned));
-        secrets.lock().clone()
+        secrets.search()
     }
 
     #[test]
@@ -178,7 +259,7 @@ mod tests {
             "access-token": {"inner": true},
             "password": null,
         });
-        redact(&mut value, &[]);
+        redact(&mut value, &secrets([]));
         assert_eq!(
             value,
             json!({
@@ -199,7 +280,7 @@ mod tests {
             "requestState": "sealed",
             "inputResponses": {"q": {"action": "accept", "content": {"pin": 1234}}},
         }});
-        redact(&mut value, &[]);
+        redact(&mut value, &secrets([]));
         assert_eq!(
             value,
             json!({"params": {
@@ -212,7 +293,7 @@ mod tests {
     #[test]
     fn known_secrets_are_redacted_in_any_text() {
         let mut value = json!({"text": "it is s3cr3t-value, really", "other": "Bearer abc"});
-        redact(&mut value, &["s3cr3t-value".into()]);
+        redact(&mut value, &secrets(["s3cr3t-value"]));
         assert_eq!(
             value,
             json!({"text": "it is [redacted], really", "other": "Bearer [redacted]"})
@@ -234,7 +315,7 @@ mod tests {
             ("basic dXNlcjpwYXNzd29yZA", "basic [redacted]"),
             ("bearer bearer abc", "bearer [redacted] [redacted]"),
         ] {
-            assert_eq!(redact_text(text, &[]).as_deref(), Some(expected));
+            assert_eq!(redact_text(text, &secrets([])).as_deref(), Some(expected));
         }
         for text in [
             "",
@@ -244,7 +325,7 @@ mod tests {
             "forbearer abc",
             "basic, dpop, bearer",
         ] {
-            assert_eq!(redact_text(text, &[]), None, "{text}");
+            assert_eq!(redact_text(text, &secrets([])), None, "{text}");
         }
     }
 
@@ -281,11 +362,131 @@ mod tests {
     }
 
     #[test]
+    fn values_of_secret_names_are_redacted_in_a_text() {
+        for (text, expected) in [
+            (
+                "https://a/mcp?token=abc&x=1",
+                "https://a/mcp?token=[redacted]&x=1",
+            ),
+            (
+                "API_KEY=abc DB_PASSWORD='a b'",
+                "API_KEY=[redacted] DB_PASSWORD='[redacted]'",
+            ),
+            (
+                r#"{"access_token": "a\"b", broken"#,
+                r#"{"access_token": "[redacted]", broken"#,
+            ),
+            ("password : hunter2, ok", "password : [redacted], ok"),
+            ("Set-Cookie: sid=1; a=b", "Set-Cookie: [redacted]; a=b"),
+            (
+                "Authorization: Bearer abc",
+                "Authorization: Bearer [redacted]",
+            ),
+            ("token=token=abc", "token=[redacted]"),
+            ("token=\"open", "token=\"[redacted]"),
+        ] {
+            let shown = redact_text(text, &secrets([]));
+            assert_eq!(shown.as_deref(), Some(expected));
+        }
+        for text in [
+            "key=abc",
+            "token=",
+            "token_type=Bearer",
+            "https://a/b?c=d",
+            "a: b",
+            "==::",
+        ] {
+            assert_eq!(redact_text(text, &secrets([])), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_json_is_redacted_like_a_value() {
+        let inner = json!({"access_token": "abc", "ok": 1}).to_string();
+        let mut value = json!({"content": [{"type": "text", "text": inner}]});
+        redact(&mut value, &secrets([]));
+        let text = value["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text, r#"{"access_token":"[redacted]","ok":1}"#);
+        // Not spelled anew without need.
+        let mut value = json!(" [1.50, {\"a\" : 2}] ");
+        redact(&mut value, &secrets([]));
+        assert_eq!(value, json!(" [1.50, {\"a\" : 2}] "));
+        let deep = (0..9).fold(json!({"token": "abc"}), |inner, _| {
+            json!([inner.to_string()])
+        });
+        let mut value = deep;
+        redact(&mut value, &secrets([]));
+        assert!(!value.to_string().contains("abc"), "{value}");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_redacted_in_full() {
+        let known = secrets(["abcdef", "defghi", "cdefgh", "redacted"]);
+        for (text, expected) in [
+            ("-abcdefghi-", "-[redacted]-"),
+            ("-abcdef-defghi-", "-[redacted]-[redacted]-"),
+            ("abcdefabcdef", "[redacted][redacted]"),
+            ("[redacted]", "[[redacted]]"),
+        ] {
+            assert_eq!(
+                redact_text(text, &known).as_deref(),
+                Some(expected),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn everything_is_redacted_once_the_known_secrets_are_too_large_to_search_for() {
+        let secrets = KnownSecrets::default();
+        secrets.add(["x".repeat(2 << 20)]);
+        assert_eq!(
+            redact_text("harmless", &secrets.search()).as_deref(),
+            Some(REDACTED)
+        );
+        assert_eq!(redact_text("", &secrets.search()), None);
+    }
+
+    #[test]
     fn work_grows_with_the_length_of_the_text_alone() {
         // With the square of it, each text would take a quarter of an hour.
-        for piece in [" ", "bearer ", "basic a", "-", "a ", "ü "] {
-            let text = piece.repeat((1 << 20) / piece.len());
-            redact_text(&text, &secrets(["s3cr3t-value"]));
+        for piece in [
+            " ",
+            "bearer ",
+            "basic a",
+            "basic a ",
+            "-",
+            "a ",
+            "ü ",
+            "\"",
+            "\\",
+            "{",
+            "[\"",
+            "=",
+            ":",
+            "token=",
+            "token=\"",
+            "\"token\":",
+            "a=",
+            "token = ",
+            "YTpi",
+        ] {
+            let mut text = Value::from(piece.repeat((1 << 20) / piece.len()));
+            redact(&mut text, &secrets([]));
+        }
+        // Texts in texts, each of them nearly as long as the one around it.
+        let long = "x".repeat(1 << 20);
+        let mut value = (0..20).fold(json!([long]), |inner, _| json!([inner.to_string(), "x"]));
+        redact(&mut value, &secrets([]));
+    }
+
+    #[test]
+    fn work_does_not_grow_with_the_number_of_known_secrets() {
+        let known = KnownSecrets::default();
+        known.add((0..1000).map(|number| format!("{}{number:04}", "a".repeat(number))));
+        let known = known.search();
+        for piece in ["a", "a0"] {
+            redact_text(&piece.repeat((1 << 20) / piece.len()), &known);
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
 
 use super::KnownSecrets;
-use super::redact::{redact, redact_text};
+use super::redact::{redact, redact_line};
 use crate::error::CliError;
 use crate::output::one_line;
 
@@ -137,7 +137,10 @@ impl Trace {
         mut value: Value,
         headers: Option<serde_json::Map<String, Value>>,
     ) {
-        let secrets = self.secrets.lock().clone();
+        if self.lock().is_full {
+            return;
+        }
+        let secrets = self.secrets.search();
         if !self.has_secrets {
             redact(&mut value, &secrets);
         }
@@ -159,11 +162,14 @@ impl Trace {
         }
         let mut text = one_line(&line.to_string());
         // A last check of the whole line, member names included.
-        if let (false, Some(hidden)) = (self.has_secrets, redact_text(&text, &secrets)) {
+        if let (false, Some(hidden)) = (self.has_secrets, redact_line(&text, &secrets)) {
             text = hidden;
         }
         text.push('\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_line(&text, &now);
+        self.lock().write_line(&text, &now);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TraceFile> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Errors: their exit codes and hints.
 
-use crate::support::{demo, run};
+use crate::support::{HttpDemo, Scratch, demo, run};
 
 #[test]
 fn similar_names_are_suggested() {
@@ -115,4 +115,26 @@ fn the_standard_error_of_a_crashed_server_is_shown() {
     let run = run(&["info", "--", "sh", "-c", "echo no database >&2; exit 3"]);
     assert_eq!(run.code, Some(4), "{run:#?}");
     assert!(run.err.contains("no database"), "{run:#?}");
+}
+
+#[test]
+fn a_query_of_the_url_is_in_no_trace_and_no_error() {
+    let scratch = Scratch::new();
+    let trace = scratch.name("trace.jsonl");
+    let http = HttpDemo::start();
+    let with_query = |url: &str| format!("{url}?key=s3cr3t-query");
+    run(&["info", &with_query(&http.url), "--trace", &trace]).ends(0);
+    let text = std::fs::read_to_string(&trace).expect("it was written");
+    assert!(
+        text.contains(&http.url) && !text.contains("s3cr3t"),
+        "{text}"
+    );
+    for (url, words, code) in [
+        ("http://127.0.0.1:1/mcp", &[][..], 4),
+        ("http://host.example/mcp", &["-H", "X-Key: k"], 2),
+        ("http://host.example/mcp", &["--log", "nonsense"], 2),
+    ] {
+        let failed = run(&[&["info", &with_query(url)], words].concat()).ends(code);
+        assert!(!failed.err.contains("s3cr3t"), "{failed:#?}");
+    }
 }

@@ -13,6 +13,7 @@ use crate::request::completion::CompletionRequest;
 use crate::request::context::HandlerContext;
 use crate::request::extract::RequestPayload;
 use crate::request::read::ReadRequest;
+use crate::request::redaction::Redact;
 
 /// A handler whose function and extractor types are erased.
 pub(crate) trait ErasedHandler: Send + Sync {
@@ -172,6 +173,11 @@ impl DetachedRequest {
     /// Replaces the arguments of a tool or a prompt.
     pub(crate) fn replace_arguments(&mut self, arguments: Json) {
         self.context.replace_arguments(arguments);
+    }
+
+    /// Redacts what the handler sends while it runs.
+    pub(crate) fn add_redaction(&mut self, redact: Arc<Redact>) {
+        self.context.add_redaction(redact);
     }
 
     /// Returns the URI that is read, if any.

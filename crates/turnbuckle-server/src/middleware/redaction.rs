@@ -1,27 +1,27 @@
-//! Middleware that replaces confidential text in results.
+//! Middleware that replaces confidential text in results, log messages and progress.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use tower_layer::Layer;
 use turnbuckle_types::{
-    CallToolResult, ContentBlock, GetPromptResult, Json, ProtocolError, ReadResourceResult,
+    CallToolResult, ContentBlock, GetPromptResult, ProtocolError, ReadResourceResult,
     ResourceContents,
 };
 
 use super::{Next, from_fn};
 use crate::handler::CallKind;
-use crate::schema::end_of_string;
+use crate::request::redaction::{Redact, redact_json};
 use crate::service::{CallRequest, CallResponse, CallService, Middleware};
 
-/// Makes a layer that calls `redact` with each text of a result, and replaces the text where `redact`
-/// returns another one.
+/// Makes a layer that calls `redact` with each text of a result, and of the log messages and progress
+/// that the handler sends before, and replaces the text where `redact` returns another one.
 ///
 /// Texts are: text content and embedded text resources of tools and prompts, every string in
-/// structured content, the text of resources that are read, descriptions of prompts, and the message
-/// and data of errors. Names, URIs, keys of objects, media and metadata stay, and so do completions,
-/// lists and questions to the client. A text is redacted by itself: a secret that is split over two
-/// texts is not found.
+/// structured content, the text of resources that are read, descriptions of prompts, the message
+/// and data of errors, every string in the data of log messages, and the messages of progress. Names,
+/// URIs, keys of objects, media and metadata stay, and so do completions, lists, questions to the client
+/// and other notifications. A text is redacted by itself: a secret that is split over two texts is not
+/// found.
 ///
 /// ```
 /// use turnbuckle_server::middleware::{redaction, replace_tokens};
@@ -37,11 +37,12 @@ pub fn redaction<F>(redact: F) -> impl Layer<CallService, Service: Middleware> +
 where
     F: Fn(&str) -> Option<String> + Send + Sync + 'static,
 {
-    let redact = Arc::new(redact);
-    from_fn(move |call: CallRequest, next: Next| {
+    let redact: Arc<Redact> = Arc::new(redact);
+    from_fn(move |mut call: CallRequest, next: Next| {
         let redact = redact.clone();
         async move {
             let kind = call.kind();
+            call.add_redaction(redact.clone());
             let response = next.run(call).await;
             redact_response(response, kind, &*redact)
         }
@@ -82,7 +83,7 @@ fn is_token_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }
 
-fn redact_response(mut response: CallResponse, kind: CallKind, redact: Redact<'_>) -> CallResponse {
+fn redact_response(mut response: CallResponse, kind: CallKind, redact: &Redact) -> CallResponse {
     if let Some(error) = response.error() {
         return match redact_error(error, redact) {
             Some(error) => CallResponse::from_failure(error),
@@ -125,10 +126,7 @@ fn change<T: crate::service::CallResult>(
     }
 }
 
-/// A function that returns the replacement of a text, if it is to be replaced.
-type Redact<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-fn redact_error(error: &ProtocolError, redact: Redact<'_>) -> Option<ProtocolError> {
+fn redact_error(error: &ProtocolError, redact: &Redact) -> Option<ProtocolError> {
     let message = redact(error.message());
     let data = error.data().cloned().and_then(|mut data| {
         let changed = redact_json(&mut data, redact);
@@ -152,7 +150,7 @@ fn any<T>(parts: &mut [T], mut redact: impl FnMut(&mut T) -> bool) -> bool {
         .fold(false, |changed, part| changed | redact(part))
 }
 
-fn redact_block(block: &mut ContentBlock, redact: Redact<'_>) -> bool {
+fn redact_block(block: &mut ContentBlock, redact: &Redact) -> bool {
     match block {
         ContentBlock::Text(text) => redact_text(&mut text.text, redact),
         ContentBlock::Resource(embedded) => redact_contents(&mut embedded.resource, redact),
@@ -160,14 +158,14 @@ fn redact_block(block: &mut ContentBlock, redact: Redact<'_>) -> bool {
     }
 }
 
-fn redact_contents(contents: &mut ResourceContents, redact: Redact<'_>) -> bool {
+fn redact_contents(contents: &mut ResourceContents, redact: &Redact) -> bool {
     match contents {
         ResourceContents::Text(text) => redact_text(&mut text.text, redact),
         _ => false,
     }
 }
 
-fn redact_text(text: &mut String, redact: Redact<'_>) -> bool {
+fn redact_text(text: &mut String, redact: &Redact) -> bool {
     match redact(text) {
         Some(redacted) => {
             *text = redacted;
@@ -175,37 +173,6 @@ fn redact_text(text: &mut String, redact: Redact<'_>) -> bool {
         }
         None => false,
     }
-}
-
-/// Redacts the strings in a JSON value, but for the keys of objects. Everything else stays as it was
-/// written.
-fn redact_json(json: &mut Json, redact: Redact<'_>) -> bool {
-    let text = json.as_str();
-    let mut redacted = String::new();
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(start) = text[at..].find('"').map(|quote| at + quote) {
-        let end = end_of_string(text.as_bytes(), start) + 1;
-        at = end;
-        let is_key = text[end..].trim_start().starts_with(':');
-        let value = || serde_json::from_str::<Cow<'_, str>>(&text[start..end]).ok();
-        if !is_key
-            && let Some(replacement) = value().and_then(|value| redact(&value))
-            && let Ok(replacement) = serde_json::to_string(&replacement)
-        {
-            redacted.push_str(&text[copied..start]);
-            redacted.push_str(&replacement);
-            copied = end;
-        }
-    }
-    if copied == 0 {
-        return false;
-    }
-    redacted.push_str(&text[copied..]);
-    if let Ok(redacted) = redacted.parse() {
-        *json = redacted;
-    }
-    true
 }
 
 #[cfg(test)]
@@ -220,18 +187,6 @@ mod tests {
             redact("a sk-1.B_c, ghp_x; sk-").as_deref(),
             Some("a *, *; *")
         );
-    }
-
-    #[test]
-    fn strings_in_json_are_redacted_and_all_else_stays_as_written() {
-        let text = r#"{ "sk-key" : ["sk-1", 1.50, "a\"sk-2\" é"], "b":{"c":"\u0073k-3"} }"#;
-        let mut json: Json = text.parse().unwrap();
-        assert!(redact_json(&mut json, &replace_tokens(["sk-"], "\"")));
-        assert_eq!(
-            json.as_str(),
-            r#"{ "sk-key" : ["\"", 1.50, "a\"\"\" é"], "b":{"c":"\""} }"#
-        );
-        assert!(!redact_json(&mut json, &replace_tokens(["sk-"], "*")));
     }
 
     #[test]

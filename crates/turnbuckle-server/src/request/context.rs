@@ -4,15 +4,19 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::handler::{Peer, RequestContext};
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{ElicitationCompleteNotificationParams, Json, ProtocolError, RawJson};
+use turnbuckle_types::{
+    ElicitationCompleteNotificationParams, Json, LoggingLevel, Number, ProtocolError, RawJson,
+};
 use turnbuckle_wire::revision::Method;
 
 use crate::error::NeedsInput;
 use crate::request::extract::States;
 use crate::request::input::{InputRound, InputRounds, Question};
+use crate::request::redaction::{Redact, Redactions};
 use crate::schema::describe_mismatch;
 
 /// The context of one request, as its handler sees it: the client, the way to send it messages
@@ -27,6 +31,8 @@ pub struct HandlerContext {
     round: Option<Arc<InputRound>>,
     /// The arguments that a layer put in the place of those in the message.
     replaced_arguments: Option<Arc<Json>>,
+    /// The redactions of log messages and progress that layers put around the handler.
+    redactions: Option<Arc<Redactions>>,
 }
 
 /// The settings of a server that its handlers need while they run.
@@ -65,6 +71,7 @@ impl HandlerContext {
             settings,
             round: round.map(Arc::new),
             replaced_arguments: None,
+            redactions: None,
         }
     }
 
@@ -84,6 +91,45 @@ impl HandlerContext {
     /// Returns the arguments that a layer put in the place of those in the message.
     pub(crate) fn replaced_arguments(&self) -> Option<RawJson<'_>> {
         self.replaced_arguments.as_deref().map(RawJson::from)
+    }
+
+    /// Redacts what the handler sends while it runs, before the layers that were added earlier do.
+    pub(crate) fn add_redaction(&mut self, redact: Arc<Redact>) {
+        let outer = self.redactions.take();
+        self.redactions = Some(Arc::new(Redactions::new(redact, outer)));
+    }
+
+    /// Sends a log message as [`RequestContext::log`] does, redacted by the
+    /// [`redaction`](crate::middleware::redaction) around the handler.
+    pub async fn log<T: Serialize + ?Sized>(
+        &self,
+        level: LoggingLevel,
+        logger: Option<&str>,
+        data: &T,
+    ) {
+        let Some(redactions) = &self.redactions else {
+            return self.call.log(level, logger, data).await;
+        };
+        // Data without a JSON form cannot be sent.
+        if let Ok(mut data) = Json::encode(data) {
+            redactions.redact_json(&mut data);
+            self.call.log(level, logger, &data).await;
+        }
+    }
+
+    /// Reports progress with a message as [`RequestContext::progress_message`] does, redacted by the
+    /// [`redaction`](crate::middleware::redaction) around the handler.
+    pub async fn progress_message(
+        &self,
+        progress: impl Into<Number>,
+        total: Option<Number>,
+        message: impl Into<String>,
+    ) {
+        let mut message = message.into();
+        if let Some(redactions) = &self.redactions {
+            redactions.redact_text(&mut message);
+        }
+        self.call.progress_message(progress, total, message).await;
     }
 
     /// Returns this context for one run of a handler that takes an [`Ask`](crate::Ask), with an

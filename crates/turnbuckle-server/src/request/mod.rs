@@ -7,3 +7,4 @@ pub(crate) mod extract;
 pub(crate) mod input;
 pub(crate) mod list;
 pub(crate) mod read;
+pub(crate) mod redaction;

@@ -12,6 +12,7 @@ use super::LayeredHandler;
 use crate::error::failure::Result;
 use crate::handler::{CallKind, DetachedRequest};
 use crate::request::context::HandlerContext;
+use crate::request::redaction::Redact;
 use crate::schema::describe_mismatch;
 
 /// A call of a tool, prompt, resource or completer, or a list request, on its way through the
@@ -102,6 +103,11 @@ impl CallRequest {
         }
         self.request.replace_arguments(json);
         Ok(())
+    }
+
+    /// Redacts the log messages and progress that the handler sends.
+    pub(crate) fn add_redaction(&mut self, redact: Arc<Redact>) {
+        self.request.add_redaction(redact);
     }
 
     /// Decodes all parameters of the message as the client sent them, for instance as a

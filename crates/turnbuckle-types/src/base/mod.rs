@@ -11,6 +11,7 @@ pub mod nearest;
 pub mod quote;
 pub mod random;
 pub mod revision_dates;
+pub mod secrets;
 mod setters;
 pub mod terminal;
 pub mod text;

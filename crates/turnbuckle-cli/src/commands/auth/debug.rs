@@ -3,13 +3,12 @@
 use serde::Serialize;
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::{AuthStatus, Transcript, TranscriptStep};
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::login::Options;
 use super::status::{StatusReport, render_status};
 use super::target::AuthTarget;
-use crate::authorization::{
-    LoginProfile, TerminalLogin, log_in, may_log_in, render_checklist, url_without_query,
-};
+use crate::authorization::{LoginProfile, TerminalLogin, log_in, may_log_in, render_checklist};
 use crate::connection::LoginLayer;
 use crate::error::CliError;
 use crate::output::{Console, Style};

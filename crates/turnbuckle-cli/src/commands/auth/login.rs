@@ -3,12 +3,11 @@
 use clap::Args;
 use turnbuckle::auth::Secret;
 use turnbuckle::auth::{AuthError, AuthErrorKind};
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::status::print_status;
 use super::target::AuthTarget;
-use crate::authorization::{
-    LoginProfile, TerminalLogin, log_in, render_checklist, url_without_query,
-};
+use crate::authorization::{LoginProfile, TerminalLogin, log_in, render_checklist};
 use crate::commands::TargetArgs;
 use crate::connection::LoginLayer;
 use crate::error::CliError;

@@ -4,9 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use turnbuckle::auth::client::AuthStatus;
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::target::AuthTarget;
-use crate::authorization::url_without_query;
 use crate::commands::TargetArgs;
 use crate::error::{CliError, ExitStatus};
 use crate::output::{Console, Style, sanitize_line};

@@ -2,11 +2,10 @@
 
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::interaction::LoginUi;
+use turnbuckle_types::base::secrets::url_without_query;
 
 use crate::args::CommonArgs;
-use crate::authorization::{
-    LoginProfile, StoredLoginOnly, UserStore, build_oauth, url_without_query,
-};
+use crate::authorization::{LoginProfile, StoredLoginOnly, UserStore, build_oauth};
 use crate::commands::TargetArgs;
 use crate::connection::{
     LoginLayer, Target, confirm_target, explain, is_unencrypted_remote, try_connection,

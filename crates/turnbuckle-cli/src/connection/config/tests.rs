@@ -13,8 +13,11 @@ impl Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("turnbuckle-config-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().canonicalize().unwrap().join(name);
-        fs::create_dir(&path).unwrap();
+        let path = std::env::temp_dir()
+            .canonicalize()
+            .expect("the file system works")
+            .join(name);
+        fs::create_dir(&path).expect("the file system works");
         Self(path)
     }
 
@@ -23,19 +26,21 @@ impl Scratch {
     }
 
     fn directory(&self, name: &str) -> PathBuf {
-        fs::create_dir_all(self.path(name)).unwrap();
+        fs::create_dir_all(self.path(name)).expect("the file system works");
         self.path(name)
     }
 
     /// Writes a configuration file that has one server.
     fn config(&self, name: &str, server: &str) {
         let text = format!(r#"{{"servers": {{"{server}": {{"command": "x"}}}}}}"#);
-        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
-        fs::write(self.path(name), text).unwrap();
+        fs::create_dir_all(self.path(name).parent().expect("the file system works"))
+            .expect("the file system works");
+        fs::write(self.path(name), text).expect("the file system works");
     }
 
     fn set_mode(&self, name: &str, mode: u32) {
-        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode))
+            .expect("the file system works");
     }
 }
 
@@ -47,12 +52,12 @@ impl Drop for Scratch {
 
 /// Searches from a directory, and returns the file that has the server, or what the error says.
 fn find(here: &Path, server: &str) -> Result<PathBuf, String> {
-    find_on(&search_path(here).unwrap(), server)
+    find_on(&search_path(here).expect("it is there"), server)
 }
 
 fn find_on(levels: &[Directory], server: &str) -> Result<PathBuf, String> {
     let mut search = Search::default();
-    match search.look_in_all(server, levels).unwrap() {
+    match search.look_in_all(server, levels).expect("they are valid") {
         Some(found) => Ok(found.file),
         None => Err(search.missing.to_error(server).text().to_owned()),
     }

@@ -5,16 +5,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::middleware::{self, Cache, redaction, replace_tokens};
 use turnbuckle_server::{
-    Args, Failure, Group, HandlerContext, Prompt, Resource, Server, Structured, Tool,
+    Args, Failure, Group, HandlerContext, Log, Progress, Prompt, Resource, Server, Structured, Tool,
 };
-use turnbuckle_types::{BooleanSchema, ElicitRequestParams, ElicitationSchema, ToolAnnotations};
+use turnbuckle_types::{
+    BooleanSchema, ContentBlock, ElicitRequestParams, ElicitationSchema, GetPromptResult,
+    LoggingLevel, Principal, PromptMessage, RawObject, ResourceContents, ToolAnnotations,
+};
 
 use super::middleware::{Greet, build};
 use crate::support::{
-    Question, able, call, connect_able, connect_as, converse, error_text, message, result, text,
+    Question, able, call, connect_able, connect_as, converse, error_text, message, principal,
+    result, text,
 };
 
 #[tokio::test(start_paused = true)]
@@ -113,6 +117,40 @@ async fn a_cache_is_separate_for_each_principal_unless_it_is_shared() {
                 let mut client = connect_as(case, &server, who).await;
                 let answer = call(&mut client, "read", json!({"name": "x"})).await;
                 assert_eq!(text(&answer), expected, "{who}, {case}");
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_is_separate_for_each_part_of_a_principal() {
+    let claims = |text: &str| text.parse::<RawObject>().unwrap();
+    let others = [
+        Principal::new("https://other.example", "ada"),
+        principal("ada").client("app"),
+        principal("ada").client("other app"),
+        principal("ada").scopes(["read"]),
+        principal("ada").scopes(["read", "write"]),
+        principal("ada").claims(claims(r#"{"tenant": 1}"#)),
+        principal("ada").claims(claims(r#"{"tenant": 2}"#)),
+    ];
+    for case in Case::all() {
+        let runs = Arc::default();
+        let tool = counting("read", &runs, true).layer(Cache::new());
+        let server = build(Server::new("s", "1").tool(tool));
+        for (number, principal) in std::iter::once(principal("ada"))
+            .chain(others.clone())
+            .enumerate()
+        {
+            for _ in 0..2 {
+                let options = ClientOptions::new().principal(principal.clone());
+                let mut client = Client::connect_with(case, &server, options).await;
+                let answer = call(&mut client, "read", json!({"name": "x"})).await;
+                assert_eq!(
+                    text(&answer),
+                    format!("x {}", number + 1),
+                    "{principal:?}, {case}"
+                );
             }
         }
     }
@@ -222,5 +260,71 @@ async fn redaction_replaces_secrets_in_text_structured_content_and_errors() {
             .request("resources/read", json!({"uri": "r://f"}))
             .await;
         assert_eq!(message(&failed), expected, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn redaction_replaces_secrets_in_embedded_resources() {
+    let embedded = || ContentBlock::resource(ResourceContents::text("r://r", "it is sk-1"));
+    let server = Server::new("s", "1")
+        .layer(redaction(replace_tokens(["sk-"], "***")))
+        .tool(Tool::builder("t").handler(move || async move { embedded() }))
+        .prompt(Prompt::builder("p").handler(move || async move {
+            GetPromptResult::new([PromptMessage::user(embedded())])
+        }));
+    let server = build(server);
+    for case in Case::all() {
+        let mut client = Client::connect(case, &server).await;
+        let called = call(&mut client, "t", json!({})).await;
+        let block = &result(&called)["content"][0];
+        assert_eq!(block["resource"]["text"], "it is ***", "{case}");
+        let prompt = client.request("prompts/get", json!({"name": "p"})).await;
+        let block = &result(&prompt)["messages"][0]["content"];
+        assert_eq!(block["resource"]["text"], "it is ***", "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn redaction_replaces_secrets_in_log_messages_and_progress() {
+    let talks = async |context: HandlerContext, log: Log, progress: Progress| {
+        let data = json!({"sk-key": ["sk-1", 2], "other": "PIN 1234"});
+        context.log(LoggingLevel::Error, Some("part"), &data).await;
+        log.error("sk-1").await;
+        context.progress_message(1, None, "at sk-1").await;
+        progress
+            .report_with_message(2, 2, "at sk-2, PIN 1234")
+            .await;
+        "done"
+    };
+    let inner = redaction(|text: &str| text.contains("1234").then(|| text.replace("1234", "sk-9")));
+    let server = Server::new("s", "1")
+        .logging()
+        .layer(redaction(replace_tokens(["sk-"], "***")))
+        .tool(Tool::builder("talks").handler(talks).layer(inner));
+    let server = build(server);
+    for case in Case::all() {
+        let options = ClientOptions::new().log_level("debug").progress_tokens();
+        let mut client = Client::connect_with(case, &server, options).await;
+        text(&call(&mut client, "talks", json!({})).await);
+        let messages = client.messages().await;
+        let of = |method: &str, member: &str| -> Vec<Value> {
+            let of_method = messages.iter().filter(|it| it["method"] == method);
+            of_method.map(|it| it["params"][member].clone()).collect()
+        };
+        let data = json!({"sk-key": ["***", 2], "other": "PIN ***"});
+        assert_eq!(
+            of("notifications/message", "data"),
+            [data, json!("***")],
+            "{case}"
+        );
+        if case.revision.features().progress_message {
+            let progress = of("notifications/progress", "message");
+            assert_eq!(progress.last().unwrap(), "at ***, PIN ***", "{case}");
+        }
+        let sent = serde_json::to_string(client.received_messages()).unwrap();
+        assert!(
+            !sent.contains("sk-1") && !sent.contains("1234"),
+            "{case}: {sent}"
+        );
     }
 }
