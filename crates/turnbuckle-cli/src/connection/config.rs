@@ -1,7 +1,8 @@
 //! Search for the configuration file that names a server.
 
 mod directory;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::fs::File;

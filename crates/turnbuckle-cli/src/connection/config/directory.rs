@@ -243,7 +243,8 @@ fn open(path: &Path) -> Found<File> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::unix::{is_private_group, is_trusted_owner};
 
