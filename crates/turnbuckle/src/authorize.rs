@@ -3,7 +3,7 @@
 use tower_layer::Layer as _;
 use turnbuckle_auth::ResourceServer;
 use turnbuckle_auth::server::ResourceServerService;
-use turnbuckle_http::{HttpServer, HttpSse, StreamableHttp};
+use turnbuckle_http::{HttpServer, HttpServerOptions, HttpSse, StreamableHttp};
 
 /// Endpoints that take the check of tokens in one call.
 ///
@@ -39,6 +39,19 @@ pub trait Authorize {
     fn auth(self, auth: ResourceServer) -> Self::Authorized;
 }
 
+/// Allows the host of the resource and the loopback names, unless hosts are allowed already.
+pub(crate) fn with_resource_host(
+    options: HttpServerOptions,
+    auth: &ResourceServer,
+) -> HttpServerOptions {
+    match auth.resource_host() {
+        Some(host) if options.allowed_hosts.is_none() => {
+            options.allowed_hosts([host, "localhost", "127.0.0.1", "[::1]"])
+        }
+        _ => options,
+    }
+}
+
 impl Authorize for HttpServer {
     type Authorized = Self;
 
@@ -61,5 +74,30 @@ impl Authorize for HttpSse {
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
         auth.with_item_scopes(self.scopes()).layer(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_of_the_resource_is_allowed_unless_hosts_are_named() {
+        let auth = ResourceServer::builder("https://mcp.example.com:8443/mcp")
+            .issuer("https://login.example.com")
+            .build()
+            .unwrap_or_else(|error| panic!("{error}"));
+        let options = with_resource_host(HttpServerOptions::new(), &auth);
+        let expected = ["mcp.example.com:8443", "localhost", "127.0.0.1", "[::1]"];
+        assert_eq!(
+            options.allowed_hosts.as_deref(),
+            Some(&expected.map(str::to_owned)[..])
+        );
+        let own = HttpServerOptions::new().allowed_hosts(["other.example"]);
+        let options = with_resource_host(own, &auth);
+        assert_eq!(
+            options.allowed_hosts,
+            Some(vec!["other.example".to_owned()])
+        );
     }
 }

@@ -85,6 +85,14 @@ impl ResourceServer {
         self.shared.authenticator.resource.as_str()
     }
 
+    /// Returns the host of the resource, with its port if the URI names one.
+    #[must_use]
+    pub fn resource_host(&self) -> Option<&str> {
+        let (_, rest) = self.resource().split_once("://")?;
+        let host = rest.split(['/', '?', '#']).next()?;
+        Some(host).filter(|host| !host.is_empty())
+    }
+
     /// Returns the metadata of the resource. None for a server with static tokens alone, which has no
     /// authorization server.
     #[must_use]

@@ -2,7 +2,13 @@
 
 use std::ffi::OsString;
 
+use turnbuckle_types::base::nearest::did_you_mean;
+use turnbuckle_types::base::text::Foreign;
+
 use crate::error::{Error, Result};
+
+/// The most characters of an unknown option that its error shows.
+const MAX_OPTION_CHARS: usize = 64;
 
 /// The command line arguments of a server: the transport that
 /// [`run_with`](super::Run::run_with) serves. The default is standard input and output.
@@ -53,6 +59,28 @@ impl RunArgs {
             http: Some(address),
             ..Self::default()
         })
+    }
+
+    /// Takes the arguments of a server that are all of a program's options.
+    ///
+    /// # Errors
+    /// As [`take_from`](Self::take_from), and for an option that a server does not have.
+    pub(super) fn take_only(arguments: impl IntoIterator<Item = OsString>) -> Result<Self> {
+        let mut arguments = arguments.into_iter().collect();
+        let args = Self::take_from(&mut arguments)?;
+        let mut rest = arguments.iter().take_while(|argument| *argument != "--");
+        let Some(unknown) = rest.find(|argument| argument.as_encoded_bytes().starts_with(b"-"))
+        else {
+            return Ok(args);
+        };
+        let unknown = Foreign::cut(&unknown.to_string_lossy(), MAX_OPTION_CHARS).to_string();
+        let name = unknown.split('=').next().unwrap_or_default();
+        let question = did_you_mean(name, ["--http"]);
+        let question = question.unwrap_or_else(|| "the only one is --http ADDRESS;".to_owned());
+        Err(Error::new(format!(
+            "there is no option {unknown:?}: {question} a program with options of its own reads them and \
+             calls Run::run_with"
+        )))
     }
 
     /// Sets the options of a server on HTTP. They have no effect on standard input and output.
@@ -107,6 +135,31 @@ mod tests {
             assert_eq!(taken.as_deref(), address, "{arguments:?}");
             assert_eq!(remaining, rest, "{arguments:?}");
         }
+    }
+
+    #[test]
+    fn an_option_that_a_server_does_not_have_is_an_error() {
+        let take = |arguments: &[&str]| {
+            let taken = RunArgs::take_only(arguments.iter().map(OsString::from));
+            taken
+                .map(|args| args.http)
+                .map_err(|error| error.to_string())
+        };
+        let error = take(&["--htp", "127.0.0.1:3000"]).unwrap_err();
+        assert!(
+            error.contains("\"--htp\": did you mean \"--http\"?"),
+            "{error}"
+        );
+        let error = take(&["--http", "[::1]:0", "-v"]).unwrap_err();
+        assert!(
+            error.contains("\"-v\": the only one is --http ADDRESS"),
+            "{error}"
+        );
+        assert_eq!(take(&["file", "--", "--verbose"]), Ok(None));
+        assert_eq!(
+            take(&["--http=[::1]:0", "file"]),
+            Ok(Some("[::1]:0".to_owned()))
+        );
     }
 
     #[test]

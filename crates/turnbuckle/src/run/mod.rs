@@ -37,18 +37,18 @@ pub trait Run: Sealed {
     /// - otherwise: the client that started the process, on standard input and output, like
     ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
     ///
-    /// Other arguments are ignored, and so are all arguments after `--`. A program with arguments of
-    /// its own calls [`run_with`](Self::run_with).
+    /// Arguments that are no options are ignored, and so are all arguments after `--`. A program with
+    /// options of its own calls [`run_with`](Self::run_with).
     ///
     /// # Errors
-    /// If the server cannot be built, `--http` has no address, or the needed feature is missing;
+    /// If the server cannot be built, there is another option, `--http` has no address, or the needed feature is missing;
     /// and the errors of the chosen transport.
     fn run(self) -> impl Future<Output = Result> + Send
     where
         Self: Sized,
     {
         async move {
-            let args = RunArgs::take_from(&mut env::args_os().skip(1).collect())?;
+            let args = RunArgs::take_only(env::args_os().skip(1))?;
             self.run_with(args).await
         }
     }
@@ -128,6 +128,9 @@ pub trait Run: Sealed {
     /// Serves Streamable HTTP like [`serve_http_with`](Self::serve_http_with), for requests with a
     /// token that `auth` accepts. See [`Authorize`](crate::Authorize).
     ///
+    /// Without [`HttpServerOptions::allowed_hosts`](crate::http::HttpServerOptions::allowed_hosts), the
+    /// server answers to the host of the resource and to the loopback names.
+    ///
     /// # Errors
     /// Those of [`serve_http`](Self::serve_http).
     #[cfg(feature = "auth")]
@@ -141,6 +144,7 @@ pub trait Run: Sealed {
         Self: Sized,
     {
         use crate::Authorize as _;
+        let options = crate::authorize::with_resource_host(options, &auth);
         serve_until_signal(self, address, options, |server| server.auth(auth))
     }
 }

@@ -59,7 +59,7 @@ fn error(arguments: &[&str]) -> String {
 
 #[test]
 fn without_http_it_serves_standard_input_and_output() {
-    for arguments in [&[][..], &["--verbose"], &["--", "--http", "0.0.0.0:0"]] {
+    for arguments in [&[][..], &["verbose"], &["--", "--http", "0.0.0.0:0"]] {
         let mut calc = Calc::start(arguments);
         let mut input = calc.0.stdin.take().unwrap();
         let mut output = BufReader::new(calc.0.stdout.take().unwrap()).lines();
@@ -127,6 +127,8 @@ fn an_invalid_address_is_reported() {
     let missing = "Error: --http needs an address, as in --http 127.0.0.1:8080\n";
     assert_eq!(error(&["--http"]), missing);
     assert_eq!(error(&["--http="]), missing);
+    let unknown = error(&["--htp", "127.0.0.1:3000"]);
+    assert!(unknown.contains("did you mean \"--http\"?"), "{unknown}");
     let none = error(&["--http", "nowhere"]);
     assert!(
         none.starts_with("Error: cannot serve HTTP on nowhere: "),
