@@ -1,5 +1,11 @@
 //! A credential store whose values are encrypted under a key in the keyring of the operating system.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
 use keyring::{Entry, Error};
 use turnbuckle_types::base::random;
 use zeroize::Zeroizing;
@@ -9,6 +15,9 @@ use super::private_dir::{quote_path, user_data_dir};
 use super::{BoxFuture, CredentialStore, FileStore, StoreLock};
 use crate::error::{AuthError, AuthErrorKind};
 use crate::secret::Secret;
+
+/// The longest time that the keyring has for an answer: the user may have to unlock it.
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// The name of the item that holds the key. Each service has its own.
 const ITEM_NAME: &str = "encryption-key";
@@ -31,10 +40,28 @@ impl KeyringStore {
     /// The function blocks while it connects to the keyring and reads the directory.
     ///
     /// # Errors
-    /// Fails when there is no keyring, when the directory cannot be used, and when the directory has
+    /// Fails when there is no keyring, when it does not answer within two minutes, when the directory cannot be used, and when the directory has
     /// values but the keyring has no key for them. The error says what to do.
     pub fn open(service: impl Into<String>) -> Result<Self, AuthError> {
         let service = service.into();
+        let directory = user_data_dir()?.join("keyring").join(name_of_key(&service));
+        open(directory, Arc::new(SystemKeyring { service }), MAX_WAIT).map(Self)
+    }
+}
+
+/// The item of a keyring that holds the key.
+trait KeyItem: Send + Sync + 'static {
+    fn read(&self) -> Result<Option<Zeroizing<Vec<u8>>>, AuthError>;
+    fn write(&self, key: &[u8]) -> Result<(), AuthError>;
+}
+
+/// The item in the keyring of the operating system.
+struct SystemKeyring {
+    service: String,
+}
+
+impl SystemKeyring {
+    fn entry(&self) -> Result<Entry, AuthError> {
         Entry::store_status().as_ref().map_err(|error| {
             let message = format!(
                 "this system has no keyring that can be used ({error}); \
@@ -42,31 +69,45 @@ impl KeyringStore {
             );
             AuthError::new(AuthErrorKind::Store, message)
         })?;
-        let entry = Entry::new(&service, ITEM_NAME).map_err(|error| failure("find", error))?;
-        let read = || match entry.get_secret() {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(Error::NoEntry) => Ok(None),
-            Err(error) => Err(failure("read", error)),
-        };
-        let write = |key: &[u8]| {
-            entry
-                .set_secret(key)
-                .map_err(|error| failure("write", error))
-        };
-        let directory = user_data_dir()?.join("keyring").join(name_of_key(&service));
-        open(directory, read, write).map(Self)
+        Entry::new(&self.service, ITEM_NAME).map_err(|error| failure("find", error))
     }
 }
 
-/// Opens the store in a directory whose key `read` and `write` have in their keyring.
+impl KeyItem for SystemKeyring {
+    fn read(&self) -> Result<Option<Zeroizing<Vec<u8>>>, AuthError> {
+        match self.entry()?.get_secret() {
+            Ok(bytes) => Ok(Some(Zeroizing::new(bytes))),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(failure("read", error)),
+        }
+    }
+
+    fn write(&self, key: &[u8]) -> Result<(), AuthError> {
+        let written = self.entry()?.set_secret(key);
+        written.map_err(|error| failure("write", error))
+    }
+}
+
+/// Opens the store in a directory whose key is an item of a keyring.
 fn open(
-    directory: std::path::PathBuf,
-    read: impl FnOnce() -> Result<Option<Vec<u8>>, AuthError>,
-    write: impl FnOnce(&[u8]) -> Result<(), AuthError>,
+    directory: PathBuf,
+    item: Arc<dyn KeyItem>,
+    max_wait: Duration,
 ) -> Result<FileStore, AuthError> {
     let shown = quote_path(&directory);
+    let read = || {
+        let item = Arc::clone(&item);
+        wait_for_keyring(max_wait, move || item.read())
+    };
+    // Read before the directory is locked: the system may ask the user to unlock the keyring.
+    let known = read()?;
     FileStore::open_with(directory, |has_values| {
-        let key = match read()?.map(Zeroizing::new) {
+        let key = match known {
+            Some(known) => Some(known),
+            // Another process may have made the key meanwhile.
+            None => read()?,
+        };
+        let key = match key {
             Some(bytes) => <[u8; KEY_BYTES]>::try_from(bytes.as_slice())
                 .map(Zeroizing::new)
                 .map_err(|_| "the keyring's item \"encryption-key\" is damaged; remove it"),
@@ -74,7 +115,8 @@ fn open(
             None => {
                 let key = random::bytes().map(Zeroizing::new);
                 let key = key.map_err(|e| AuthError::new(AuthErrorKind::Store, e.to_string()))?;
-                write(key.as_slice())?;
+                let (item, written) = (Arc::clone(&item), key.clone());
+                wait_for_keyring(max_wait, move || item.write(written.as_slice()))?;
                 Ok(key)
             }
         };
@@ -85,6 +127,31 @@ fn open(
                 Err(AuthError::new(AuthErrorKind::StoreCorrupt, message))
             }
         }
+    })
+}
+
+/// Runs an operation on the keyring and waits for its result for a limited time. An operation that
+/// takes longer goes on in a thread of its own.
+fn wait_for_keyring<T: Send + 'static>(
+    max_wait: Duration,
+    operation: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
+) -> Result<T, AuthError> {
+    let failed = |reason: String| {
+        let message = format!("the keyring cannot be used: {reason}");
+        AuthError::new(AuthErrorKind::Store, message)
+    };
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let thread = thread::Builder::new().name("turnbuckle-keyring".to_owned());
+    let started = thread.spawn(move || _ = sender.send(operation()));
+    started.map_err(|error| failed(error.to_string()))?;
+    receiver.recv_timeout(max_wait).unwrap_or_else(|error| {
+        Err(failed(match error {
+            RecvTimeoutError::Timeout => format!(
+                "it did not answer within {} s; unlock it and try again, or use FileStore",
+                max_wait.as_secs_f32()
+            ),
+            RecvTimeoutError::Disconnected => "its library panicked".to_owned(),
+        }))
     })
 }
 
