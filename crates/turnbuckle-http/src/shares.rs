@@ -314,7 +314,7 @@ impl Clients {
             return account;
         };
         let address = server.memory_budget().address(named.0);
-        let account = account.unwrap_or_else(|| Cow::Owned(server.account(None, None)));
+        let account = account.unwrap_or_else(|| server.account(None, None));
         Some(Cow::Owned(account.with_address(Some(address))))
     }
 

@@ -182,8 +182,10 @@ impl StreamableEndpoint {
             let account =
                 self.clients
                     .connection_account(&self.server, &parts.extensions, connection);
-            self.server
-                .account(principal.as_deref(), account.as_deref())
+            let account = self
+                .server
+                .account(principal.as_deref(), account.as_deref());
+            account.into_owned()
         };
         let (length, max) = (head.content_length, self.options.max_message_bytes);
         let timeout = self.options.timeouts.body_timeout;

@@ -278,6 +278,7 @@ impl StreamableEndpoint {
         };
         let principal = frame.transport.principal.as_deref();
         let account = self.server.account(principal, frame.account);
+        let account = account.into_owned();
         let budget = self.sessions.replay_budget().clone();
         let own = SessionStream::new(1, budget, account.memory().clone());
         own.expect_reader();

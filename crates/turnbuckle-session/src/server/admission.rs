@@ -270,8 +270,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             transport: frame.transport.clone(),
             sink: sink(),
             signal: LazySignal::default(),
-            _memory: self.account.memory().reserve(held_bytes)?,
-            account: self.account.clone(),
+            account: self.account.with_reserved(held_bytes)?,
             lazy: LazyState::default(),
         }))
     }

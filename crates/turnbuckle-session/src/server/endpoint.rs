@@ -1,5 +1,6 @@
 //! A server behind an HTTP endpoint: requests without a session, and the sessions that it opens.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use turnbuckle_types::base::debug_fields;
 
@@ -85,11 +86,11 @@ impl ServerEndpoint {
     /// Returns the account whose rates a request counts on: that of the principal, else that of the
     /// connection, else one account for all requests without either.
     #[must_use]
-    pub fn account(
-        &self,
+    pub fn account<'a>(
+        &'a self,
         principal: Option<&Principal>,
-        connection: Option<&OwnerAccount>,
-    ) -> OwnerAccount {
+        connection: Option<&'a OwnerAccount>,
+    ) -> Cow<'a, OwnerAccount> {
         self.accounts.account_of(principal, connection)
     }
 
@@ -173,7 +174,7 @@ impl ServerEndpoint {
         connection: Option<&OwnerAccount>,
     ) -> OwnerAccount {
         match principal {
-            Some(_) => self.account(principal, connection),
+            Some(_) => self.account(principal, connection).into_owned(),
             None => {
                 let address = connection.and_then(|connection| connection.memory().address());
                 self.new_account().with_address(address.cloned())

@@ -3,8 +3,10 @@
 //!
 //! An owner is a principal, else a legacy session, else a connection.
 
+use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +16,7 @@ use turnbuckle_wire::revision::{Method, RequestRate};
 
 use crate::shared::bounded_table::BoundedTable;
 use crate::shared::limits::Limits;
-use crate::shared::memory_budget::{AddressMemory, MemoryAccount, MemoryBudget};
+use crate::shared::memory_budget::{AddressMemory, MemoryAccount, MemoryBudget, MemoryExceeded};
 use crate::shared::rate::{Rate, TokenBucket};
 use crate::shared::trace::count_refusal;
 
@@ -177,6 +179,19 @@ impl OwnerAccount {
         }
     }
 
+    /// Reserves the memory of a request. Returns the account with these bytes, which are given back
+    /// when it is dropped.
+    ///
+    /// # Errors
+    /// As [`MemoryAccount::reserve`].
+    pub(crate) fn with_reserved(&self, bytes: usize) -> Result<RequestAccount, MemoryExceeded> {
+        self.memory.add(bytes)?;
+        Ok(RequestAccount {
+            account: self.clone(),
+            bytes,
+        })
+    }
+
     /// Returns the account of the memory that is held for the owner.
     #[must_use]
     pub fn memory(&self) -> &MemoryAccount {
@@ -199,6 +214,28 @@ impl OwnerAccount {
             ]
             .iter()
             .all(|bucket| bucket.is_full(now))
+    }
+}
+
+/// The account of a request, with the memory of the request. It is one clone of the account, where the
+/// account and a permit would be two.
+#[derive(Debug)]
+pub(crate) struct RequestAccount {
+    account: OwnerAccount,
+    bytes: usize,
+}
+
+impl Deref for RequestAccount {
+    type Target = OwnerAccount;
+
+    fn deref(&self) -> &OwnerAccount {
+        &self.account
+    }
+}
+
+impl Drop for RequestAccount {
+    fn drop(&mut self) {
+        self.account.memory.subtract(self.bytes);
     }
 }
 
@@ -278,19 +315,19 @@ impl OwnerAccounts {
 
     /// Returns the account of a request: that of its principal at the address of its connection, else
     /// that of its connection, else one account for all requests without either.
-    pub(crate) fn account_of(
-        &self,
+    pub(crate) fn account_of<'a>(
+        &'a self,
         principal: Option<&Principal>,
-        connection: Option<&OwnerAccount>,
-    ) -> OwnerAccount {
+        connection: Option<&'a OwnerAccount>,
+    ) -> Cow<'a, OwnerAccount> {
         match (principal, connection) {
             (Some(principal), connection) => {
                 let address = connection.and_then(|connection| connection.memory.address());
-                self.account_of_principal(principal)
-                    .with_address(address.cloned())
+                let account = self.account_of_principal(principal);
+                Cow::Owned(account.with_address(address.cloned()))
             }
-            (None, Some(connection)) => connection.clone(),
-            (None, None) => self.anonymous.clone(),
+            (None, Some(connection)) => Cow::Borrowed(connection),
+            (None, None) => Cow::Borrowed(&self.anonymous),
         }
     }
 

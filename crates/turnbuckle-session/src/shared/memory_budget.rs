@@ -214,7 +214,7 @@ impl MemoryAccount {
         self.used().max(address)
     }
 
-    fn add(&self, bytes: usize) -> Result<(), MemoryExceeded> {
+    pub(super) fn add(&self, bytes: usize) -> Result<(), MemoryExceeded> {
         match self.add_free(bytes) {
             Err(MemoryExceeded::Total { .. }) if self.evict(bytes) => self.add_free(bytes),
             added => added,
@@ -281,7 +281,7 @@ impl MemoryAccount {
         }
     }
 
-    fn subtract(&self, bytes: usize) {
+    pub(super) fn subtract(&self, bytes: usize) {
         self.owner.used.fetch_sub(bytes, Ordering::Relaxed);
         self.budget().total.fetch_sub(bytes, Ordering::Relaxed);
         if let Some(address) = &self.address {

@@ -18,7 +18,7 @@ use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
 use crate::server::session::state::CancelRequest;
-use crate::shared::account::OwnerAccount;
+use crate::shared::account::{OwnerAccount, RequestAccount};
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::ReplySink;
@@ -51,11 +51,10 @@ pub(crate) struct RequestState {
     pub(crate) transport: TransportContext,
     pub(crate) sink: RequestSink,
     pub(crate) signal: LazySignal,
-    /// The account whose rates the request counts on.
-    pub(crate) account: OwnerAccount,
+    /// The account whose rates the request counts on, with the memory of the frame and of the
+    /// arguments that were decoded from it.
+    pub(crate) account: RequestAccount,
     pub(crate) lazy: LazyState,
-    /// The memory of the frame and of the arguments that were decoded from it.
-    pub(crate) _memory: MemoryPermit,
 }
 
 /// State that most requests never need.

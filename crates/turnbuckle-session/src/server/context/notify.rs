@@ -162,7 +162,7 @@ impl RequestContext {
     /// Returns the account that this request's log messages count on. A shared account is not
     /// used: a client is not told how many messages for other clients were dropped.
     fn log_account(&self) -> &OwnerAccount {
-        let account = &self.state.account;
+        let account: &OwnerAccount = &self.state.account;
         match account.is_shared() {
             true => {
                 let own = &self.state.lazy.log_account;

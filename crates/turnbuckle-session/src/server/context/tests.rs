@@ -81,9 +81,8 @@ fn request() -> (RequestContext, Arc<Narrow>) {
         transport: TransportContext::default(),
         sink: RequestSink::Shared(narrow.clone()),
         signal: LazySignal::default(),
-        account: OwnerAccount::new(&limits),
+        account: OwnerAccount::new(&limits).with_reserved(0).unwrap(),
         lazy: LazyState::default(),
-        _memory: MemoryPermit::default(),
     });
     (context, narrow)
 }

@@ -266,7 +266,7 @@ fn serve_in_session(endpoint: &ServerEndpoint) -> (Arc<Session>, Arc<FrameQueue>
     let sink: Arc<dyn ReplySink> = queue.clone();
     let account = endpoint.account(None, None);
     let revision = Some(Revision::NEWEST_LEGACY);
-    let session = endpoint.new_stateless_session(revision, sink.clone(), account);
+    let session = endpoint.new_stateless_session(revision, sink.clone(), account.into_owned());
     let outcome = with_decoded(REQUEST, |message, frame| {
         session.receive(message, None, frame, &sink)
     });

@@ -46,7 +46,7 @@ async fn each_owner_has_its_own_account_until_the_table_is_full() {
 fn the_account_of_a_session_or_of_used_memory_is_not_forgotten() {
     let accounts = accounts(Limits::new().max_principals(1));
     let of = |name| accounts.account_of(Some(&principal(name)), None);
-    let session = AccountLease::new(of(1));
+    let session = AccountLease::new(of(1).into_owned());
     assert!(of(2).is_shared());
     assert!(is_same(session.account(), &of(1)));
     drop(session);
