@@ -31,6 +31,25 @@ settings! {
         // HttpServerOptions::allow_loopback_origins`
         // Tests: turnbuckle_http::request::origin::tests::a_page_of_this_machine_is_on_the_port_of_the_endpoint
         allow_loopback_origins: bool = false,
+        /// Addresses (`192.0.2.7`) and networks (`10.0.0.0/8`, `2001:db8::/32`) of proxies that tell
+        /// the address of their client by `X-Forwarded-For` or `Forwarded`; `unix:` stands for those
+        /// on a Unix socket. Each proxy has to append the address of its own client to one of these
+        /// headers. The last address that is not one of a trusted proxy is the
+        /// [`ClientAddress`](crate::ClientAddress) of a request. If the end of a header is malformed,
+        /// if both headers differ, or more than 16 proxies are named, the client has the address of
+        /// its connection.
+        ///
+        /// Without a principal and a session, the requests of such a client count for that address and
+        /// not for the connection of the proxy. A mounted endpoint does not see connections: a layer
+        /// has to put the address of the peer into each request as `ClientAddress`.
+        // Beyond: the headers are ignored, and the client has the address of its connection
+        // Tests: turnbuckle_http::request::trusted_proxies::tests::a_chain_is_believed_from_its_end_up_to_the_first_stranger
+        //   turnbuckle_http::request::trusted_proxies::tests::an_element_of_forwarded_has_one_address_and_sound_parameters
+        //   turnbuckle_http::request::trusted_proxies::tests::two_headers_that_differ_name_nobody
+        //   turnbuckle_http::request::trusted_proxies::tests::only_trusted_peers_are_believed
+        //   turnbuckle_http::request::trusted_proxies::tests::a_chain_has_so_many_proxies
+        //   turnbuckle_http::client::proxies::a_client_behind_a_trusted_proxy_has_its_own_address
+        trusted_proxies: Vec<String> [by hand] = Vec::new(),
         /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`.
         #[cfg(feature = "tls")]
         tls: Option<TlsIdentity> [from TlsIdentity] = None,
@@ -78,6 +97,16 @@ impl HttpServerOptions {
     #[must_use]
     pub fn allowed_hosts<S: Into<String>>(mut self, hosts: impl IntoIterator<Item = S>) -> Self {
         self.allowed_hosts = Some(hosts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the proxies whose headers name the address of their client.
+    #[must_use]
+    pub fn trusted_proxies<S: Into<String>>(
+        mut self,
+        networks: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.trusted_proxies = networks.into_iter().map(Into::into).collect();
         self
     }
 

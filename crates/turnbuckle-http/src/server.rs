@@ -30,6 +30,7 @@ use turnbuckle_session::transport::Dispatch;
 use crate::options::HttpServerOptions;
 use crate::reply::SHARE_RETRY_DELAY;
 use crate::request::origin::loopback_names_and;
+use crate::request::trusted_proxies::TrustedProxies;
 use crate::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
 use crate::streamable::StreamableHttp;
@@ -269,6 +270,7 @@ impl HttpServer {
             health,
             #[cfg(feature = "tls")]
             tls: TlsHandshakes::new(&options),
+            proxies: TrustedProxies::new(&options),
             options: options.clone(),
             closing: self.closing.clone(),
         });

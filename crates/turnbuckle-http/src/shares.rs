@@ -46,6 +46,11 @@ impl ConnectionInfo {
         })
     }
 
+    /// Returns the address of the peer, or `None` on a Unix socket.
+    pub(crate) fn peer(&self) -> Option<IpAddr> {
+        self.address.map(|address| address.0)
+    }
+
     /// Returns whether a piece of the request would keep a large buffer for as long as it exists.
     pub(crate) fn has_large_buffer(&self) -> bool {
         self.has_large_buffer.load(Ordering::Relaxed)
@@ -285,19 +290,21 @@ impl Clients {
         extensions: &Extensions,
         connection: Option<&ConnectionInfo>,
     ) -> Client {
-        let owner = match (principal, connection) {
-            (Some(principal), _) => Some(self.hash(principal.identity())),
-            (None, connection) => connection.map(|connection| self.hash(connection.id)),
-        };
         let address = find_address(extensions, connection);
+        // A connection on which a proxy sends the requests of many clients is none of them.
+        let own_connection = connection.filter(|connection| connection.address == address);
+        let owner = match principal {
+            Some(principal) => Some(self.hash(principal.identity())),
+            None => own_connection.map(|connection| self.hash(connection.id)),
+        };
         Client {
             owner,
             address: address.map(|address| self.hash(address.network())),
         }
     }
 
-    /// Returns the account of the connection of a request, at the address that counts for it. A request
-    /// whose connection is not known has the account of all such requests, if it has an address.
+    /// Returns the account that stands for the connection of a request: that of the client's address, if
+    /// a layer or a trusted proxy names one, because others use the same connection.
     pub(crate) fn connection_account<'a>(
         &self,
         server: &ServerEndpoint,
@@ -313,9 +320,7 @@ impl Clients {
         let Some(named) = named.filter(is_other) else {
             return account;
         };
-        let address = server.memory_budget().address(named.0);
-        let account = account.unwrap_or_else(|| server.account(None, None));
-        Some(Cow::Owned(account.with_address(Some(address))))
+        Some(Cow::Owned(server.account_at(named.0)))
     }
 
     /// Returns the client at an address, whose owner is not known yet.

@@ -31,6 +31,7 @@ use super::tls::TlsHandshakes;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::retry_after_seconds;
+use crate::request::trusted_proxies::TrustedProxies;
 use crate::shares::{ConnectionInfo, Share};
 
 /// The smallest buffer for headers that hyper accepts.
@@ -51,6 +52,7 @@ pub(super) struct ConnectionContext {
     pub(super) layers: RouteLayers,
     pub(super) health: Option<HealthRoutes>,
     pub(super) options: Arc<HttpServerOptions>,
+    pub(super) proxies: TrustedProxies,
     /// The signal that makes connections come to their end.
     pub(super) closing: Signal,
     #[cfg(feature = "tls")]
@@ -134,6 +136,10 @@ impl ConnectionService {
             && let Some(response) = health.answer(request.method(), request.uri().path())
         {
             return response;
+        }
+        let peer = self.connection.peer();
+        if let Some(client) = self.context.proxies.find_client(peer, request.headers()) {
+            request.extensions_mut().insert(client);
         }
         if let Some(layered) = &self.layered {
             self.connection.show_address(&mut request);

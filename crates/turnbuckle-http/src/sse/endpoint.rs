@@ -30,6 +30,7 @@ use crate::request::body;
 use crate::request::head::RequestHeaders;
 use crate::request::origin::OriginPolicy;
 use crate::request::principal;
+use crate::request::trusted_proxies::TrustedProxies;
 use crate::shares::{Clients, ConnectionInfo, ShareLimits, find_address};
 use crate::streams::sse_connections::{
     ConnectionClosed, ConnectionTable, EndOfInput, OpenConnectionError, PushError, SseStream,
@@ -45,6 +46,7 @@ pub(crate) struct SseEndpoints {
     config: HttpServerOptions,
     limits: Limits,
     allowed: OriginPolicy,
+    proxies: TrustedProxies,
     connections: Arc<ConnectionTable>,
     clients: Clients,
     pub(super) shutdown: Arc<Signal>,
@@ -64,6 +66,7 @@ impl SseEndpoints {
             server: ServerEndpoint::in_budget(dispatch, limits.clone(), budget),
             limits,
             allowed: OriginPolicy::new(&config),
+            proxies: TrustedProxies::new(&config),
             connections: ConnectionTable::new(ShareLimits::new(
                 config.http_limits.max_sse_connections,
                 &config.shares,
@@ -96,7 +99,10 @@ impl SseEndpoints {
     where
         B: Body<Data: Buf>,
     {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
+        if connection.is_none() {
+            self.proxies.show_client(&mut parts);
+        }
         let reply = self.reply(&parts, body, messages, connection).await;
         reply.into_response(parts.headers)
     }

@@ -29,6 +29,7 @@ use crate::reply::{
 };
 use crate::request::head::RequestHeaders;
 use crate::request::origin::OriginPolicy;
+use crate::request::trusted_proxies::TrustedProxies;
 use crate::request::{body, principal};
 use crate::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address};
 
@@ -49,6 +50,7 @@ pub(crate) struct StreamableEndpoint {
     /// The streams on which clients listen.
     pub(super) listening: Arc<ShareTable>,
     allowed: OriginPolicy,
+    proxies: TrustedProxies,
 }
 
 /// The facts that tell who sent a request.
@@ -76,6 +78,7 @@ impl StreamableEndpoint {
             clients: Clients::new(&options.shares),
             listening: ShareTable::new(ShareLimits::new(listening, &options.shares)),
             allowed: OriginPolicy::new(&options),
+            proxies: TrustedProxies::new(&options),
             options,
             shutdown,
         }
@@ -102,6 +105,9 @@ impl StreamableEndpoint {
     where
         B: Body<Data: Buf>,
     {
+        if connection.is_none() {
+            self.proxies.show_client(parts);
+        }
         let reply = self.reply(parts, body, connection).await;
         reply.into_response(std::mem::take(&mut parts.headers))
     }

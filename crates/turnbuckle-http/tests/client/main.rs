@@ -9,6 +9,7 @@
 #[cfg(feature = "http2")]
 mod http2;
 mod listening;
+mod proxies;
 mod secure;
 mod server;
 mod slow_readers;

@@ -1,6 +1,7 @@
 //! A server behind an HTTP endpoint: requests without a session, and the sessions that it opens.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use turnbuckle_types::base::debug_fields;
 
@@ -92,6 +93,13 @@ impl ServerEndpoint {
         connection: Option<&'a OwnerAccount>,
     ) -> Cow<'a, OwnerAccount> {
         self.accounts.account_of(principal, connection)
+    }
+
+    /// Returns the account of a client that is known by its address alone: by that of an IPv4 address, or of
+    /// the /64 network of an IPv6 address.
+    #[must_use]
+    pub fn account_at(&self, address: IpAddr) -> OwnerAccount {
+        self.accounts.account_at(address)
     }
 
     /// Returns the account of another connection.

@@ -1,11 +1,13 @@
 //! The accounts of owners: what each has used of its rates, how many of its requests run, and the
 //! memory that is held for it.
 //!
-//! An owner is a principal, else a legacy session, else a connection.
+//! An owner is a principal, else a legacy session, else a client address that a proxy names, else a
+//! connection.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -284,8 +286,11 @@ pub(crate) struct OwnerAccounts {
     budget: Arc<MemoryBudget>,
     /// Accounts by a keyed hash of the principal.
     by_principal: Mutex<BoundedTable<OwnerAccount>>,
+    /// Accounts by a keyed hash of the address, in a table of their own: anyone can have many addresses,
+    /// and they take no place from principals.
+    by_address: Mutex<BoundedTable<OwnerAccount>>,
     hasher: RandomState,
-    /// The account of the principals beyond the limit.
+    /// The account of the owners beyond the limit.
     overflow: OwnerAccount,
     /// The account of the requests without a principal and without a known connection.
     anonymous: OwnerAccount,
@@ -295,6 +300,7 @@ impl OwnerAccounts {
     pub(crate) fn new(limits: Arc<Limits>, budget: Arc<MemoryBudget>) -> Self {
         Self {
             by_principal: Mutex::new(BoundedTable::new(limits.max_principals)),
+            by_address: Mutex::new(BoundedTable::new(limits.max_principals)),
             hasher: RandomState::new(),
             overflow: OwnerAccount::with_sharing(&limits, &budget, true),
             anonymous: OwnerAccount::with_sharing(&limits, &budget, true),
@@ -331,12 +337,27 @@ impl OwnerAccounts {
         }
     }
 
+    /// Returns the account of a client that is known by its address alone.
+    pub(crate) fn account_at(&self, address: IpAddr) -> OwnerAccount {
+        let address = self.budget.address(address);
+        let account = self.account_in(&self.by_address, address.network());
+        account.with_address(Some(address))
+    }
+
     fn account_of_principal(&self, principal: &Principal) -> OwnerAccount {
-        let name = self.hasher.hash_one(principal.identity());
-        let table = self.by_principal.lock();
+        self.account_in(&self.by_principal, principal.identity())
+    }
+
+    fn account_in(
+        &self,
+        table: &Mutex<BoundedTable<OwnerAccount>>,
+        key: impl Hash,
+    ) -> OwnerAccount {
+        let key = self.hasher.hash_one(key);
+        let table = table.lock();
         let mut table = table.unwrap_or_else(PoisonError::into_inner);
         let is_idle = |account: &OwnerAccount, now| account.is_idle(now);
-        let account = table.get_or_insert(name, is_idle, || self.new_account());
+        let account = table.get_or_insert(key, is_idle, || self.new_account());
         account.unwrap_or(&self.overflow).clone()
     }
 }

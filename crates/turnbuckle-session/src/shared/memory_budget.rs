@@ -114,6 +114,11 @@ pub struct AddressMemory {
 }
 
 impl AddressMemory {
+    /// Returns the address, or the first address of its network.
+    pub(crate) fn network(&self) -> IpAddr {
+        self.network
+    }
+
     /// Returns the bytes that are in use.
     #[must_use]
     pub fn used(&self) -> usize {

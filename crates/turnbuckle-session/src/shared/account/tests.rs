@@ -109,3 +109,21 @@ fn running_requests_are_limited_for_each_owner_and_not_in_all() {
     let _many: Vec<_> = (0..10).map(|_| everybody.start_request()).collect();
     assert!(everybody.admit(None).is_ok());
 }
+
+#[test]
+fn a_client_known_by_its_address_has_an_account_there_and_takes_no_place_of_principals() {
+    let accounts = accounts(Limits::new().max_principals(1).max_in_flight(1));
+    let at = |address: &str| accounts.account_at(address.parse().unwrap());
+    let (one, same) = (at("2001:db8::1"), at("2001:db8::2"));
+    assert!(is_same(&one, &same), "one network");
+    let _running = one.start_request();
+    assert!(same.admit(None).is_err() && !one.is_shared());
+    let _held = one.memory().reserve(7).unwrap();
+    assert_eq!(same.memory().address().unwrap().used(), 7);
+    // The second address shares an account with those after it; each has its own memory.
+    let (two, three) = (at("192.0.2.2"), at("192.0.2.3"));
+    assert!(two.is_shared() && is_same(&two, &three));
+    let _held = two.memory().reserve(5).unwrap();
+    assert_eq!(three.memory().address().unwrap().used(), 0);
+    assert!(!accounts.account_of(Some(&principal(1)), None).is_shared());
+}
