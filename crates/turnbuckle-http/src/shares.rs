@@ -60,10 +60,11 @@ impl ConnectionInfo {
         self.has_large_buffer.store(is_large, Ordering::Relaxed);
     }
 
-    /// Shows layers and routes the address of the client. A layer may put another in its place.
+    /// Shows layers and routes the address of the peer, unless a trusted proxy named that of the client. A
+    /// layer may put another in its place.
     pub(crate) fn show_address<B>(&self, request: &mut Request<B>) {
         if let Some(address) = self.address {
-            request.extensions_mut().insert(address);
+            request.extensions_mut().get_or_insert(address);
         }
     }
 }
@@ -444,7 +445,7 @@ mod tests {
         let server = ServerEndpoint::new(server.into(), limits);
         let clients = Clients::new(&HttpShares::new());
         let peer: IpAddr = "127.0.0.1".parse().unwrap();
-        let connection = ConnectionInfo::new(server.account(None, None), Some(peer));
+        let connection = ConnectionInfo::new(server.new_account(), Some(peer));
         let mut request = Request::new(());
         connection.show_address(&mut request);
         let account = |extensions: &Extensions| {

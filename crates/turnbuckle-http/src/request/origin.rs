@@ -138,7 +138,7 @@ impl AllowedHost {
     /// Parses a host of the settings. An invalid one is logged and allows nothing.
     fn parse(text: &str) -> Option<Self> {
         let (name, port) = split_port(text.trim().as_bytes());
-        let port = port.map(|port| std::str::from_utf8(port).ok()?.parse().ok());
+        let port = port.map(parse_port);
         if name.is_empty() || name.contains(&b'/') || port == Some(None) {
             tracing::warn!(
                 host = text,
@@ -157,7 +157,7 @@ impl AllowedHost {
         if !name.eq_ignore_ascii_case(self.name.as_bytes()) {
             return false;
         }
-        let given = port.map(|port| std::str::from_utf8(port).ok()?.parse::<u16>().ok());
+        let given = port.map(parse_port);
         match (self.port, given) {
             (_, Some(None)) => false,
             (None, _) => true,
@@ -176,6 +176,13 @@ fn display_value(values: HeaderValues<'_>) -> String {
         }
         HeaderValues::Repeated => "(several)".to_owned(),
     }
+}
+
+/// Parses a port, which has digits alone: a number of Rust may have a sign.
+fn parse_port(port: &[u8]) -> Option<u16> {
+    let is_number = port.iter().all(u8::is_ascii_digit);
+    let digits = std::str::from_utf8(port).ok().filter(|_| is_number);
+    digits?.parse().ok()
 }
 
 /// Splits a host into its name and its port. The name keeps the brackets of an IPv6 address.

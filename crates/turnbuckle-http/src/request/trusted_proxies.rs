@@ -8,9 +8,9 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue};
 use http::request::Parts;
+use turnbuckle_types::ClientAddress;
 
 use crate::options::HttpServerOptions;
-use crate::shares::ClientAddress;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -217,7 +217,10 @@ mod tests {
             ("127.0.0.1,::1,198.51.100.1", Some("198.51.100.1")),
             ("garbage, \", 198.51.100.1", Some("198.51.100.1")),
             ("203.0.113.5, 198.51.100.1, 10.1.2.3", Some("198.51.100.1")),
-            ("198.51.100.1,192.0.2.7,2001:db8:1:2::3", Some("198.51.100.1")),
+            (
+                "198.51.100.1,192.0.2.7,2001:db8:1:2::3",
+                Some("198.51.100.1"),
+            ),
             // A client in the network of the proxies.
             ("10.0.0.9", Some("10.0.0.9")),
             ("10.0.0.8, 10.0.0.9", Some("10.0.0.8")),
@@ -319,8 +322,16 @@ mod tests {
             (&["2001:db8::/127"], "2001:db8::2", false),
             (&["::ffff:10.0.0.1"], "10.0.0.1", true),
             // Invalid ones trust nobody.
-            (&["10.0.0.0/33", "::/129", "10.0.0.0/", "/8"], "10.0.0.1", false),
-            (&["10.0.0.0/-1", "proxy.example", "", "*"], "10.0.0.1", false),
+            (
+                &["10.0.0.0/33", "::/129", "10.0.0.0/", "/8"],
+                "10.0.0.1",
+                false,
+            ),
+            (
+                &["10.0.0.0/-1", "proxy.example", "", "*"],
+                "10.0.0.1",
+                false,
+            ),
         ] {
             let found = client(&proxies(entries), peer, &chain);
             let expected = expected.clone().filter(|_| is_believed);

@@ -10,6 +10,7 @@
 mod http2;
 mod listening;
 mod proxies;
+mod rebinding;
 mod secure;
 mod server;
 mod slow_readers;

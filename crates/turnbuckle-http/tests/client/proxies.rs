@@ -54,13 +54,19 @@ async fn a_client_behind_a_trusted_proxy_has_its_own_address() {
         ("X-Forwarded-For: 198.51.100.1\r\n", "429"),
         // The same client pretends to be others.
         ("X-Forwarded-For: 203.0.113.5, 198.51.100.1\r\n", "429"),
-        ("X-Forwarded-For: 203.0.113.6\r\nX-Forwarded-For: 198.51.100.1\r\n", "429"),
+        (
+            "X-Forwarded-For: 203.0.113.6\r\nX-Forwarded-For: 198.51.100.1\r\n",
+            "429",
+        ),
         ("X-Forwarded-For: 198.51.100.1, 127.0.0.9\r\n", "429"),
         ("Forwarded: for=198.51.100.1\r\n", "429"),
         ("Forwarded: for=198.51.100.2\r\n", "200"),
         // The address of the proxy stands for clients that it does not name.
         ("X-Forwarded-For: 203.0.113.5, unknown\r\n", "200"),
-        ("X-Forwarded-For: 203.0.113.7\r\nForwarded: for=203.0.113.8\r\n", "429"),
+        (
+            "X-Forwarded-For: 203.0.113.7\r\nForwarded: for=203.0.113.8\r\n",
+            "429",
+        ),
         ("", "429"),
     ] {
         assert_eq!(initialize(address, head).await, status, "{head}");
