@@ -6,7 +6,7 @@
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
-//! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, and `soak` for half an
+//! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, `haproxy`, and `soak` for half an
 //! hour.
 
 use std::fs::{self, File};

@@ -6,6 +6,7 @@ mod book;
 mod check;
 mod ci;
 mod fuzz;
+mod haproxy;
 mod imports;
 mod measure;
 mod mutants;
@@ -68,6 +69,8 @@ enum Command {
     Soak(Passed),
     /// Build the guide
     Book,
+    /// Run servers behind HAProxy, which has to be installed
+    Haproxy,
     /// Measure our servers beside floors and other SDKs (benches/report)
     #[command(disable_help_flag = true)]
     Bench(Passed),
@@ -107,6 +110,7 @@ fn main() -> ExitCode {
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(Passed { arguments }) => soak::run(&arguments),
         Command::Book => book::run(),
+        Command::Haproxy => haproxy::run(),
         Command::Bench(Passed { arguments }) => programs::report("bench", &arguments),
         Command::Budget(Passed { arguments }) => programs::report("budget", &arguments),
         Command::Weigh(Passed { arguments }) => programs::report("weigh", &arguments),

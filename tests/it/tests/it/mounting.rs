@@ -1,5 +1,7 @@
 //! The endpoint mounted in somebody else's server.
 
+#[cfg(unix)]
+mod haproxy;
 mod shutdown;
 
 use axum::Router;
