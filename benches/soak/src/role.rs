@@ -21,7 +21,7 @@ const CALLS: u64 = 16;
 
 /// Plays a role until the input ends:
 ///
-/// - `plain`, `http2`, `tls`, `tokens`: the server over HTTP. Its URL is printed first, with TLS followed
+/// - `plain`, `http2`, `tls`, `http2-tls`, `tokens`: the server over HTTP. Its URL is printed first, with TLS followed
 ///   by the certificate in hexadecimal.
 /// - `pipe`: the server on its input and output.
 /// - `run [--http ADDRESS]`: the server as a program of a user.
@@ -33,9 +33,10 @@ pub(crate) fn play(role: &str) -> Result {
     match role {
         "plain" => runtime.block_on(http(options, "", |http| http)),
         "http2" => runtime.block_on(http(options.http2(true), "", |http| http)),
-        "tls" => {
+        "tls" | "http2-tls" => {
             let (identity, certificate) = identity()?;
-            runtime.block_on(http(options.tls(identity), &certificate, |http| http))
+            let options = options.tls(identity).http2(role == "http2-tls");
+            runtime.block_on(http(options, &certificate, |http| http))
         }
         "tokens" => {
             let tokens = tokens()?;

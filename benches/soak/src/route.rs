@@ -61,8 +61,22 @@ impl Route {
 
     /// Connects, by TLS if the server has a certificate.
     pub(crate) async fn connect(&self) -> Result<Box<dyn ByteStream>> {
+        self.connect_by(self.tls.as_ref()).await
+    }
+
+    /// Connects for HTTP/2, which TLS negotiates by ALPN.
+    pub(crate) async fn connect_http2(&self) -> Result<Box<dyn ByteStream>> {
+        let connector = self.tls.as_ref().map(|tls| {
+            let mut config = ClientConfig::clone(tls.config());
+            config.alpn_protocols = vec![b"h2".to_vec()];
+            TlsConnector::from(Arc::new(config))
+        });
+        self.connect_by(connector.as_ref()).await
+    }
+
+    async fn connect_by(&self, tls: Option<&TlsConnector>) -> Result<Box<dyn ByteStream>> {
         let stream = self.connect_tcp().await?;
-        let Some(tls) = &self.tls else {
+        let Some(tls) = tls else {
             return Ok(Box::new(stream));
         };
         let name = ServerName::from(self.address.ip());

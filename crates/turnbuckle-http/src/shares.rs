@@ -433,6 +433,11 @@ mod tests {
             identify(&extensions).address,
             clients.identify_address(behind).address
         );
+        assert_eq!(
+            identify(&extensions).owner,
+            None,
+            "others use the connection too"
+        );
         let ann = Principal::new("https://issuer.example", "ann");
         let of_ann = clients.identify(Some(&ann), &extensions, Some(&connection));
         assert_ne!(of_ann.owner, peer.owner);

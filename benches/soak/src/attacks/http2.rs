@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::attacker::{Attacker, pause};
 use crate::problem::Result;
 use crate::raw::{call, modern};
+use crate::route::ByteStream;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
@@ -32,6 +32,9 @@ const CLOSED_WINDOW: u32 = 0;
 
 /// Requests that are opened on a connection: no more than the server allows at a time.
 const STREAMS: u32 = 100;
+
+/// Requests that wait on a connection, nearly as many as the server allows.
+const WAITING_STREAMS: u32 = 120;
 
 /// Requests for large answers on a connection.
 const LARGE_STREAMS: u32 = 16;
@@ -82,8 +85,8 @@ fn request(stream: u32, params: Value, body_ends: bool) -> Vec<u8> {
 }
 
 /// Connects and names the window of its streams.
-async fn connect(it: &Attacker, window: u32) -> Result<TcpStream> {
-    let mut stream = it.route.connect_tcp().await?;
+async fn connect(it: &Attacker, window: u32) -> Result<Box<dyn ByteStream>> {
+    let mut stream = it.route.connect_http2().await?;
     let mut settings = vec![0, 4];
     settings.extend(window.to_be_bytes());
     let hello = [PREFACE.to_vec(), frame(SETTINGS, 0, 0, &settings)].concat();
@@ -92,7 +95,7 @@ async fn connect(it: &Attacker, window: u32) -> Result<TcpStream> {
 }
 
 /// Reads for a while.
-async fn read_for(stream: &mut TcpStream, time: Duration) {
+async fn read_for(stream: &mut dyn ByteStream, time: Duration) {
     let mut bytes = vec![0; 64 << 10];
     let reading = async { while matches!(stream.read(&mut bytes).await, Ok(1..)) {} };
     let _ = timeout(time, reading).await;
@@ -108,8 +111,28 @@ pub(super) async fn streams(it: Attacker) -> Result {
                 .write_all(&request(stream_id(number), slow, true))
                 .await;
         }
-        read_for(&mut stream, Duration::from_secs(1)).await;
+        read_for(&mut *stream, Duration::from_secs(1)).await;
     }
+}
+
+/// Says that it speaks HTTP/2, and nothing more.
+pub(super) async fn silent(it: Attacker) -> Result {
+    let mut stream = connect(&it, OPEN_WINDOW).await?;
+    read_for(&mut *stream, Duration::from_secs(600)).await;
+    Ok(())
+}
+
+/// Opens as many small requests that wait as it may, and holds them.
+pub(super) async fn waiting_calls(it: Attacker) -> Result {
+    let mut stream = connect(&it, OPEN_WINDOW).await?;
+    for number in 0..WAITING_STREAMS {
+        let slow = call("slow", json!({"ms": 60_000}));
+        let _ = stream
+            .write_all(&request(stream_id(number), slow, true))
+            .await;
+    }
+    read_for(&mut *stream, Duration::from_secs(600)).await;
+    Ok(())
 }
 
 /// Opens requests and resets them at once, until the connection ends.
@@ -169,7 +192,7 @@ pub(super) async fn half_bodies(it: Attacker) -> Result {
                 let _ = stream.write_all(&data).await;
             }
         }
-        read_for(&mut stream, Duration::from_secs(60)).await;
+        read_for(&mut *stream, Duration::from_secs(60)).await;
     }
 }
 

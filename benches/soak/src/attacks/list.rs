@@ -99,6 +99,14 @@ attacks! {
     Http2 One 20 http2::endless_headers, "http/2: headers without an end",
     Http2 One 20 http2::pings, "http/2: pings and settings",
     Http2 One 300 tables::silent, "http/2: silent connections",
+    Http2 One 1500 http2::silent, "http/2: connections without a request",
+    Http2 One 230 http2::waiting_calls, "http/2: small calls that wait, of one address",
+    // HTTP/2 over TLS, by ALPN.
+    Http2Tls One 1500 http2::silent, "http/2 over tls: connections without a request",
+    Http2Tls One 300 http2::streams, "http/2 over tls: many requests of many connections",
+    Http2Tls One 1500 http2::unread_streams, "http/2 over tls: small answers behind closed windows",
+    Http2Tls Many 20 http2::closed_windows, "http/2 over tls: closed windows of many addresses",
+    Http2Tls One 300 http2::half_bodies, "http/2 over tls: half-sent bodies",
     // Principals.
     Tokens One 100 tables::handshakes, "tokens: handshakes of one principal",
     Tokens Many 200 tables::handshakes, "tokens: handshakes of many principals",

@@ -53,6 +53,8 @@ pub(super) enum Scene {
     /// HTTP/1.1 and HTTP/2, without tokens.
     Http2,
     Tls,
+    /// HTTP/1.1 and HTTP/2 over TLS.
+    Http2Tls,
     /// Every request needs a token. All clients come from one address, as from behind a proxy, and
     /// attackers differ by their principal.
     Tokens,
@@ -65,6 +67,7 @@ impl Scene {
             Self::Plain => "plain",
             Self::Http2 => "http2",
             Self::Tls => "tls",
+            Self::Http2Tls => "http2-tls",
             Self::Tokens => "tokens",
         };
         let mut process = Process::start(program, role)?;

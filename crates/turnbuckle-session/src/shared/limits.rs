@@ -18,8 +18,8 @@ settings! {
         /// error.
         ///
         /// The limit does not hold for requests without a session that count on a shared account,
-        /// because one owner could take the places of all others: requests without a principal to an
-        /// endpoint that is mounted into another server, and requests of principals beyond
+        /// because one owner could take the places of all others: requests without a principal and an
+        /// address to an endpoint that is mounted into another server, and requests of principals beyond
         /// [`max_principals`](Self::max_principals).
         // Beyond: `too many requests in flight: the limit is … (…)`
         // Tests: bounds::session::the_requests_in_flight_are_limited
@@ -146,9 +146,11 @@ settings! {
         //   turnbuckle_http::server::head_guard::tests::the_buffer_of_a_head_that_is_being_read_counts_for_its_owner
         //   bounds::sockets::heads_that_are_half_sent_count_for_the_memory_of_all_clients
         max_total_bytes: usize = 128 << 20,
-        /// Principals with accounts of their own. Further principals share one account.
+        /// Principals with accounts of their own. Further principals share one account. The same number
+        /// holds for the client addresses that a trusted proxy or a layer names.
         // Beyond: further ones share one
         // Tests: bounds::rates::principals_beyond_the_table_share_a_rate
+        //   turnbuckle_session::shared::account::tests::a_client_known_by_its_address_has_an_account_there_and_takes_no_place_of_principals
         max_principals: usize = 10_000,
     }
 }

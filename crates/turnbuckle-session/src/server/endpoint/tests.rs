@@ -13,7 +13,7 @@ use crate::server::dispatch::ServerIdentity;
 use crate::server::session::MessageOutcome;
 use crate::shared::frame_queue::QueuedFrame;
 use crate::shared::incoming::{HandlerOutcome, IncomingRequest};
-use crate::shared::transport::TransportContext;
+use crate::shared::transport::{HttpHead, TransportContext};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -380,4 +380,57 @@ async fn a_response_beyond_the_limit_becomes_an_error_with_its_name() {
     let text = String::from_utf8(response.into_bytes()).unwrap();
     assert!(text.contains("the request was served"), "{text}");
     assert!(text.contains("(Limits::max_owner_bytes)"), "{text}");
+}
+
+/// The head of an HTTP request that takes much memory.
+struct LongHead;
+
+impl HttpHead for LongHead {
+    fn method(&self) -> &str {
+        "POST"
+    }
+
+    fn target(&self) -> &str {
+        "/mcp"
+    }
+
+    fn header(&self, _: &str) -> Option<&str> {
+        None
+    }
+
+    fn byte_count(&self) -> usize {
+        50_000
+    }
+
+    #[cfg(feature = "http")]
+    fn extensions(&self) -> &http::Extensions {
+        unreachable!("nobody reads extensions")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_head_of_a_request_counts_while_the_request_runs() {
+    let (endpoint, _) = puppet(Limits::default());
+    let serve_with = |http| {
+        let transport = TransportContext {
+            http,
+            ..TransportContext::default()
+        };
+        with_decoded(REQUEST, |message, frame| {
+            let Message::Request(request) = message else {
+                panic!("it is a request");
+            };
+            let frame = InboundFrame {
+                transport: &transport,
+                ..frame
+            };
+            endpoint.serve(&request, Revision::NEWEST_LEGACY, frame)
+        })
+    };
+    let without = serve_with(None);
+    let bytes = used(&endpoint);
+    assert_eq!(bytes, PENDING_BYTES);
+    let with = serve_with(Some(Arc::new(LongHead)));
+    assert_eq!(used(&endpoint), 2 * bytes + 50_000);
+    drop((without, with));
 }

@@ -176,3 +176,40 @@ async fn a_search_in_vain_is_not_repeated_at_once() {
     assert!(last.reserve(20).is_err());
     assert_eq!(table.count(), (2, 2));
 }
+
+#[test]
+fn bytes_beyond_the_limits_count_for_the_address_and_are_given_back_there() {
+    let budget = budget(1000, 100);
+    let address = budget.address(IpAddr::from([192, 0, 2, 1]));
+    let owner = budget.new_account().with_address(Some(address.clone()));
+    let mut beyond = owner.reserve_beyond_limits(500);
+    assert_eq!(
+        (owner.used(), address.used(), budget.used()),
+        (500, 500, 500)
+    );
+    beyond.resize_beyond_limits(700);
+    assert_eq!(
+        (owner.used(), address.used(), budget.used()),
+        (700, 700, 700)
+    );
+    beyond.resize_beyond_limits(20);
+    assert_eq!((owner.used(), address.used(), budget.used()), (20, 20, 20));
+    assert!(owner.reserve(41).is_err());
+    assert_eq!(address.used(), 20, "what is refused is not held");
+    drop(beyond);
+    assert_eq!((owner.used(), address.used(), budget.used()), (0, 0, 0));
+}
+
+#[test]
+fn permits_of_two_addresses_are_not_one_permit() {
+    let budget = budget(1000, 1000);
+    let owner = budget.new_account();
+    let at = |last| owner.with_address(Some(budget.address(IpAddr::from([192, 0, 2, last]))));
+    let (here, there) = (at(1), at(2));
+    let mut permit = here.reserve(10).unwrap();
+    permit.absorb(there.reserve(5).unwrap());
+    let used = |account: &MemoryAccount| account.address().unwrap().used();
+    assert_eq!((used(&here), used(&there), owner.used()), (15, 0, 15));
+    drop(permit);
+    assert_eq!((used(&here), used(&there), owner.used()), (0, 0, 0));
+}
