@@ -67,7 +67,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Each address may open one session.
+/// Returns settings under which each address may open one session.
 fn options() -> HttpServerOptions {
     let once = Rate::per_second(0).burst(1);
     HttpServerOptions::new()
@@ -85,7 +85,7 @@ async fn show_peer(
     next.run(request).await
 }
 
-async fn mounted() -> SocketAddr {
+async fn start_mounted() -> SocketAddr {
     let endpoint = StreamableHttp::new(echo(), options());
     let router = Router::new()
         .route_service("/mcp", endpoint)
@@ -97,7 +97,7 @@ async fn mounted() -> SocketAddr {
     address
 }
 
-async fn own() -> SocketAddr {
+async fn start_own() -> SocketAddr {
     let server = HttpServer::bind(echo(), "127.0.0.1:0", options());
     let server = server.await.unwrap();
     let address = server.local_addr().unwrap();
@@ -109,7 +109,7 @@ async fn own() -> SocketAddr {
 #[ignore = "needs haproxy: cargo xtask haproxy"]
 async fn clients_behind_haproxy_have_their_own_addresses_whatever_they_write() {
     let [one, two] = [Ipv4Addr::new(127, 0, 0, 5), Ipv4Addr::new(127, 0, 0, 6)];
-    for server in [own().await, mounted().await] {
+    for server in [start_own().await, start_mounted().await] {
         let proxy = Proxy::start(server);
         for (source, head, status) in [
             (one, "", "200"),
