@@ -125,5 +125,6 @@ fn a_client_known_by_its_address_has_an_account_there_and_takes_no_place_of_prin
     assert!(two.is_shared() && is_same(&two, &three));
     let _held = two.memory().reserve(5).unwrap();
     assert_eq!(three.memory().address().unwrap().used(), 0);
+    assert_eq!(three.memory().used(), 0);
     assert!(!accounts.account_of(Some(&principal(1)), None).is_shared());
 }
