@@ -89,3 +89,18 @@ pub struct AuthorizationServerMetadata {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dpop_signing_alg_values_supported: Vec<String>,
 }
+
+impl AuthorizationServerMetadata {
+    /// Returns the method by which a client with a secret authenticates itself: the first of the
+    /// server's list that sends a secret. Without a list it is `client_secret_basic` (RFC 8414).
+    /// `None` if the list has other methods only.
+    pub(crate) fn secret_method(&self) -> Option<&'static str> {
+        let listed = self.token_endpoint_auth_methods_supported.as_deref();
+        let Some(listed) = listed.filter(|listed| !listed.is_empty()) else {
+            return Some("client_secret_basic");
+        };
+        let methods = ["client_secret_basic", "client_secret_post"];
+        let find = |name: &String| methods.into_iter().find(|method| method == name);
+        listed.iter().find_map(find)
+    }
+}

@@ -115,13 +115,17 @@ fn read_request(
     let is_hash = code_challenge.len() == 43 && code_challenge.bytes().all(is_hash_byte);
     let description = "the code_challenge is no S256 challenge";
     ensure(is_hash, "invalid_request", description)?;
+    let scopes = server.check_scopes(parameters.get("scope"))?;
+    let is_registered = scopes.iter().all(|scope| client.may_ask_for(scope));
+    let description = "the client did not register all of the scopes";
+    ensure(is_registered, "invalid_scope", description)?;
     Ok(AuthorizationRequest {
         client_id: client.id.clone(),
         client_name: client.name.clone(),
         target: target.clone(),
         code_challenge: code_challenge.to_owned(),
         resource: server.check_resource(parameters.get("resource"))?,
-        scopes: server.check_scopes(parameters.get("scope"))?,
+        scopes,
         nonce: parameters.get("nonce").map(str::to_owned),
         dpop_thumbprint: parameters.get("dpop_jkt").map(str::to_owned),
     })

@@ -40,6 +40,9 @@ pub struct TestAuthorizationServerBuilder {
     pub(super) scopes: Vec<String>,
     pub(super) resources: Vec<String>,
     pub(super) require_resource: bool,
+    pub(super) require_form_client_id: bool,
+    pub(super) restrict_registered_scopes: bool,
+    pub(super) token_auth_methods: Vec<String>,
     pub(super) require_dpop: bool,
     pub(super) require_dpop_nonce: bool,
     pub(super) rotate_refresh_tokens: bool,
@@ -68,6 +71,14 @@ impl Default for TestAuthorizationServerBuilder {
             scopes: Vec::new(),
             resources: Vec::new(),
             require_resource: true,
+            require_form_client_id: false,
+            restrict_registered_scopes: false,
+            token_auth_methods: texts([
+                "none",
+                "client_secret_basic",
+                "client_secret_post",
+                "private_key_jwt",
+            ]),
             require_dpop: false,
             require_dpop_nonce: false,
             rotate_refresh_tokens: true,
@@ -102,6 +113,20 @@ impl TestAuthorizationServerBuilder {
         /// Requires the `resource` parameter (RFC 8707). Default: true. If false, a token of a request
         /// without it is for the first resource of the settings, or else for the issuer.
         require_resource(require_resource: bool) { require_resource = require_resource }
+
+        /// Sets the list `token_endpoint_auth_methods_supported` of the metadata, in this order.
+        /// Clients are held to the method of their registration all the same.
+        token_auth_methods(methods: impl IntoIterator<Item = impl Into<String>>) {
+            token_auth_methods = texts(methods)
+        }
+
+        /// Requires `client_id` in the form of token requests, also beside an `Authorization` header, as
+        /// authorization servers made with the Python SDK do. Default: false.
+        require_form_client_id(require_form_client_id: bool) { require_form_client_id = require_form_client_id }
+
+        /// Refuses authorization requests for scopes that a registered client did not name in its
+        /// registration, with `invalid_scope`. Default: false.
+        restrict_registered_scopes(restrict_registered_scopes: bool) { restrict_registered_scopes = restrict_registered_scopes }
 
         /// Requires a DPoP proof at the token endpoint. Default: false, tokens are bound if there is one.
         require_dpop(require_dpop: bool) { require_dpop = require_dpop }

@@ -44,6 +44,8 @@ pub(super) struct Client {
     pub(super) redirect_uris: Vec<String>,
     /// The grants that the client may use. `None`: all.
     pub(super) grant_types: Option<Vec<String>>,
+    /// The scopes of the registration. `None`: all.
+    pub(super) scopes: Option<Vec<String>>,
 }
 
 impl Client {
@@ -61,7 +63,14 @@ impl Client {
             keys: None,
             redirect_uris,
             grant_types: None,
+            scopes: None,
         }
+    }
+
+    /// Returns true if the registration allows a scope.
+    pub(super) fn may_ask_for(&self, scope: &String) -> bool {
+        let allowed = self.scopes.as_ref();
+        allowed.is_none_or(|allowed| allowed.contains(scope))
     }
 
     /// Returns true if the client may use a grant.

@@ -82,6 +82,9 @@ pub(super) async fn authenticate(
     let basic = basic_credentials(headers)?;
     let post_secret = parameters.get("client_secret");
     let assertion = parameters.get("client_assertion");
+    if server.settings.require_form_client_id && parameters.get("client_id").is_none() {
+        return Err(Refusal::invalid_client("Missing client_id"));
+    }
     let methods = [basic.is_some(), post_secret.is_some(), assertion.is_some()];
     let count = methods.into_iter().filter(|is_present| *is_present).count();
     let description = "the client authenticates itself in more than one way";

@@ -31,6 +31,7 @@ pub(super) struct ClientMetadata {
     pub(super) response_types: Option<Vec<String>>,
     pub(super) token_endpoint_auth_method: Option<ClientAuthMethod>,
     pub(super) application_type: Option<ApplicationType>,
+    pub(super) scope: Option<String>,
     jwks: Option<Value>,
     jwks_uri: Option<String>,
 }

@@ -68,8 +68,7 @@ fn metadata_value(server: &Server) -> Value {
         "response_modes_supported": ["query"],
         "grant_types_supported": GRANT_TYPES,
         "authorization_grant_profiles_supported": ["urn:ietf:params:oauth:grant-profile:id-jag"],
-        "token_endpoint_auth_methods_supported":
-            ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"],
+        "token_endpoint_auth_methods_supported": settings.token_auth_methods,
         "token_endpoint_auth_signing_alg_values_supported": jwt::algorithm_names(),
         "authorization_response_iss_parameter_supported": true,
         "client_id_metadata_document_supported": settings.client_metadata_documents,

@@ -62,6 +62,12 @@ pub(super) fn register(
     ensure(is_code, "only the response type code is supported")?;
     check_redirect_uris(server, &metadata, has_code)?;
 
+    // A registration without scopes gets the default ones, as at most servers.
+    let scopes = server
+        .settings
+        .restrict_registered_scopes
+        .then(|| server.check_scopes(metadata.scope.as_deref()))
+        .transpose()?;
     let secret = auth_method.has_secret().then(random::secret);
     let secret = secret.transpose()?;
     let client = Client {
@@ -69,6 +75,7 @@ pub(super) fn register(
         keys: metadata.keys(auth_method).map_err(invalid)?,
         secret: secret.clone().map(Secret::new),
         grant_types: Some(grant_types),
+        scopes,
         ..Client::new(random::secret()?, auth_method, metadata.redirect_uris)
     };
     let mut answer = json!({

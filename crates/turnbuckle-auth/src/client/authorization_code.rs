@@ -76,6 +76,13 @@ pub(crate) enum RedirectError {
     NoCode,
 }
 
+impl RedirectError {
+    /// Returns whether the authorization server refused the scopes.
+    pub(crate) fn is_invalid_scope(&self) -> bool {
+        matches!(self, Self::Refused { error, .. } if error == "invalid_scope")
+    }
+}
+
 fn in_brackets(text: Option<&String>) -> String {
     text.map_or(String::new(), |text| format!(" ({text})"))
 }

@@ -110,7 +110,8 @@ where
         }
         let demand = match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                demand(status, response.headers(), unauthorized == 0)
+                let uses_dpop = session.settings.uses_dpop;
+                demand(status, response.headers(), unauthorized == 0, uses_dpop)
             }
             _ => return Ok(response),
         };
@@ -177,13 +178,21 @@ fn url_of(uri: &Uri) -> Option<Url> {
 }
 
 /// Reads what a response demands. A 403 that does not ask for scopes demands nothing that a token
-/// could give.
-fn demand(status: StatusCode, headers: &HeaderMap, may_refresh: bool) -> Option<Demand> {
+/// could give. Of several challenges that for the tokens of this client counts, else the first.
+fn demand(
+    status: StatusCode,
+    headers: &HeaderMap,
+    may_refresh: bool,
+    uses_dpop: bool,
+) -> Option<Demand> {
     let values = headers.get_all(WWW_AUTHENTICATE).iter();
     let challenges = Challenge::parse_all(values.filter_map(|value| value.to_str().ok()));
-    let mut challenges = challenges
+    let mut challenges: Vec<_> = challenges
         .into_iter()
-        .filter(|challenge| challenge.is_scheme("Bearer") || challenge.is_scheme("DPoP"));
+        .filter(|challenge| challenge.is_scheme("Bearer") || challenge.is_scheme("DPoP"))
+        .collect();
+    challenges.sort_by_key(|challenge| challenge.is_scheme("DPoP") != uses_dpop);
+    let mut challenges = challenges.into_iter();
     if status == StatusCode::UNAUTHORIZED {
         return Some(Demand::Unauthorized {
             challenge: challenges.next(),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use self::clients::is_usable;
+use self::clients::{can_widen, is_usable};
 use super::active_token::{ActiveToken, TokenOrigin};
 use super::authorization_code::{AuthorizationAttempt, AuthorizationRequest, RedirectError};
 use super::credentials::Credentials;
@@ -269,39 +269,87 @@ impl LoginContext<'_> {
         dpop_key: Option<Secret>,
     ) -> Result<(Credentials, PendingToken), AuthError> {
         let registered = self.registered_client(&discovery.issuer).await?;
-        let known = match registered {
+        let mut known = match registered {
             Some(client) => Some(client),
             None => self.stored_registration(&discovery.issuer).await?,
         };
-        let preferred = known
-            .as_ref()
-            .and_then(|client| client.redirect_uri.as_deref());
-        let pending = self.settings.ui.prepare(preferred).await;
-        let pending = pending.map_err(|error| self.ui_error(&error))?;
-        let redirect_uri = pending.redirect_uri().to_owned();
-        if !Url::parse(&redirect_uri).is_ok_and(|url| is_https_or_loopback(&url)) {
-            let message = format!("the redirect URI {redirect_uri} is neither https nor loopback");
-            return Err(AuthError::new(AuthErrorKind::UrlRefused, message));
-        }
-        let client = match known {
-            Some(client) if is_usable(&client, &redirect_uri) => client,
-            _ => {
-                let client = self
-                    .register(discovery, &redirect_uri, &asked.scopes)
-                    .await?;
-                self.store_registration(&client).await;
-                client
+        let mut must_register = false;
+        loop {
+            let preferred = known
+                .as_ref()
+                .and_then(|client| client.redirect_uri.as_deref());
+            let pending = self.settings.ui.prepare(preferred).await;
+            let pending = pending.map_err(|error| self.ui_error(&error))?;
+            let redirect_uri = pending.redirect_uri().to_owned();
+            if !Url::parse(&redirect_uri).is_ok_and(|url| is_https_or_loopback(&url)) {
+                let message =
+                    format!("the redirect URI {redirect_uri} is neither https nor loopback");
+                return Err(AuthError::new(AuthErrorKind::UrlRefused, message));
             }
-        };
+            let client = match known {
+                Some(client) if !must_register && is_usable(&client, &redirect_uri) => client,
+                _ => {
+                    must_register = true;
+                    let client = self
+                        .register(discovery, &redirect_uri, &asked.scopes)
+                        .await?;
+                    self.store_registration(&client).await;
+                    client
+                }
+            };
+            let attempt = self.authorization_attempt(discovery, &asked, &client, &redirect_uri)?;
+            let redirect = match pending.open(attempt.url()).await {
+                Ok(redirect) => redirect,
+                Err(error) => {
+                    // A server that does not know the client shows an error and sends no redirect.
+                    self.forget_registration(Some(&client)).await;
+                    return Err(self.ui_error(&error));
+                }
+            };
+            match attempt.read_redirect(&redirect) {
+                Ok(code) => {
+                    asked.client = Some(client);
+                    let grant = (code, attempt.verifier(), redirect_uri.as_str());
+                    return self.exchange_code(asked, grant, dpop_key).await;
+                }
+                // A server may hold a client to the scopes of its registration.
+                Err(error)
+                    if !must_register
+                        && error.is_invalid_scope()
+                        && can_widen(&client, discovery, &asked.scopes) =>
+                {
+                    self.recorder.fail(
+                        StepKind::Authorization,
+                        "read the redirect",
+                        error.to_string(),
+                        "register once more, with these scopes",
+                        "",
+                    );
+                    self.forget_registration(Some(&client)).await;
+                    known = Some(client);
+                    must_register = true;
+                }
+                Err(error) => return Err(self.redirect_error(&error)),
+            }
+        }
+    }
+
+    /// Builds the request of a login page.
+    fn authorization_attempt(
+        &self,
+        discovery: &Discovery,
+        asked: &TokenRequest<'_>,
+        client: &ClientRegistration,
+        redirect_uri: &str,
+    ) -> Result<AuthorizationAttempt, AuthError> {
         let request = AuthorizationRequest {
             client_id: &client.client_id,
-            redirect_uri: &redirect_uri,
+            redirect_uri,
             scopes: &asked.scopes,
             resource: &asked.resource,
             dpop_thumbprint: asked.dpop.map(|dpop| dpop.key().thumbprint()),
         };
-        let attempt = AuthorizationAttempt::new(discovery, request);
-        let attempt = attempt.map_err(|error| {
+        AuthorizationAttempt::new(discovery, request).map_err(|error| {
             tracing::warn!(error = %Escaped(&error), "no browser is sent to the authorization server");
             let endpoint = discovery.server.authorization_endpoint.as_deref();
             self.recorder.fail(
@@ -312,38 +360,47 @@ impl LoginContext<'_> {
                 "the authorization server has to be mended",
             );
             AuthError::new(AuthErrorKind::Discovery, error.to_string())
-        })?;
-        let redirect = pending.open(attempt.url()).await;
-        let redirect = match redirect {
-            Ok(redirect) => redirect,
-            Err(error) => {
-                // A server that does not know the client shows an error and sends no redirect.
-                self.forget_registration(Some(&client)).await;
-                return Err(self.ui_error(&error));
-            }
+        })
+    }
+
+    /// Exchanges the code of a login for a token. `grant` is the code, its verifier and the redirect
+    /// URI.
+    async fn exchange_code(
+        &self,
+        asked: TokenRequest<'_>,
+        (code, verifier, redirect_uri): (Secret, &Secret, &str),
+        dpop_key: Option<Secret>,
+    ) -> Result<(Credentials, PendingToken), AuthError> {
+        let authentication = match &asked.client {
+            Some(client) => ClientAuthentication::Registered(client.clone()),
+            None => ClientAuthentication::Anonymous,
         };
-        let code = attempt.read_redirect(&redirect);
-        let code = code.map_err(|error| self.redirect_error(&error))?;
         self.recorder.record(
             StepKind::Authorization,
-            format!("log in with client_id={}", client.client_id),
+            format!(
+                "log in with client_id={}",
+                authentication.client_id().unwrap_or_default()
+            ),
             "a code, with the right state and issuer",
             "exchange it for a token",
         );
         let pending = PendingToken::new();
-        let authentication = ClientAuthentication::Registered(client.clone());
-        asked.client = Some(client);
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.expose()),
-            ("redirect_uri", &redirect_uri),
-            ("code_verifier", attempt.verifier().expose()),
+            ("redirect_uri", redirect_uri),
+            ("code_verifier", verifier.expose()),
             ("resource", &asked.resource),
         ];
         let response = self
             .request_token(StepKind::Token, &asked, &authentication, &form)
             .await?;
-        Ok((self.credentials(asked, response, dpop_key), pending))
+        let has_other_method = response.auth_method.is_some();
+        let credentials = self.credentials(asked, response, dpop_key);
+        if has_other_method && let Some(client) = &credentials.client {
+            self.store_registration(client).await;
+        }
+        Ok((credentials, pending))
     }
 
     /// Obtains credentials by a grant without the user.

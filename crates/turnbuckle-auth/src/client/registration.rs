@@ -44,6 +44,9 @@ pub(crate) struct ClientRegistration {
     pub(crate) auth_method: Option<String>,
     /// The redirect URI that was registered.
     pub(crate) redirect_uri: Option<String>,
+    /// The scopes that a dynamic registration asked for. `None` if they are unknown.
+    #[serde(default)]
+    pub(crate) scopes: Option<Vec<String>>,
     pub(crate) source: RegistrationSource,
 }
 
@@ -108,6 +111,7 @@ pub(crate) async fn register(
                 secret_expires_at: None,
                 auth_method: Some("none".to_owned()),
                 redirect_uri: Some(request.redirect_uri.to_owned()),
+                scopes: None,
                 source: RegistrationSource::MetadataDocument,
             });
         }

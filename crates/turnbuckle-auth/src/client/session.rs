@@ -18,6 +18,7 @@ use turnbuckle_types::{PeerAddress, UserWait};
 use super::active_token::ActiveToken;
 use super::login::{LoginContext, Renewal};
 use super::settings::Settings;
+use crate::challenge::Challenge;
 use crate::clock::Clock;
 use crate::error::{AuthError, AuthErrorKind};
 use crate::outbound::{Outbound, is_https_or_loopback};
@@ -210,7 +211,10 @@ impl AuthSession {
             Demand::Unauthorized { may_refresh, .. } => {
                 match context.renew(previous, challenge, *may_refresh).await? {
                     Renewal::Refreshed(token) => return Ok(token),
-                    Renewal::LoginNeeded(discovery) => *discovery,
+                    Renewal::LoginNeeded(discovery) => {
+                        self.check_token_scheme(context, used, challenge)?;
+                        *discovery
+                    }
                 }
             }
             _ => context.discover(previous, challenge).await?,
@@ -240,6 +244,38 @@ impl AuthSession {
         context
             .authorize(&discovery, stored.as_deref(), challenge)
             .await
+    }
+
+    /// Refuses a login that would end as the last one: the server refused a token that is bound to a
+    /// key, and its challenge names no `DPoP`.
+    fn check_token_scheme(
+        &self,
+        context: &LoginContext<'_>,
+        used: Option<&ActiveToken>,
+        challenge: Option<&Challenge>,
+    ) -> Result<(), AuthError> {
+        let now = self.clock.now();
+        let is_refused = self.settings.uses_dpop
+            && challenge.is_some_and(|challenge| !challenge.is_scheme("DPoP"))
+            && used.is_some_and(|token| {
+                token.dpop.is_some() && token.credentials.is_valid(now) && !token.was_accepted()
+            });
+        if !is_refused {
+            return Ok(());
+        }
+        let answer = "the server refuses a token that is bound to a key (DPoP), and its challenge \
+                      names Bearer and no DPoP: it takes bearer tokens only";
+        let advice = "log in without DPoP: leave out `OAuthBuilder::dpop` (on the command line, \
+                      `--dpop`)";
+        context.recorder.fail(
+            StepKind::Challenge,
+            "send a token that is bound to a key",
+            answer,
+            "stop: another login would end the same way",
+            advice,
+        );
+        let message = format!("{answer}; {advice}");
+        Err(AuthError::new(AuthErrorKind::TokenRefused, message))
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

@@ -218,13 +218,7 @@ async fn a_new_issuer_gets_neither_the_client_nor_the_tokens_of_the_former() {
 
 #[tokio::test]
 async fn a_new_issuer_sees_neither_the_scopes_nor_the_key_of_the_former() {
-    let start = || {
-        ScriptedServer::start(|request| match request.path.as_str() {
-            "/register" => Reply::status(201).with_json(json!({"client_id": "client"})),
-            "/token" => Reply::json(json!({"access_token": "token", "token_type": "DPoP"})),
-            _ => Reply::json(server_metadata(&request.origin())),
-        })
-    };
+    let start = dpop_authorization_server;
     let (former, new) = (start().await, start().await);
     let issuer = Arc::new(Mutex::new(former.origin()));
     let mcp = resource_metadata(&issuer).await;
@@ -247,6 +241,93 @@ async fn a_new_issuer_sees_neither_the_scopes_nor_the_key_of_the_former() {
     let opened = user.opened_pages();
     let [former_key, new_key] = [0, 1].map(|page| parameter(&opened[page], "dpop_jkt").unwrap());
     assert_ne!(former_key, new_key);
+}
+
+/// Starts an authorization server whose tokens are bound to keys.
+async fn dpop_authorization_server() -> ScriptedServer {
+    ScriptedServer::start(|request| match request.path.as_str() {
+        "/register" => Reply::status(201).with_json(json!({"client_id": "client"})),
+        "/token" => Reply::json(json!({"access_token": "token", "token_type": "DPoP"})),
+        _ => Reply::json(server_metadata(&request.origin())),
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_server_that_takes_bearer_tokens_only_ends_the_logins_with_dpop() {
+    let auth = dpop_authorization_server().await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url, store) = (User::default(), mcp.url("/mcp"), MemoryStore::new());
+    let endpoint = McpEndpoint::new(|_| (401, Some("Bearer".to_owned())));
+    // The second one is another process: its token comes from the store.
+    for _ in 0..2 {
+        let oauth = OAuth::builder(&url, store.clone()).login_ui(user.clone());
+        let oauth = oauth.dpop().build().unwrap();
+        for _ in 0..2 {
+            let text = failure(&post(&oauth, &endpoint, &url).await);
+            for part in ["names Bearer and no DPoP", "OAuthBuilder::dpop", "--dpop"] {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+        assert_eq!(user.opened_pages().len(), 1);
+        let steps = oauth.transcript().steps;
+        assert!(steps.iter().any(|step| step.response.contains("no DPoP")));
+    }
+    // Without DPoP the login goes on.
+    let oauth = client(&url, store, user.clone());
+    post(&oauth, &endpoint, &url).await;
+    assert_eq!(user.opened_pages().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_with_both_challenges_lets_a_client_with_dpop_log_in_anew() {
+    let auth = dpop_authorization_server().await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = OAuth::builder(&url, MemoryStore::new()).login_ui(user.clone());
+    let oauth = oauth.dpop().build().unwrap();
+    let endpoint = McpEndpoint::new(|_| {
+        let challenge = "Bearer scope=\"b\", DPoP scope=\"d\"";
+        (401, Some(challenge.to_owned()))
+    });
+    let text = failure(&post(&oauth, &endpoint, &url).await);
+    assert!(text.contains("refuses the token that"), "{text}");
+    assert_eq!(user.scopes(), ["d"]);
+}
+
+#[tokio::test]
+async fn the_way_of_a_secret_that_worked_is_kept_for_the_next_login() {
+    let auth = ScriptedServer::start(|request| match request.path.as_str() {
+        "/register" => Reply::status(201).with_json(json!({
+            "client_id": "client", "client_secret": "hidden",
+        })),
+        "/token" => match request.form("client_secret") {
+            Some(_) => Reply::json(json!({"access_token": "token", "token_type": "Bearer"})),
+            None => Reply::status(401).with_json(json!({"error": "invalid_client"})),
+        },
+        _ => {
+            let mut metadata = server_metadata(&request.origin());
+            metadata["token_endpoint_auth_methods_supported"] = json!(["client_secret_basic"]);
+            Reply::json(metadata)
+        }
+    })
+    .await;
+    let mcp = resource_metadata(&Arc::new(Mutex::new(auth.origin()))).await;
+    let (user, url) = (User::default(), mcp.url("/mcp"));
+    let oauth = client(&url, MemoryStore::new(), user);
+    oauth.log_in().await.unwrap();
+    let transcript = oauth.transcript().to_string();
+    let expected = "by client_secret_post after invalid_client";
+    assert!(transcript.contains(expected), "{transcript}");
+    oauth.log_out().await.unwrap();
+    oauth.log_in().await.unwrap();
+    let requests = auth.requests();
+    let in_form: Vec<bool> = requests_to(&requests, "/token")
+        .iter()
+        .map(|request| request.form("client_secret").is_some())
+        .collect();
+    assert_eq!(in_form, [false, true, true]);
+    assert_eq!(requests_to(&requests, "/register").len(), 1);
 }
 
 // requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6

@@ -1,7 +1,8 @@
 //! Requests to the token endpoint of an authorization server.
 //!
 //! The grants and the login call [`TokenEndpoint::request`] with the parameters of their grant. The
-//! client's authentication, the DPoP proof and one retry for a DPoP nonce are added here.
+//! client's authentication, the DPoP proof and the retries are added here: one for a DPoP nonce, and
+//! one with the other of Basic and Post after `invalid_client`.
 //!
 //! Specification: RFC 6749 sections 2.3.1, 3.2 and 5; RFC 7523 section 2.2; RFC 9449 section 5.
 
@@ -107,13 +108,18 @@ impl TokenEndpoint<'_> {
             TokenError::Invalid("the token endpoint in the server's metadata is no URL".to_owned())
         })?;
         let mut may_retry = self.dpop.is_some();
+        // Some servers take a secret in one form only, and list both or the other.
+        let mut refusal: Option<TokenError> = None;
         loop {
             let now = self.clock.now();
             let mut headers = HeaderMap::new();
             headers.insert(header::ACCEPT, HeaderValue::from_static("application/json"));
             let mut parameters = form.to_vec();
             // Made anew for the retry: a server takes each `jti` of an assertion once.
-            let credentials = self.client.credentials(self.server, now)?;
+            let mut credentials = self.client.credentials(self.server, now)?;
+            if refusal.is_some() {
+                credentials = credentials.by_other_method()?;
+            }
             credentials.add_to(&mut parameters, &mut headers);
             if let Some(dpop) = self.dpop {
                 let proof = dpop.proof("POST", &url, None, now);
@@ -137,7 +143,20 @@ impl TokenEndpoint<'_> {
                 may_retry = false;
                 continue;
             }
-            return result;
+            let is_refused =
+                matches!(&result, Err(error) if error.code() == Some("invalid_client"));
+            return match (result, refusal) {
+                (Err(error), None) if is_refused && credentials.secret_method().is_some() => {
+                    refusal = Some(error);
+                    continue;
+                }
+                (Err(_), Some(first)) if is_refused => Err(first),
+                (Ok(mut response), Some(_)) => {
+                    response.auth_method = credentials.secret_method();
+                    Ok(response)
+                }
+                (result, _) => result,
+            };
         }
     }
 }

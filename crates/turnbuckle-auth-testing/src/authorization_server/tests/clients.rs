@@ -356,3 +356,49 @@ async fn a_metadata_document_makes_its_url_a_client() {
         .await
         .assert_page(400, "no such client");
 }
+
+#[tokio::test]
+async fn the_client_id_can_be_required_in_the_form() {
+    let methods = ["client_secret_post", "client_secret_basic"];
+    let builder = builder()
+        .token_auth_methods(methods)
+        .require_form_client_id(true);
+    let script = Script::start(builder).await;
+    let url = script.url("/.well-known/oauth-authorization-server");
+    let metadata = script.get(&url).await.ok();
+    assert_eq!(
+        metadata["token_endpoint_auth_methods_supported"],
+        json!(methods)
+    );
+    let header = basic("web", "s3cret");
+    let headers = [("authorization", &*header)];
+    let form = [("grant_type", "client_credentials"), ("resource", RESOURCE)];
+    let refused = script.post("/token", &form, &headers).await;
+    refused.assert_error(401, "invalid_client");
+    let named = [&form[..], &[("client_id", "web")]].concat();
+    script.post("/token", &named, &headers).await.ok();
+}
+
+#[tokio::test]
+async fn a_client_can_be_held_to_the_scopes_of_its_registration() {
+    let script = Script::start(builder().restrict_registered_scopes(true)).await;
+    for (registered, asked, is_allowed) in [
+        (json!("read"), "read", true),
+        (json!("read"), "read write", false),
+        (json!("read write"), "read write", true),
+        (Value::Null, "read write", true),
+    ] {
+        let document = json!({
+            "redirect_uris": [REDIRECT],
+            "token_endpoint_auth_method": "none",
+            "scope": registered,
+        });
+        let client = register(&script, &document).await.json();
+        let client = client["client_id"].as_str().unwrap();
+        let changes = [("client_id", client), ("scope", asked)];
+        let redirect = script.authorize(&changes).await.redirect();
+        let error = redirect.get("error").map(String::as_str);
+        let expected = (!is_allowed).then_some("invalid_scope");
+        assert_eq!(error, expected, "{registered} {asked}");
+    }
+}

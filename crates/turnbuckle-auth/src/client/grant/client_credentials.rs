@@ -120,6 +120,7 @@ impl ClientCredentials {
             secret_expires_at: None,
             auth_method: self.auth_method.clone(),
             redirect_uri: None,
+            scopes: None,
             source: RegistrationSource::PreRegistered,
         })
     }

@@ -52,6 +52,7 @@ impl LoginContext<'_> {
                 secret_expires_at: None,
                 auth_method: None,
                 redirect_uri: None,
+                scopes: None,
                 source: RegistrationSource::PreRegistered,
             }));
         }
@@ -122,7 +123,12 @@ impl LoginContext<'_> {
             grant_types: &["authorization_code", "refresh_token"],
             metadata_document: self.settings.client_metadata_url.as_deref(),
         };
-        registration::register(self.outbound, discovery, &request, self.recorder).await
+        let client = registration::register(self.outbound, discovery, &request, self.recorder);
+        let scopes = scopes.into_iter().map(str::to_owned).collect();
+        Ok(ClientRegistration {
+            scopes: Some(scopes),
+            ..client.await?
+        })
     }
 
     pub(super) async fn store_registration(&self, client: &ClientRegistration) {
@@ -155,4 +161,24 @@ impl LoginContext<'_> {
 pub(super) fn is_usable(client: &ClientRegistration, redirect_uri: &str) -> bool {
     client.source != RegistrationSource::Dynamic
         || client.redirect_uri.as_deref() == Some(redirect_uri)
+}
+
+/// Returns whether another registration could allow scopes that the server refused: this one did not
+/// ask for all of them, and the server knows them.
+pub(super) fn can_widen(
+    client: &ClientRegistration,
+    discovery: &Discovery,
+    scopes: &[String],
+) -> bool {
+    let is_known = |scope: &String| {
+        let supported = discovery.server.scopes_supported.as_ref();
+        supported.is_none_or(|supported| supported.contains(scope))
+    };
+    let is_registered = |scope: &String| {
+        let registered = client.scopes.as_ref();
+        registered.is_some_and(|registered| registered.contains(scope))
+    };
+    client.source == RegistrationSource::Dynamic
+        && scopes.iter().all(is_known)
+        && !scopes.iter().all(is_registered)
 }

@@ -29,10 +29,13 @@ impl LoginContext<'_> {
         let request = format!("POST {} {}", endpoint.url(), describe_form(form));
         match endpoint.request(form).await {
             Ok(response) => {
-                let life = match response.expires_in {
+                let mut life = match response.expires_in {
                     Some(life) => format!("a token for {life} s"),
                     None => "a token".to_owned(),
                 };
+                if let Some(method) = response.auth_method {
+                    life += &format!(", by {method} after invalid_client");
+                }
                 self.recorder.record(step, request, life, "store it");
                 Ok(response)
             }
@@ -52,10 +55,14 @@ impl LoginContext<'_> {
     /// Builds the credentials that a token response grants.
     pub(super) fn credentials(
         &self,
-        asked: TokenRequest<'_>,
+        mut asked: TokenRequest<'_>,
         response: TokenResponse,
         dpop_key: Option<Secret>,
     ) -> Credentials {
+        // Later requests begin with the method that the server took.
+        if let (Some(client), Some(method)) = (&mut asked.client, response.auth_method) {
+            client.auth_method = Some(method.to_owned());
+        }
         let now = self.clock.now();
         let granted = response.scope.as_deref();
         let granted = granted.map(|scope| scope.split_whitespace().map(str::to_owned).collect());

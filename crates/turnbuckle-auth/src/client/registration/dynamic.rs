@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{ClientRegistration, RegistrationRequest, RegistrationSource};
 use crate::client::discovery::Discovery;
 use crate::error::{AuthError, AuthErrorKind};
+use crate::metadata::AuthorizationServerMetadata;
 use crate::outbound::{Outbound, OutboundResponse, display_url_text};
 use crate::secret::Secret;
 use crate::transcript::{Recorder, StepKind, clean};
@@ -54,12 +55,10 @@ pub(super) async fn register(
 ) -> Result<ClientRegistration, AuthError> {
     let step = StepKind::Registration;
     let shown = format!("POST {}", display_url_text(endpoint));
-    let supported = discovery
-        .server
-        .token_endpoint_auth_methods_supported
-        .as_deref();
-    let Some(auth_method) = auth_method(supported) else {
-        let listed = supported.unwrap_or_default().join(", ");
+    let server = &discovery.server;
+    let Some(auth_method) = auth_method(server) else {
+        let listed = server.token_endpoint_auth_methods_supported.as_deref();
+        let listed = listed.unwrap_or_default().join(", ");
         let advice = "register a client by hand and configure its credentials";
         let answer = format!("the token endpoint supports only {listed}");
         recorder.fail(step, shown, &answer, "stop", advice);
@@ -208,15 +207,14 @@ fn read_registration(
         read.client_id
     );
     recorder.record(step, request_text, answer, decision);
-    let supported = discovery
-        .server
-        .token_endpoint_auth_methods_supported
-        .as_deref();
     let auth_method = match (read.token_endpoint_auth_method, &client_secret) {
         (Some(method), _) if !method.is_empty() => method,
         (_, None) => "none".to_owned(),
         // The server issued a secret that was not asked for.
-        (_, Some(_)) if auth_method == "none" => secret_method(supported).to_owned(),
+        (_, Some(_)) if auth_method == "none" => {
+            let method = discovery.server.secret_method();
+            method.unwrap_or("client_secret_basic").to_owned()
+        }
         (_, Some(_)) => auth_method.to_owned(),
     };
     Ok(ClientRegistration {
@@ -229,6 +227,7 @@ fn read_registration(
         client_secret,
         auth_method: Some(auth_method),
         redirect_uri: Some(request.redirect_uri.to_owned()),
+        scopes: None,
         source: RegistrationSource::Dynamic,
     })
 }
@@ -263,23 +262,14 @@ fn registration_body(request: &RegistrationRequest<'_>, auth_method: &str) -> Va
     Value::Object(body)
 }
 
-/// Returns the first way of authentication that this client has and the server supports.
-fn auth_method(supported: Option<&[String]>) -> Option<&'static str> {
-    // RFC 8414: without a list, the server supports `client_secret_basic`.
-    let Some(supported) = supported.filter(|supported| !supported.is_empty()) else {
-        return Some("client_secret_basic");
-    };
-    let methods = ["none", "client_secret_basic", "client_secret_post"];
-    methods
-        .into_iter()
-        .find(|method| supported.iter().any(|known| known == method))
-}
-
-fn secret_method(supported: Option<&[String]>) -> &'static str {
-    let has = |method| supported.is_some_and(|known| known.iter().any(|known| known == method));
-    if has("client_secret_post") && !has("client_secret_basic") {
-        "client_secret_post"
+/// Returns the method that a client registers: none if the server lists it, else the first of the
+/// server's list that sends a secret.
+fn auth_method(server: &AuthorizationServerMetadata) -> Option<&'static str> {
+    let listed = server.token_endpoint_auth_methods_supported.as_deref();
+    let takes_none = listed.is_some_and(|listed| listed.iter().any(|method| method == "none"));
+    if takes_none {
+        Some("none")
     } else {
-        "client_secret_basic"
+        server.secret_method()
     }
 }

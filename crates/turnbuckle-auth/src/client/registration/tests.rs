@@ -276,8 +276,8 @@ async fn secrets_of_the_answer_are_kept_and_never_shown() {
         ),
         (
             Some(vec!["client_secret_post", "client_secret_basic"]),
-            "client_secret_basic",
-            "client_secret_basic",
+            "client_secret_post",
+            "client_secret_post",
         ),
         (None, "client_secret_basic", "client_secret_basic"),
     ] {

@@ -35,9 +35,18 @@ pub(crate) enum ClientAuthentication {
 /// The part of one request that authenticates the client.
 pub(super) enum RequestCredentials {
     None,
-    Identifier { client_id: String },
-    Basic { header: HeaderValue, secret: Secret },
-    Post { client_id: String, secret: Secret },
+    Identifier {
+        client_id: String,
+    },
+    Basic {
+        client_id: String,
+        header: HeaderValue,
+        secret: Secret,
+    },
+    Post {
+        client_id: String,
+        secret: Secret,
+    },
     Assertion(Secret),
 }
 
@@ -89,6 +98,34 @@ impl ClientAuthentication {
 }
 
 impl RequestCredentials {
+    fn basic(client_id: String, secret: Secret) -> Result<Self, TokenError> {
+        Ok(Self::Basic {
+            header: basic_header(&client_id, &secret)?,
+            client_id,
+            secret,
+        })
+    }
+
+    /// Returns the name of the method, if it sends a secret.
+    pub(super) fn secret_method(&self) -> Option<&'static str> {
+        match self {
+            Self::Basic { .. } => Some("client_secret_basic"),
+            Self::Post { .. } => Some("client_secret_post"),
+            Self::None | Self::Identifier { .. } | Self::Assertion(_) => None,
+        }
+    }
+
+    /// Returns the same secret by the other of Basic and Post. Other credentials stay as they are.
+    pub(super) fn by_other_method(self) -> Result<Self, TokenError> {
+        match self {
+            Self::Basic {
+                client_id, secret, ..
+            } => Ok(Self::Post { client_id, secret }),
+            Self::Post { client_id, secret } => Self::basic(client_id, secret),
+            other => Ok(other),
+        }
+    }
+
     /// Adds the credentials to a request.
     pub(super) fn add_to<'a>(
         &'a self,
@@ -142,16 +179,14 @@ fn registered_credentials(
         (Some(secret), SecretMethod::Basic | SecretMethod::Post) => (secret, method),
         _ => return Ok(RequestCredentials::Identifier { client_id }),
     };
-    if method == SecretMethod::Post {
-        let secret = secret.clone();
-        return Ok(RequestCredentials::Post { client_id, secret });
-    }
-    let header = basic_header(&client_id, secret)?;
     let secret = secret.clone();
-    Ok(RequestCredentials::Basic { header, secret })
+    match method {
+        SecretMethod::Post => Ok(RequestCredentials::Post { client_id, secret }),
+        _ => RequestCredentials::basic(client_id, secret),
+    }
 }
 
-/// Chooses the method: what the registration says, else what the server supports.
+/// Chooses the method: that of the registration, else the first of the server's list.
 fn secret_method(
     registration: &ClientRegistration,
     server: &AuthorizationServerMetadata,
@@ -167,26 +202,18 @@ fn secret_method(
     if registration.client_secret.is_none() {
         return Ok(SecretMethod::None);
     }
-    // RFC 8414: without the list, client_secret_basic is supported.
+    let method = server.secret_method().and_then(known_method);
     let supported = server.token_endpoint_auth_methods_supported.as_deref();
     let supported = supported.unwrap_or_default();
-    if supported.is_empty() {
-        return Ok(SecretMethod::Basic);
-    }
-    let known: Vec<_> = supported
-        .iter()
-        .filter_map(|name| known_method(name))
-        .collect();
-    for method in [SecretMethod::Basic, SecretMethod::Post, SecretMethod::None] {
-        if known.contains(&method) {
-            return Ok(method);
-        }
-    }
-    Err(TokenError::Invalid(format!(
-        "the authorization server accepts only these authentication methods: {}; configure a \
-         private key if it lists private_key_jwt",
-        supported.join(", ")
-    )))
+    let takes_none = supported.iter().any(|method| method == "none");
+    let method = method.or(takes_none.then_some(SecretMethod::None));
+    method.ok_or_else(|| {
+        TokenError::Invalid(format!(
+            "the authorization server accepts only these authentication methods: {}; configure a \
+             private key if it lists private_key_jwt",
+            supported.join(", ")
+        ))
+    })
 }
 
 fn known_method(name: &str) -> Option<SecretMethod> {

@@ -24,6 +24,8 @@ pub(crate) struct TokenResponse {
     pub refresh_token: Option<Secret>,
     pub scope: Option<String>,
     pub issued_token_type: Option<String>,
+    /// The method by which the client authenticated itself, if the server refused the first one.
+    pub auth_method: Option<&'static str>,
 }
 
 /// The reason why there is no token. The texts hold no secrets.
@@ -179,6 +181,7 @@ fn token(fields: &Map<String, Value>, kind: TokenKind) -> Result<TokenResponse, 
         refresh_token: text("refresh_token").map(Secret::new),
         scope: text("scope").map(str::to_owned),
         issued_token_type: text("issued_token_type").map(str::to_owned),
+        auth_method: None,
     })
 }
 

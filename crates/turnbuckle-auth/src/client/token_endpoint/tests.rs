@@ -86,6 +86,7 @@ fn registration(issuer: &str, secret: Option<&str>) -> ClientRegistration {
         secret_expires_at: None,
         auth_method: None,
         redirect_uri: None,
+        scopes: None,
         source: RegistrationSource::PreRegistered,
     }
 }
@@ -147,13 +148,14 @@ async fn basic_has_identifier_and_secret_form_encoded() {
 }
 
 #[tokio::test]
-async fn the_method_is_that_of_the_registration_or_one_that_the_server_lists() {
+async fn the_method_is_that_of_the_registration_or_the_first_that_the_server_lists() {
     let (basic, post, none) = ("client_secret_basic", "client_secret_post", "none");
-    let cases: [(Option<&str>, &[&str], &str); 9] = [
+    let cases: [(Option<&str>, &[&str], &str); 10] = [
         (None, &[], basic),
         (None, &[post], post),
         (None, &[none], none),
-        (None, &[none, post, basic], basic),
+        (None, &[none, post, basic], post),
+        (None, &[basic, post], basic),
         (None, &["private_key_jwt", none, post], post),
         (Some(post), &[basic], post),
         (Some(basic), &[post], basic),
@@ -174,6 +176,58 @@ async fn the_method_is_that_of_the_registration_or_one_that_the_server_lists() {
         let expected = (expected == basic, expected == post, expected != basic);
         assert_eq!(shown, expected, "{registered:?} {listed:?}");
     }
+}
+
+/// Answers `invalid_client` to every request whose secret is not in the form.
+fn takes_post_only(request: &RecordedRequest) -> Reply {
+    match request.form("client_secret") {
+        Some(_) => token("Bearer"),
+        None => Reply::status(401).with_json(json!({ "error": "invalid_client" })),
+    }
+}
+
+#[tokio::test]
+async fn the_other_of_basic_and_post_is_tried_once_after_invalid_client() {
+    let fixture = Fixture::new(takes_post_only).await;
+    let fixture = fixture.secret("hidden", Some("client_secret_basic"));
+    let response = fixture.request().await.unwrap();
+    assert_eq!(response.auth_method, Some("client_secret_post"));
+    let [first, second] = fixture.http.requests().try_into().unwrap();
+    assert!(first.header("authorization").is_some() && first.form("client_id").is_none());
+    assert!(second.header("authorization").is_none() && second.form("client_id").is_some());
+
+    let fixture = Fixture::new(|request| match request.header("authorization") {
+        Some(_) => token("Bearer"),
+        None => Reply::status(401).with_json(json!({ "error": "invalid_client" })),
+    });
+    let fixture = fixture.await.secret("hidden", Some("client_secret_post"));
+    let response = fixture.request().await.unwrap();
+    assert_eq!(response.auth_method, Some("client_secret_basic"));
+    assert_eq!(fixture.http.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_secret_that_is_refused_in_both_forms_ends_with_the_first_answer() {
+    let fixture = Fixture::new(|request| {
+        let has_header = request.header("authorization").is_some();
+        let description = if has_header { "wrong" } else { "no header" };
+        let body = json!({ "error": "invalid_client", "error_description": description });
+        Reply::status(401).with_json(body)
+    });
+    let fixture = fixture.await.secret("hidden", None);
+    let (status, _, description) = refusal(fixture.request().await);
+    assert_eq!((status, description.as_deref()), (401, Some("wrong")));
+    assert_eq!(fixture.http.requests().len(), 2);
+    // Without a secret there is no other way, and another refusal is no matter of the method.
+    let reply = Reply::status(401).with_json(json!({ "error": "invalid_client" }));
+    let fixture = Fixture::new(move |_| reply.clone()).await;
+    fixture.request().await.unwrap_err();
+    assert_eq!(fixture.http.requests().len(), 1);
+    let reply = Reply::status(400).with_json(json!({ "error": "invalid_grant" }));
+    let fixture = Fixture::new(move |_| reply.clone()).await;
+    let fixture = fixture.secret("hidden", None);
+    fixture.request().await.unwrap_err();
+    assert_eq!(fixture.http.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -175,7 +175,7 @@ async fn no_token_code_verifier_or_secret_in_logs_debug_errors_and_transcripts()
         })
         .await;
         world.authorization_server.set_faults(|it| {
-            it.failed_token_requests = FailedRequests::new(1, 400, "invalid_client")
+            it.failed_token_requests = FailedRequests::new(2, 400, "invalid_client")
         });
         let error = failing_call(world.wire, &world.url, &oauth().build().unwrap()).await;
         evidence.text("error", format!("{error} {error:?}"));

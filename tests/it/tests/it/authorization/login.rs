@@ -9,7 +9,8 @@ use turnbuckle::client::Error;
 use turnbuckle_auth_testing::Endpoint;
 
 use super::harness::{
-    User, Wire, World, auth_error, call, failing_call, first_calls, query_parameter, serve, settle,
+    REDIRECT_URI, User, Wire, World, age, auth_error, call, failing_call, first_calls,
+    query_parameter, serve, settle,
 };
 
 #[tokio::test]
@@ -238,4 +239,49 @@ async fn a_login_by_hand_works_before_any_request_and_ends_by_logging_out() {
     assert_eq!(user.logins(), 2, "the token is forgotten");
     let redirects = user.redirects();
     assert!(query_parameter(&redirects[0], "iss").is_some());
+}
+
+#[tokio::test]
+async fn a_login_works_where_the_client_id_must_be_in_the_form() {
+    // As authorization servers made with the Python SDK: Post stands first in their list. Others list
+    // Basic alone and take Post.
+    for (methods, expected) in [
+        (&["client_secret_post", "client_secret_basic"][..], 1),
+        (&["client_secret_basic"], 2),
+    ] {
+        for by_hand in [false, true] {
+            let world = World::with(Wire::Modern, |it| {
+                it.token_auth_methods(methods.iter().copied())
+                    .require_form_client_id(true)
+                    .client("by-hand", "hidden", [REDIRECT_URI])
+            })
+            .await;
+            let (user, store) = (User::new(), MemoryStore::new());
+            // A registered client is held to its method by the test server.
+            if !by_hand && expected > 1 {
+                continue;
+            }
+            let oauth = || {
+                let oauth = world.oauth_builder(&user, &store);
+                let oauth = match by_hand {
+                    true => oauth.client_id("by-hand", Some("hidden".into())),
+                    false => oauth,
+                };
+                oauth.build().unwrap()
+            };
+            let client = world.connect(&oauth()).await.unwrap();
+            assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
+            let exchanged = world.token_requests("authorization_code");
+            assert_eq!(exchanged.len(), expected, "{methods:?} {by_hand}");
+            // A refresh begins with the method that worked.
+            age(&store, 1).await;
+            let client = world.connect(&oauth()).await.unwrap();
+            assert_eq!(call(&client, "whoami").await.unwrap(), "alice");
+            assert_eq!(
+                (user.logins(), world.refreshes()),
+                (1, 1),
+                "{methods:?} {by_hand}"
+            );
+        }
+    }
 }

@@ -152,6 +152,7 @@ async fn an_enterprise_login_uses_the_registration_or_asks_for_a_client() {
         secret_expires_at: None,
         auth_method: None,
         redirect_uri: None,
+        scopes: None,
         source: RegistrationSource::Dynamic,
     });
     fixture.request(&grant).await.unwrap();
