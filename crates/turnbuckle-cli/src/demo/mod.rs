@@ -58,9 +58,7 @@ fn build_server(has_auth: bool) -> Result<Server, Box<dyn Error>> {
         .group(prompts::Prompts)
         .group(resources::Resources);
     if has_auth {
-        // Tools that need more scopes are listed, so that clients can ask for them.
-        let protected = Group::new().group(protected::Protected::default());
-        server = server.group(protected.list_without_scopes());
+        server = server.group(protected::Protected::default());
     }
     Ok(server.build()?)
 }

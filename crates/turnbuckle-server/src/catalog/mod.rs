@@ -214,7 +214,7 @@ impl<T: CatalogItem> CatalogState<T> {
 
     /// Inserts an item into the enabled ones, at its position.
     fn show(&mut self, position: Position, item: Arc<T>) {
-        self.restricted += usize::from(item.access().is_restricted());
+        self.restricted += usize::from(item.access().restricts_lists());
         let index = match self.enabled_in_order.last() {
             Some((last, _)) if *last > position => self.index_of(position),
             _ => self.enabled_in_order.len(),
@@ -226,7 +226,7 @@ impl<T: CatalogItem> CatalogState<T> {
     fn hide(&mut self, slot: &CatalogEntry<T>) -> bool {
         if slot.enabled {
             self.enabled_in_order.remove(self.index_of(slot.position));
-            self.restricted -= usize::from(slot.item.access().is_restricted());
+            self.restricted -= usize::from(slot.item.access().restricts_lists());
         }
         slot.enabled
     }
@@ -430,7 +430,7 @@ impl<T: CatalogItem> Catalog<T> {
         let seen = if restricted {
             let rules = items.enabled_items().map(|item| item.access());
             rules
-                .filter(|access| access.is_restricted())
+                .filter(|access| access.restricts_lists())
                 .map(|access| access.is_listed_for(principal))
                 .collect()
         } else {

@@ -17,8 +17,8 @@ struct Rules {
     /// The visibility rules, all of which must agree.
     visible: Vec<Arc<VisibilityRule>>,
     scopes: Vec<String>,
-    /// True if principals without the scopes see the item in lists.
-    listed_without_scopes: bool,
+    /// True if principals without the scopes do not see the item in lists.
+    hidden_without_scopes: bool,
 }
 
 impl AccessRules {
@@ -36,9 +36,9 @@ impl AccessRules {
         self.0.get_or_insert_default().scopes.push(scope);
     }
 
-    /// Shows the item in the lists of principals that lack its scopes.
-    pub(crate) fn list_without_scopes(&mut self) {
-        self.0.get_or_insert_default().listed_without_scopes = true;
+    /// Leaves the item out of the lists of principals that lack its scopes.
+    pub(crate) fn hide_without_scopes(&mut self) {
+        self.0.get_or_insert_default().hidden_without_scopes = true;
     }
 
     /// Returns the scopes that using the item requires.
@@ -61,14 +61,23 @@ impl AccessRules {
             let rules = self.0.get_or_insert_default();
             rules.visible.extend_from_slice(&outer.visible);
             rules.scopes.extend_from_slice(&outer.scopes);
-            rules.listed_without_scopes |= outer.listed_without_scopes;
+            rules.hidden_without_scopes |= outer.hidden_without_scopes;
         }
         self
     }
 
-    /// Returns whether there is any rule, so that principals may see different lists.
+    /// Returns whether some principals cannot use the item.
     pub(crate) fn is_restricted(&self) -> bool {
-        self.0.is_some()
+        let rules = self.0.as_ref();
+        rules.is_some_and(|rules| !rules.visible.is_empty() || !rules.scopes.is_empty())
+    }
+
+    /// Returns whether the lists of some principals lack the item.
+    pub(crate) fn restricts_lists(&self) -> bool {
+        self.0.as_ref().is_some_and(|rules| {
+            let hides = rules.hidden_without_scopes && !rules.scopes.is_empty();
+            hides || !rules.visible.is_empty()
+        })
     }
 
     /// Returns whether this principal can see the item.
@@ -77,13 +86,13 @@ impl AccessRules {
         rules.all(|visible| visible(principal))
     }
 
-    /// Returns whether lists of this principal hold the item. An authenticated principal without the
-    /// scopes could not use it. Where nobody is authenticated, scopes hide nothing.
+    /// Returns whether lists of this principal hold the item. Scopes hide nothing by default, so that
+    /// clients find out what to ask for, and nothing at all where nobody is authenticated.
     pub(crate) fn is_listed_for(&self, principal: Option<&Principal>) -> bool {
         let Some(rules) = &self.0 else {
             return true;
         };
-        let has_scopes = rules.listed_without_scopes
+        let has_scopes = !rules.hidden_without_scopes
             || principal.is_none()
             || self.check_scopes(principal).is_ok();
         has_scopes && self.is_visible_to(principal)

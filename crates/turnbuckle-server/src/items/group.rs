@@ -91,6 +91,11 @@ macro_rules! group_setters {
             mount(prefix: impl Into<String>, group: impl IntoItem<crate::Group>) {
                 $($($at.)+)? groups.push((Some(prefix.into()), group.into_item()))
             }
+
+            /// Leaves items that need a scope out of the lists of authenticated principals that lack
+            /// it. By default they are listed, so that clients can ask for the scope when they use
+            /// them.
+            hide_without_scopes() { $($($at.)+)? settings.access.hide_without_scopes() }
         }
 
         /// Adds a provider of tools, prompts or resources, which clients see after the registered
@@ -133,12 +138,8 @@ impl Group {
         }
 
         /// Requires this OAuth scope for using the group's items, beside the scopes of each item. A
-        /// principal without the scopes does not see the items in lists, unless
-        /// [`list_without_scopes`](Self::list_without_scopes) is set.
+        /// principal without the scopes sees the items in lists, unless
+        /// [`hide_without_scopes`](Self::hide_without_scopes) is set.
         scope(scope: impl Into<String>) { settings.access.require_scope(scope.into()) }
-
-        /// Lists the group's items also for principals that lack their scopes, so that their clients can
-        /// ask for more.
-        list_without_scopes() { settings.access.list_without_scopes() }
     }
 }

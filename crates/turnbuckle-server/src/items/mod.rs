@@ -143,16 +143,15 @@ macro_rules! item_setters {
 
             /// Requires this OAuth scope for using the item. Call this again for another one.
             ///
-            /// A principal without the scope does not see the item in lists, unless
-            /// `list_without_scopes` is set; a request for the item is refused with all scopes that it
-            /// needs. Without a principal, as on stdio, the item is listed.
+            /// A request of a principal without the scope is refused with all scopes that the item
+            /// needs, so that a client can ask for them. The item is listed, unless
+            /// `hide_without_scopes` is set; without a principal, as on stdio, in any case.
             scope(scope: impl Into<String>) {
                 draft.settings.access.require_scope(scope.into())
             }
 
-            /// Lists the item also for principals that lack its scopes, so that their clients can ask
-            /// for more.
-            list_without_scopes() { draft.settings.access.list_without_scopes() }
+            /// Leaves the item out of the lists of authenticated principals that lack its scopes.
+            hide_without_scopes() { draft.settings.access.hide_without_scopes() }
         }
 
         crate::service::policy::policy_setters!($set_by, draft.settings.policy);

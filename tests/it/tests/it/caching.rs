@@ -139,7 +139,11 @@ async fn one_scope_for_all_pages() {
     };
     for (server, scope) in [
         (paged(), "public"),
-        (paged().tool(named("c").scope("write")), "private"),
+        (paged().tool(named("c").scope("write")), "public"),
+        (
+            paged().tool(named("c").scope("write").hide_without_scopes()),
+            "private",
+        ),
         (
             paged().tool(named("c").visible_to(|who| who.is_some())),
             "private",
@@ -170,7 +174,8 @@ async fn one_scope_for_all_pages() {
         let mut client = Client::connect(case, &server).await;
         let page = client.request("tools/list", json!({})).await;
         assert_eq!(hints(&page).1, "public", "{case}");
-        server.add_tool(named("c").scope("write")).unwrap();
+        let hidden = named("c").scope("write").hide_without_scopes();
+        server.add_tool(hidden).unwrap();
         let page = client.request("tools/list", json!({})).await;
         assert_eq!(hints(&page).1, "private", "{case}");
     }

@@ -112,8 +112,11 @@ async fn a_list_has_the_items_that_the_client_may_see() {
     for case in Case::all() {
         let seen: [(Client, &[&str]); 3] = [
             (Client::connect(case, &server).await, &["all", "scoped"]),
-            (connect_as(case, &server, "bob").await, &["all"]),
-            (connect_as(case, &server, "ada").await, &["all", "adas"]),
+            (connect_as(case, &server, "bob").await, &["all", "scoped"]),
+            (
+                connect_as(case, &server, "ada").await,
+                &["all", "adas", "scoped"],
+            ),
         ];
         for (mut client, names) in seen {
             for _ in 0..2 {

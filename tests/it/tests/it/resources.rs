@@ -248,10 +248,14 @@ async fn a_list_has_the_items_that_the_client_may_see() {
                 &["note:all", "note:scoped"],
                 &[],
             ),
-            (connect_as(case, &server, "bob").await, &["note:all"], &[]),
+            (
+                connect_as(case, &server, "bob").await,
+                &["note:all", "note:scoped"],
+                &[],
+            ),
             (
                 connect_as(case, &server, "ada").await,
-                &["note:all", "note:ada"],
+                &["note:all", "note:ada", "note:scoped"],
                 &["ada:{id}"],
             ),
         ];

@@ -392,10 +392,13 @@ async fn a_list_has_the_items_that_the_client_may_see() {
     for case in Case::all() {
         let seen: [(Client, &[&str]); 3] = [
             (Client::connect(case, &server).await, &["all", "scoped"]),
-            (connect_as(case, &server, "bob").await, &["all", "known"]),
+            (
+                connect_as(case, &server, "bob").await,
+                &["all", "known", "scoped"],
+            ),
             (
                 connect_as(case, &server, "ada").await,
-                &["all", "adas", "known"],
+                &["all", "adas", "known", "scoped"],
             ),
         ];
         for (mut client, names) in seen {

@@ -25,7 +25,7 @@ use turnbuckle::auth::{OAuth, ResourceServer, Secret};
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions, SseConnector};
 use turnbuckle::prelude::*;
-use turnbuckle::{Authorize, Client};
+use turnbuckle::{Authorize, Client, ServerBuilder};
 use turnbuckle_auth_testing::{
     Endpoint, Event, TestAuthorizationServer, TestAuthorizationServerBuilder,
 };
@@ -77,10 +77,11 @@ async fn whoami(caller: Principal) -> String {
 
 /// Creates a server whose tools need scopes, except for `whoami`.
 pub(crate) fn shop() -> Server {
-    Server::new("shop", "1.0.0")
-        .tools(tools![read_orders, add_order, remove_orders, whoami])
-        .build()
-        .unwrap()
+    shop_builder().build().unwrap()
+}
+
+pub(crate) fn shop_builder() -> ServerBuilder {
+    Server::new("shop", "1.0.0").tools(tools![read_orders, add_order, remove_orders, whoami])
 }
 
 /// A task that ends with this value.

@@ -4,10 +4,11 @@ use turnbuckle::auth::AuthErrorKind;
 use turnbuckle::auth::OAuth;
 use turnbuckle::auth::client::store::MemoryStore;
 use turnbuckle::prelude::*;
-use turnbuckle_auth_testing::TestAuthorizationServer;
+use turnbuckle_auth_testing::{Endpoint, TestAuthorizationServer};
 
 use super::harness::{
-    User, Wire, World, auth_error_kind, call, failing_call, logged_in, modern, refusing, send, shop,
+    User, Wire, World, auth_error_kind, call, failing_call, logged_in, modern, refusing, send,
+    shop, shop_builder,
 };
 use serde_json::json;
 
@@ -100,6 +101,60 @@ async fn a_scope_that_the_authorization_server_does_not_grant_ends_the_step_up()
     assert_eq!(user.logins(), 2);
 }
 
+/// Starts the shop with an authorization server that holds clients to the scopes of their
+/// registration. The metadata of the shop name one scope only.
+async fn restricted_shop(scopes: &[&str]) -> World {
+    World::serving(
+        Wire::Modern,
+        shop(),
+        |it| {
+            it.restrict_registered_scopes(true)
+                .scopes(scopes.iter().copied())
+        },
+        |it, server| it.issuer(server.issuer()).scopes_supported(["orders:read"]),
+    )
+    .await
+}
+
+#[tokio::test]
+async fn a_step_up_beyond_the_registered_scopes_registers_once_more() {
+    let world = restricted_shop(&[]).await;
+    let (user, store) = (User::new(), MemoryStore::new());
+    let client = world.connect(&world.oauth(&user, &store)).await.unwrap();
+    assert_eq!(call(&client, "read_orders").await.unwrap(), "three orders");
+    assert_eq!(call(&client, "add_order").await.unwrap(), "four orders");
+    let registrations = || {
+        let mut events = world.authorization_server.events();
+        events.retain(|event| event.endpoint == Endpoint::Registration);
+        events.len()
+    };
+    // The page is opened for each of both clients.
+    assert_eq!((user.logins(), registrations()), (3, 2));
+    assert_eq!(
+        words(user.parameter("scope")),
+        ["orders:read", "orders:write"]
+    );
+    // The wider registration is the one that is stored.
+    let client = world.connect(&world.oauth(&user, &store)).await.unwrap();
+    assert_eq!(call(&client, "add_order").await.unwrap(), "four orders");
+    assert_eq!((user.logins(), registrations()), (3, 2));
+}
+
+#[tokio::test]
+async fn scopes_that_the_authorization_server_does_not_know_register_nothing() {
+    let world = restricted_shop(&["orders:read", "other"]).await;
+    let (user, store) = (User::new(), MemoryStore::new());
+    let client = world.connect(&world.oauth(&user, &store)).await.unwrap();
+    assert_eq!(call(&client, "read_orders").await.unwrap(), "three orders");
+    let error = call(&client, "add_order").await.unwrap_err();
+    assert_eq!(auth_error_kind(&error), AuthErrorKind::Denied, "{error:?}");
+    let events = world.authorization_server.events();
+    let registrations = events
+        .iter()
+        .filter(|event| event.endpoint == Endpoint::Registration);
+    assert_eq!((user.logins(), registrations.count()), (2, 1));
+}
+
 #[tokio::test]
 async fn a_server_that_asks_for_the_same_scopes_for_ever_is_left() {
     let authorization_server = TestAuthorizationServer::builder().auto_approve(true);
@@ -163,7 +218,7 @@ async fn a_server_that_always_asks_for_something_new_is_left() {
 }
 
 #[tokio::test]
-async fn lists_hide_items_whose_scope_the_caller_lacks() {
+async fn lists_can_hide_items_whose_scope_the_caller_lacks() {
     for wire in Wire::ALL {
         for (scopes, visible) in [
             (vec!["other"], vec!["whoami"]),
@@ -173,7 +228,13 @@ async fn lists_hide_items_whose_scope_the_caller_lacks() {
                 vec!["add_order", "read_orders", "whoami"],
             ),
         ] {
-            let world = World::start(wire).await;
+            let world = World::serving(
+                wire,
+                shop_builder().hide_without_scopes().build().unwrap(),
+                |it| it,
+                |it, server| it.issuer(server.issuer()),
+            )
+            .await;
             let oauth = world
                 .oauth_builder(&User::new(), &MemoryStore::new())
                 .scopes(scopes)
@@ -190,12 +251,25 @@ async fn lists_hide_items_whose_scope_the_caller_lacks() {
 }
 
 #[tokio::test]
-async fn an_item_can_be_listed_without_its_scope_and_still_needs_it() {
+async fn an_item_is_listed_without_its_scope_and_still_needs_it() {
     let teaser = Tool::builder("teaser")
         .scope("orders:read")
-        .list_without_scopes()
         .handler(|| "shown");
-    let server = Server::new("shop", "1.0.0").tool(teaser).build().unwrap();
+    let hidden = Tool::builder("hidden")
+        .scope("orders:read")
+        .hide_without_scopes()
+        .handler(|| "hidden");
+    let group = Group::new().hide_without_scopes().tool(
+        Tool::builder("grouped")
+            .scope("orders:read")
+            .handler(|| "hidden"),
+    );
+    let server = Server::new("shop", "1.0.0")
+        .tool(teaser)
+        .tool(hidden)
+        .group(group)
+        .build()
+        .unwrap();
     let world = World::serving(
         Wire::Modern,
         server,

@@ -170,11 +170,11 @@ async fn an_item_and_all_its_groups_decide_its_visibility() {
         .unwrap();
     for case in Case::all() {
         for (who, sees) in [
-            ("x", "all"),
-            ("b", "all"),
-            ("ab", "all a ab"),
-            ("ac", "all a"),
-            ("abc", "all a ab abc"),
+            ("x", "all scoped"),
+            ("b", "all scoped"),
+            ("ab", "all a ab scoped"),
+            ("ac", "all a scoped"),
+            ("abc", "all a ab abc scoped"),
         ] {
             let mut client = connect_as(case, &server, who).await;
             let tools = client.request("tools/list", json!({})).await;

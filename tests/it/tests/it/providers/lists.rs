@@ -233,7 +233,10 @@ async fn each_principal_has_a_list_of_its_own() {
         .build()
         .unwrap();
     for case in Case::all() {
-        for (name, expected) in [("ada", &["of-ada", "open"][..]), ("bob", &["of-bob"])] {
+        for (name, expected) in [
+            ("ada", &["of-ada", "open", "scoped"][..]),
+            ("bob", &["of-bob"]),
+        ] {
             let mut client = connect_as(case, &server, name).await;
             let page = client.request("tools/list", json!({})).await;
             assert_eq!(list_values(&page, "tools", "name"), expected, "{case}");
