@@ -1,4 +1,5 @@
-//! Reading of the files, the environment variables and the standard input that a command line names.
+//! Reading of the files, the environment variables and the standard input that a command line names,
+//! and of the lines that the user types.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -9,6 +10,10 @@ use std::path::Path;
 use turnbuckle::servers::config::parse_env_file;
 
 use crate::error::CliError;
+
+pub(crate) use lines::read_typed_line;
+
+mod lines;
 
 /// The largest text of arguments, in bytes.
 const MAX_TEXT_BYTES: u64 = 16 << 20;

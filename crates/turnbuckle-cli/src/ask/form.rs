@@ -11,7 +11,7 @@ use turnbuckle::types::{FieldValue, Map, Number, PrimitiveSchemaDefinition, Requ
 use super::answer_mode::AnswerMode;
 use super::responder::Responder;
 use super::script::parse_form_answer;
-use super::terminal::Terminal;
+use super::terminal::{Dialog, Terminal};
 use crate::output::{Style, pretty, sanitize, sanitize_line};
 
 /// Answers a form by the script, or else in the mode of the responder.
@@ -64,7 +64,7 @@ pub(super) async fn answer(
 
 /// Asks for each field, shows the answer, and asks whether to send it; `e` asks for each field again,
 /// with what was typed in brackets. `None` ends without an answer.
-fn fill_in(terminal: &Terminal, form: &Form) -> Option<FormAnswer> {
+fn fill_in(terminal: &Dialog, form: &Form) -> Option<FormAnswer> {
     let console = &terminal.console;
     console.print_message(&sanitize(&form.message));
     if !form.schema.properties.is_empty() {
@@ -116,7 +116,7 @@ fn show_answer(terminal: &Terminal, form: &Form, content: &Map<FieldValue>) {
 /// Asks for one field until its value is valid. An empty line takes `default`, if there is one. `Some(None)` leaves an optional field out; `None`
 /// ends the form.
 fn ask_field(
-    terminal: &Terminal,
+    terminal: &Dialog,
     form: &Form,
     name: &str,
     field: &PrimitiveSchemaDefinition,

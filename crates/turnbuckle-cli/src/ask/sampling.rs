@@ -13,7 +13,7 @@ use turnbuckle::types::{
 use super::answer_mode::AnswerMode;
 use super::responder::Responder;
 use super::script::parse_sampling_answer;
-use super::terminal::Terminal;
+use super::terminal::Dialog;
 use crate::output::{Style, sanitize, sanitize_line};
 
 /// Returns the scripted message, or shows a sampling request to the user and returns what they type as
@@ -47,7 +47,7 @@ pub(super) async fn answer(
 
 /// Prints the request and reads the answer. `None` declines.
 fn ask_user(
-    terminal: &Terminal,
+    terminal: &Dialog,
     params: &CreateMessageRequestParams,
     question: &QuestionContext,
 ) -> Option<String> {

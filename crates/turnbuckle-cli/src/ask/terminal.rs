@@ -1,14 +1,14 @@
 //! Line-based dialogs with the user on standard input and standard error.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, watch};
 use turnbuckle::client::QuestionContext;
 
+use crate::input::read_typed_line;
 use crate::output::{Console, Style, sanitize_line};
-
-/// The longest line that is read, in bytes.
-const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// Returns whether both standard input and standard error are terminals.
 pub(crate) fn is_interactive() -> bool {
@@ -18,25 +18,39 @@ pub(crate) fn is_interactive() -> bool {
 /// The user's terminal. One dialog runs at a time; the others wait.
 pub(super) struct Terminal {
     pub(super) console: Console,
-    dialog_lock: tokio::sync::Mutex<()>,
+    dialog_lock: Mutex<()>,
+}
+
+/// A dialog that runs on a blocking thread.
+pub(super) struct Dialog {
+    terminal: Arc<Terminal>,
+    /// Closed when nobody waits for the dialog any more.
+    awaited: watch::Receiver<()>,
+    runtime: Handle,
 }
 
 impl Terminal {
     pub(super) fn new(console: Console) -> Self {
         Self {
             console,
-            dialog_lock: tokio::sync::Mutex::new(()),
+            dialog_lock: Mutex::new(()),
         }
     }
 
-    /// Runs a dialog on a blocking thread, after the dialogs before it.
+    /// Runs a dialog on a blocking thread, after the dialogs before it. If the future is dropped, the
+    /// dialog reads no more lines.
     pub(super) async fn run_dialog<T: Send + 'static>(
         self: Arc<Self>,
-        talk: impl FnOnce(&Self) -> Option<T> + Send + 'static,
+        talk: impl FnOnce(&Dialog) -> Option<T> + Send + 'static,
     ) -> Option<T> {
         let _turn = self.dialog_lock.lock().await;
-        let me = self.clone();
-        let talked = tokio::task::spawn_blocking(move || talk(&me)).await;
+        let (_waits, awaited) = watch::channel(());
+        let dialog = Dialog {
+            terminal: self.clone(),
+            awaited,
+            runtime: Handle::current(),
+        };
+        let talked = tokio::task::spawn_blocking(move || talk(&dialog)).await;
         talked.ok().flatten()
     }
 
@@ -51,23 +65,45 @@ impl Terminal {
             self.console.style_stderr(Style::Dim, &address)
         ));
     }
+}
 
-    /// Reads a line from the user. Returns `None` at the end of the input.
+impl std::ops::Deref for Dialog {
+    type Target = Terminal;
+
+    fn deref(&self) -> &Terminal {
+        &self.terminal
+    }
+}
+
+impl Dialog {
+    /// Reads a line from the user. Returns `None` at the end of the input, and when the dialog is no
+    /// longer waited for.
     pub(super) fn read_line(&self, prompt: &str) -> Option<String> {
-        read_line(&self.console, prompt)
+        self.unless_dropped(read_line(&self.console, prompt))
     }
 
     /// Asks a yes-or-no question, as [`confirm`] does.
     pub(super) fn confirm(&self, prompt: &str, default: bool) -> Option<bool> {
-        confirm(&self.console, prompt, default)
+        self.unless_dropped(confirm(&self.console, prompt, default))
+    }
+
+    fn unless_dropped<T>(&self, read: impl Future<Output = Option<T>>) -> Option<T> {
+        let mut awaited = self.awaited.clone();
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                _ = awaited.changed() => None,
+                read = read => read,
+            }
+        })
     }
 }
 
 /// Asks a yes-or-no question. An empty line means `default`; the end of the input returns `None`.
-pub(crate) fn confirm(console: &Console, prompt: &str, default: bool) -> Option<bool> {
+pub(crate) async fn confirm(console: &Console, prompt: &str, default: bool) -> Option<bool> {
     let choices = if default { "[Y/n]" } else { "[y/N]" };
     loop {
-        let typed = read_line(console, &format!("{prompt} {choices} "))?;
+        let typed = read_line(console, &format!("{prompt} {choices} ")).await?;
         match typed.trim().to_lowercase().as_str() {
             "" => return Some(default),
             "y" | "yes" => return Some(true),
@@ -78,18 +114,11 @@ pub(crate) fn confirm(console: &Console, prompt: &str, default: bool) -> Option<
 }
 
 /// Reads a line from standard input. Returns `None` at its end.
-pub(crate) fn read_line(console: &Console, prompt: &str) -> Option<String> {
+pub(crate) async fn read_line(console: &Console, prompt: &str) -> Option<String> {
     console.print_prompt(prompt);
-    let mut typed = Vec::new();
-    let mut input = io::Read::take(io::stdin().lock(), MAX_LINE_BYTES);
-    match input.read_until(b'\n', &mut typed) {
-        Ok(0) | Err(_) => {
-            console.print_message("");
-            None
-        }
-        Ok(_) => {
-            let typed = String::from_utf8_lossy(&typed);
-            Some(typed.trim_end_matches(['\n', '\r']).to_owned())
-        }
+    let typed = read_typed_line().await;
+    if typed.is_none() {
+        console.print_message("");
     }
+    typed
 }

@@ -1,6 +1,7 @@
 //! The login of a user at a terminal: in the browser, or by a URL that is copied.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use turnbuckle::auth::client::interaction::{Browser, LoginUi, PendingLogin, PrintUrl};
 use turnbuckle::auth::client::store::BoxFuture;
@@ -28,10 +29,15 @@ impl TerminalLogin {
     pub(crate) fn new(console: Console, redirect_uri: Option<String>, no_browser: bool) -> Self {
         let kind = if no_browser || !has_browser() {
             let (shown, read) = (console.clone(), console.clone());
-            let ui = PrintUrl::new(move |url| print_url(&shown, url));
-            let count = AtomicUsize::new(0);
+            // Several logins follow each other, each with a URL of its own.
+            let is_new = Arc::new(AtomicBool::new(true));
+            let is_asked = is_new.clone();
+            let ui = PrintUrl::new(move |url| {
+                is_new.store(true, Ordering::Relaxed);
+                print_url(&shown, url);
+            });
             let ui = ui.read_redirect(move || {
-                let is_first = count.fetch_add(1, Ordering::Relaxed) == 0;
+                let is_first = is_asked.swap(false, Ordering::Relaxed);
                 read_redirect(read.clone(), is_first)
             });
             LoginKind::PrintUrl(match redirect_uri {
@@ -140,8 +146,7 @@ async fn read_redirect(console: Console, is_first: bool) -> Option<String> {
     if !is_first {
         console.print_message("This is not the address that the login page led to.");
     }
-    let asked = tokio::task::spawn_blocking(move || read_line(&console, "address: "));
-    asked.await.ok().flatten()
+    read_line(&console, "address: ").await
 }
 
 /// Returns whether a browser can be expected here. Over SSH it would open at the other machine.

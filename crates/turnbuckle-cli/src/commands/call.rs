@@ -1,6 +1,7 @@
 //! The `call` command: calls a tool.
 
 use serde_json::Value;
+use turnbuckle::client::Error;
 use turnbuckle::types::{CallToolResult, Tool};
 
 use super::TargetArgs;
@@ -15,12 +16,26 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let name = words.require("the name of the tool")?;
     let words = words.into_rest();
     with_server(&args.common, target, async |connection| {
-        let tool = find_tool(connection, &name).await?;
-        let schema: Value = serde_json::from_str(tool.input_schema.as_str()).unwrap_or_default();
+        let (schema, unlisted): (Value, _) = match find_tool(connection, &name).await? {
+            Ok(tool) => (
+                serde_json::from_str(tool.input_schema.as_str()).unwrap_or_default(),
+                None,
+            ),
+            // The server may show the tool to callers with more scopes only.
+            Err(hint) if connection.has_authorization().await => (Value::Null, Some(hint)),
+            Err(hint) => {
+                let text = format!("{} has no tool {name:?}", connection.server_name());
+                return Err(CliError::new(text).status(ExitStatus::Refused).hint(hint));
+            }
+        };
         let arguments = parse_arguments(&words, &schema)?;
         connection.apply_log_level().await?;
         let call = connection.client.call_tool(&*name, &arguments);
-        let (result, text) = connection.call_verbatim(call).await?;
+        let called = connection.call_verbatim(call).await;
+        let (result, text) = called.map_err(|error| match (error, unlisted) {
+            (error @ Error::ErrorResponse(_), Some(hint)) => CliError::from(error).hint(hint),
+            (error, _) => error.into(),
+        })?;
         if connection.console.is_text() {
             print_result(connection, &result)?
         } else {
@@ -52,14 +67,17 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
 /// The most names of tools that are compared with a name that no tool has.
 const MAX_SUGGESTIONS: usize = 10_000;
 
-/// Finds the tool in the server's list.
-async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, CliError> {
+/// Finds the tool in the server's list. If it is not there, the inner error is what to try next.
+async fn find_tool(
+    connection: &ServerConnection,
+    name: &str,
+) -> Result<Result<Tool, String>, CliError> {
     let mut names = Vec::new();
     let mut tools = connection.client.list_tools();
     while let Some(tool) = tools.next().await {
         let tool = tool?;
         if tool.name == name {
-            return Ok(tool);
+            return Ok(Ok(tool));
         }
         if names.len() < MAX_SUGGESTIONS {
             names.push(tool.name);
@@ -69,14 +87,9 @@ async fn find_tool(connection: &ServerConnection, name: &str) -> Result<Tool, Cl
         let text = format!("the tool {name:?} cannot be used: {fault}");
         return Err(CliError::new(text).status(ExitStatus::ProtocolViolation));
     }
-    let server = connection.server_name();
-    let failure =
-        CliError::new(format!("{server} has no tool {name:?}")).status(ExitStatus::Refused);
     let names = names.iter().map(String::as_str);
-    Err(failure.hint(match did_you_mean(name, names) {
-        Some(hint) => hint,
-        None => "`list tools` shows the tools of the server".to_owned(),
-    }))
+    let there = "`list tools` shows the tools of the server".to_owned();
+    Ok(Err(did_you_mean(name, names).unwrap_or(there)))
 }
 
 fn print_result(connection: &ServerConnection, result: &CallToolResult) -> Result<(), CliError> {

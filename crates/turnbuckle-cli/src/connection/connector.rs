@@ -28,6 +28,16 @@ pub(crate) struct PreparedConnector {
     pub(crate) is_legacy: bool,
     /// The end of the standard error of a command.
     pub(crate) stderr: StderrTail,
+    pub(crate) authorization: Authorization,
+}
+
+/// The authorization that the requests of a connection carry.
+pub(crate) enum Authorization {
+    Absent,
+    /// A header that the user gave.
+    Header,
+    /// The credentials of a login, if there are any.
+    Login(Box<OAuth>),
 }
 
 /// The authorization of requests over HTTP.
@@ -149,17 +159,26 @@ async fn http_connector(
     // Tokens are never sent without encryption, except to this machine. They belong to a URL, which a
     // server on a Unix socket lacks.
     let has_login = !is_unencrypted_remote && !url.trim_start().starts_with("unix:");
+    let mut authorization = match has_authorization {
+        true => Authorization::Header,
+        false => Authorization::Absent,
+    };
     if !has_authorization && has_login {
-        connector = match layer {
-            LoginLayer::Absent => connector,
-            LoginLayer::Given(oauth) => connector.layer(*oauth),
+        let oauth = match layer {
+            LoginLayer::Absent => None,
+            LoginLayer::Given(oauth) => Some(oauth),
             LoginLayer::Stored => {
                 let store = UserStore::new(secrets.clone());
                 let profile = LoginProfile::load(&store, url).await.unwrap_or_default();
                 let ui = StoredLoginOnly;
-                connector.layer(build_oauth(url, store, &profile, server_args, ui)?)
+                let oauth = build_oauth(url, store, &profile, server_args, ui)?;
+                Some(Box::new(oauth))
             }
         };
+        if let Some(oauth) = oauth {
+            connector = connector.layer(OAuth::clone(&oauth));
+            authorization = Authorization::Login(oauth);
+        }
     }
     let connector: Arc<dyn Connector> = if sse {
         Arc::new(SseConnector::new(connector))
@@ -170,6 +189,7 @@ async fn http_connector(
         connector,
         is_legacy: sse,
         stderr: StderrTail::default(),
+        authorization,
     })
 }
 
@@ -249,5 +269,6 @@ fn command_connector(
         connector: Arc::new(command),
         is_legacy: false,
         stderr,
+        authorization: Authorization::Absent,
     })
 }

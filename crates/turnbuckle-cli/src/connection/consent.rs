@@ -58,9 +58,7 @@ pub(crate) async fn confirm_target(
     }
     let text = format!("{file} was found. {:?} in it {what}", entry.name);
     console.print_message(&sanitize_line(&text, MAX_SHOWN_CHARS * 2));
-    let console = console.clone();
-    let asked = tokio::task::spawn_blocking(move || confirm(&console, "Use it?", false)).await;
-    if asked.ok().flatten().unwrap_or(false) {
+    if confirm(console, "Use it?", false).await.unwrap_or(false) {
         store
             .save(&key, &Secret::new("yes"))
             .await

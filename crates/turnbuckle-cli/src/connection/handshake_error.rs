@@ -29,13 +29,34 @@ impl StderrTail {
     /// Returns the lines with their introduction; empty without lines.
     fn describe(&self) -> String {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        if lines.is_empty() {
-            String::new()
-        } else {
-            format!("; its standard error ends with:\n  {}", lines.join("\n  "))
-        }
+        describe_lines(lines.iter().map(String::as_str).collect())
     }
+}
+
+/// Returns the last lines of a server's standard error with their introduction; empty without lines.
+fn describe_lines(lines: Vec<&str>) -> String {
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("; its standard error ends with:\n  {}", lines.join("\n  "))
+    }
+}
+
+/// Returns the end of the standard error of one process. A server that ends at its first message is
+/// started again, for a handshake of the legacy era: its lines would stand twice in the tail.
+fn describe_process(stderr: &str) -> String {
+    let lines: Vec<&str> = stderr.lines().collect();
+    let last = lines.len().saturating_sub(MAX_TAIL_LINES);
+    let cut = |line: &&str| match line.char_indices().nth(MAX_TAIL_LINE_CHARS) {
+        Some((end, _)) => end,
+        None => line.len(),
+    };
+    let lines = lines.into_iter().skip(last);
+    describe_lines(
+        lines
+            .map(|line| line.get(..cut(&line)).unwrap_or(line))
+            .collect(),
+    )
 }
 
 /// Returns the error of an attempt to connect. `is_silent` is true if something was sent and nothing
@@ -56,11 +77,11 @@ pub(super) fn handshake_error(
             tail.describe()
         ),
         Error::ConnectionLost {
-            reason: LinkError::ProcessExited { status, .. },
+            reason: LinkError::ProcessExited { status, stderr },
             ..
         } => format!(
             "the server ended during the handshake ({status}){}",
-            tail.describe()
+            describe_process(stderr)
         ),
         Error::ConnectionLost { reason, .. } => {
             let reason = replace_settings(&reason.to_string());

@@ -24,7 +24,7 @@ use crate::authorization::{
 use crate::error::{CliError, ExitStatus, is_login_required};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
-use connector::prepare;
+use connector::{Authorization, prepare};
 use handshake_error::handshake_error;
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
@@ -55,6 +55,7 @@ pub(crate) struct ServerConnection {
     /// Fires when a question of the server cannot be answered.
     abort: ask::Abort,
     left_out: LeftOutItems,
+    authorization: Authorization,
     /// The capabilities that are not declared, as `--caps` names them, with what `--caps` has to say to
     /// declare them too.
     missing_capabilities: Vec<(&'static str, String)>,
@@ -350,11 +351,21 @@ async fn connect(
         log,
         abort,
         left_out,
+        authorization: prepared.authorization,
         missing_capabilities: ask::missing_capabilities(protocol),
     })
 }
 
 impl ServerConnection {
+    /// Returns whether the server is used with authorization.
+    pub(crate) async fn has_authorization(&self) -> bool {
+        match &self.authorization {
+            Authorization::Absent => false,
+            Authorization::Header => true,
+            Authorization::Login(oauth) => oauth.status().await.is_some(),
+        }
+    }
+
     /// Sets the server's log level (`logging/setLevel`) if the revision has the method and the
     /// server declares logging.
     pub(crate) async fn apply_log_level(&self) -> Result<(), CliError> {
@@ -380,9 +391,14 @@ impl ServerConnection {
         }
     }
 
-    /// Returns how to declare a capability that the words of the server name and that is not declared.
+    /// Returns how to get what the words of the server refuse: by a capability that they name and that
+    /// is not declared, or by the legacy era.
     pub(crate) fn capability_hint(&self, words: &str) -> Option<String> {
         let words = words.to_lowercase();
+        let unavailable = format!("unavailable on {} connections", self.server.revision);
+        if self.server.era() == EraKind::Modern && words.contains(&unavailable) {
+            return Some("the server has that in the legacy era: try `--era legacy`".to_owned());
+        }
         let is_about_clients = ["client", "capabilit", "support"]
             .iter()
             .any(|word| words.contains(word));

@@ -1,11 +1,13 @@
 //! Logins: the `auth` commands, and the login of every other command.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use turnbuckle::auth_testing::TestAuthorizationServer;
 
-use crate::auth_demo::{AuthDemo, LoggedIn, parameter};
+use crate::auth_demo::{AuthDemo, LoggedIn, parameter, redirect_of};
 use crate::support::{HttpDemo, Run, Scratch, command, run};
 
 #[test]
@@ -351,4 +353,102 @@ fn the_test_server_prints_a_warning() {
     let _ = child.wait();
     assert!(seen.contains("Never use it in production"), "{seen}");
     assert!(seen.contains("\nhttp://127.0.0.1:"), "{seen}");
+}
+
+/// Starts a server that asks for a login, and then for one more scope. Returns its URL.
+fn demanding_server(issuer: String) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = listener.local_addr().expect("it has an address");
+    let url = format!("http://{address}/mcp");
+    let resource = url.clone();
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let _ = demand(connection, &resource, &issuer);
+        }
+    });
+    url
+}
+
+fn demand(mut connection: TcpStream, resource: &str, issuer: &str) -> std::io::Result<()> {
+    let mut reader = BufReader::new(connection.try_clone()?);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let before = head.len();
+        reader.read_line(&mut head)?;
+        let line = head[before..].trim().to_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or(0);
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    reader.read_exact(&mut vec![0; length])?;
+    let head = head.to_lowercase();
+    let (status, challenge, body) = if head.contains("/.well-known/oauth-protected-resource/mcp") {
+        let metadata = json!({"resource": resource, "authorization_servers": [issuer]});
+        ("200 OK", "", metadata.to_string())
+    } else if head.contains("\nauthorization: bearer") {
+        let challenge = "www-authenticate: Bearer error=\"insufficient_scope\", scope=\"more\"\r\n";
+        ("403 Forbidden", challenge, String::new())
+    } else {
+        (
+            "401 Unauthorized",
+            "www-authenticate: Bearer\r\n",
+            String::new(),
+        )
+    };
+    let size = body.len();
+    write!(
+        connection,
+        "HTTP/1.1 {status}\r\n{challenge}content-type: application/json\r\ncontent-length: {size}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+#[test]
+fn a_second_login_of_one_command_has_made_no_mistake_yet() {
+    let runtime = tokio::runtime::Runtime::new().expect("it starts");
+    let issuer = TestAuthorizationServer::builder().auto_approve(true);
+    let issuer = runtime.block_on(issuer.start()).expect("it starts");
+    let url = demanding_server(issuer.issuer().to_owned());
+    let home = Scratch::new();
+    let home = home.path().to_str().expect("it is UTF-8");
+    let mut command = command(&["auth", "debug", &url, "--no-browser"]);
+    for name in ["HOME", "XDG_DATA_HOME", "LOCALAPPDATA"] {
+        command.env(name, home);
+    }
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool runs");
+    let mut input = child.stdin.take().expect("it has an input");
+    let lines = BufReader::new(child.stderr.take().expect("it has an output")).lines();
+    let (mut seen, mut logins) = (String::new(), 0);
+    for line in lines {
+        let line = line.expect("it is UTF-8");
+        if line.trim().starts_with("http://") {
+            logins += 1;
+            writeln!(input, "{}", redirect_of(line.trim())).expect("it reads");
+        }
+        seen += &line;
+    }
+    child.wait().expect("it ends");
+    assert_eq!(logins, 2, "{seen}");
+    assert!(!seen.contains("This is not the address"), "{seen}");
+}
+
+#[test]
+fn a_tool_that_is_not_listed_is_tried_where_the_caller_is_logged_in() {
+    let demo = AuthDemo::start();
+    let url = &*demo.url;
+    demo.log_in(&["auth", "login", url]).run.ends(0);
+    let unknown = demo.run(&["call", url, "whoamy"]).ends(5);
+    // The server was asked, and its list has one with almost the same name.
+    assert!(!unknown.err.contains("has no tool"), "{unknown:#?}");
+    assert!(unknown.err.contains("whoami"), "{unknown:#?}");
+    let open = HttpDemo::start();
+    let unknown = run(&["call", &open.url, "ecko"]).ends(5);
+    assert!(unknown.err.contains("has no tool \"ecko\""), "{unknown:#?}");
 }

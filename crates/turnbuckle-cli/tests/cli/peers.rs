@@ -254,7 +254,8 @@ fn a_crash_and_a_silence_during_the_handshake_are_called_that_with_the_end_of_st
             .contains("ended during the handshake (exit status: 3)"),
         "{crash:#?}"
     );
-    assert!(crash.err.contains("no such table"), "{crash:#?}");
+    // It is started once more, for a handshake of the legacy era, and its words stand there once.
+    assert_eq!(crash.err.matches("no such table").count(), 1, "{crash:#?}");
     assert!(!crash.err.contains("acted upon"), "{crash:#?}");
     let words = ["info", "--connect-timeout", "300ms", "--", "sh", "-c"];
     let silent = run(&[&words[..], &["echo 'still loading' >&2; cat >/dev/null"]].concat()).ends(8);
@@ -286,6 +287,27 @@ fn a_missing_capability_names_the_flag_that_declares_it() {
     );
     let declared = run_at(&["call", "t", "--caps", "elicitation"], failing).ends(5);
     assert!(!declared.err.contains("--caps"), "{declared:#?}");
+}
+
+#[test]
+fn a_feature_that_a_server_has_in_the_legacy_era_alone_leads_to_that_era() {
+    let modern = r#"
+    discover() {
+        answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}'
+    }
+    list() {
+        answer '{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"private"}'
+    }
+    call() {
+        answer '{"resultType":"complete","isError":true,"content":[{"type":"text","text":"Elicitation is Unavailable on 2026-07-28 connections"}]}'
+    }"#;
+    let failed = run_at(&["call", "t"], modern).ends(5);
+    assert!(failed.err.contains("try `--era legacy`"), "{failed:#?}");
+    let legacy = r#"call() {
+        answer '{"isError":true,"content":[{"type":"text","text":"unavailable on 2026-07-28 connections"}]}'
+    }"#;
+    let failed = run_at(&["call", "t"], legacy).ends(5);
+    assert!(!failed.err.contains("--era"), "{failed:#?}");
 }
 
 #[test]

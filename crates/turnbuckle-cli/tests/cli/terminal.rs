@@ -92,6 +92,21 @@ impl TerminalSession {
             .expect("it takes keys");
     }
 
+    /// Waits for `text` and the next URL after it, and returns the URL.
+    fn expect_url(&mut self, text: &str) -> String {
+        self.expect(text, "");
+        self.expect("http://", "");
+        let until = Instant::now() + OUTPUT_TIMEOUT;
+        loop {
+            if let Some((rest, _)) = self.seen.split_once(['\r', '\n', '\u{1b}']) {
+                return format!("http://{rest}");
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            let piece = self.screen.recv_timeout(left).expect("the line ends");
+            self.seen += &String::from_utf8_lossy(&piece);
+        }
+    }
+
     /// Returns the remaining output and the exit code.
     pub(crate) fn end(mut self) -> (String, Option<i32>) {
         let status = self.child.wait().expect("it ends");
@@ -322,7 +337,12 @@ fn finish_login(opened: &str, count: usize) {
         assert!(Instant::now() < until, "no browser was started: {urls:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    let callback = redirect_of(&url);
+    follow(&url);
+}
+
+/// Opens a login page, and follows it to the tool.
+fn follow(url: &str) {
+    let callback = redirect_of(url);
     let rest = callback.strip_prefix("http://").expect("it is the tool");
     let (host, path) = rest.split_once('/').expect("it has a path");
     let mut stream = std::net::TcpStream::connect(host).expect("it listens");
@@ -355,6 +375,29 @@ fn a_command_at_a_terminal_logs_in_and_asks_for_more_scopes() {
     let words = ["call", &*demo.url, "read_note"];
     let (screen, code) = TerminalSession::start_alone(&words, &environment).end();
     assert_eq!((screen.trim(), code), ("hi", Some(0)));
+}
+
+#[test]
+fn the_first_line_after_a_login_belongs_to_the_form() {
+    let demo = AuthDemo::start();
+    let mut environment = demo.environment().to_vec();
+    // There is no browser to open: the tool waits for the address of the last page, too.
+    let variables = ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"];
+    environment.extend(variables.map(|name| (name, String::new())));
+    environment.push(("SSH_CONNECTION", "there".to_owned()));
+    let environment: Vec<_> = environment.iter().map(|(n, v)| (*n, &**v)).collect();
+    let words = ["call", &*demo.url, "test_elicitation", "message=m"];
+    let mut at = TerminalSession::start_alone(&words, &environment);
+    let url = at.expect_url("Open this page in a browser");
+    at.expect("address: ", "");
+    follow(&url);
+    at.expect("username", "");
+    at.expect("> ", "Jane\n");
+    at.expect("> ", "jane@example.com\n");
+    at.expect("Send this?", "y\n");
+    let (seen, code) = at.end();
+    assert!(seen.contains("{\"username\":\"Jane\""), "{seen:?}");
+    assert_eq!(code, Some(0));
 }
 
 #[test]
