@@ -137,19 +137,33 @@ impl ServersBuilder {
         self.install(move |builder, _| configure(builder))
     }
 
-    /// Sets a change of the connectors to the URLs of configuration files. It gets the names of the servers. This
-    /// is the place for a layer that logs in.
+    /// Adds a change of the connectors to the URLs of configuration files. It gets the names of the
+    /// servers, and is the place for layers. A server whose connector cannot be made is a failed
+    /// server, with the reason in its status. For logins, see `oauth` of the `turnbuckle` crate.
     #[cfg(feature = "http")]
     #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
-    pub fn http_connectors(
+    pub fn http_connectors<E: std::fmt::Display>(
         mut self,
-        hook: impl Fn(&str, turnbuckle_http::HttpConnector) -> turnbuckle_http::HttpConnector
+        hook: impl Fn(&str, turnbuckle_http::HttpConnector) -> Result<turnbuckle_http::HttpConnector, E>
         + Send
         + Sync
         + 'static,
     ) -> Self {
-        self.http_hook = Some(Arc::new(hook));
+        let former = self.http_hook.take();
+        self.http_hook = Some(Arc::new(move |server, connector| {
+            let connector = match &former {
+                Some(former) => former(server, connector)?,
+                None => connector,
+            };
+            hook(server, connector).map_err(|error| ConfigError::new(error.to_string()))
+        }));
         self
+    }
+
+    /// Returns the name of this host, which its servers see.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Sets the bounds and delays.

@@ -57,6 +57,8 @@ mod error;
 mod guide;
 #[cfg(feature = "macros")]
 mod lists;
+#[cfg(all(feature = "auth", feature = "servers"))]
+mod log_in;
 #[cfg(feature = "otel")]
 #[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
 pub mod otel;
@@ -77,6 +79,9 @@ pub mod session {
 #[cfg_attr(docsrs, doc(cfg(feature = "auth")))]
 pub use authorize::Authorize;
 pub use error::{Error, Result};
+#[cfg(all(feature = "auth", feature = "servers"))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "auth", feature = "servers"))))]
+pub use log_in::LogIn;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use run::termination;

@@ -67,6 +67,13 @@ impl HttpConnector {
         })
     }
 
+    /// Returns the URL of the server in its normal form, with its query, which may hold a secret.
+    /// `None` for a server behind a Unix socket.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.target.url()
+    }
+
     /// Adds a header to every request, such as `authorization`. Its value is treated as a secret and
     /// never shown. A name that is added twice is sent twice. Headers of the transport itself take
     /// precedence.

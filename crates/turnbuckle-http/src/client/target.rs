@@ -92,6 +92,11 @@ impl Target {
         Self::from_url(url, self.socket.clone())
     }
 
+    /// Returns the URL of a server that is not behind a Unix socket.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.socket.is_none().then(|| self.url.as_str())
+    }
+
     /// Returns the Unix socket that the server listens on.
     pub(crate) fn socket(&self) -> Option<&Arc<Path>> {
         self.socket.as_ref()

@@ -17,8 +17,9 @@ pub(crate) struct ConfiguredConnector {
 
 /// Wraps the connector of a server at a URL, for instance in a layer that logs in.
 #[cfg(feature = "http")]
-pub(crate) type HttpHook =
-    dyn Fn(&str, turnbuckle_http::HttpConnector) -> turnbuckle_http::HttpConnector + Send + Sync;
+pub(crate) type HttpHook = dyn Fn(&str, turnbuckle_http::HttpConnector) -> Result<turnbuckle_http::HttpConnector, ConfigError>
+    + Send
+    + Sync;
 
 /// Builds the connector to a server. Relative paths start at `workspace`. Nothing is opened yet.
 pub(crate) fn build_connector(
@@ -73,7 +74,7 @@ pub(crate) fn build_connector(
                 connector = connector.header(&header, &value).map_err(wrong)?;
             }
             if let Some(hook) = hook {
-                connector = hook(name, connector);
+                connector = hook(name, connector)?;
             }
             let connector: Arc<dyn Connector> = match sse {
                 true => Arc::new(turnbuckle_http::SseConnector::new(connector)),

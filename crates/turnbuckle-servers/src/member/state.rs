@@ -96,14 +96,15 @@ impl Member {
         }
     }
 
-    /// Returns the client of the connected server.
+    /// Returns the client of the connected server. While the client opens a lost connection anew,
+    /// requests wait for that.
     ///
     /// # Errors
     /// Returns [`Error::NotReady`] if the server is not connected.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let state = self.state();
         match (&state.client, state.state) {
-            (Some(client), ServerState::Ready) => Ok(client.clone()),
+            (Some(client), ServerState::Ready | ServerState::Connecting) => Ok(client.clone()),
             (_, connection) => Err(Error::NotReady {
                 server: self.name.clone(),
                 reason: match &state.last_error {

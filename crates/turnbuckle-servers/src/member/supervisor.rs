@@ -218,12 +218,14 @@ impl Supervisor<'_> {
         loop {
             let outcome = tokio::select! {
                 () = &mut lost => {
+                    self.member.set_lost("the connection was lost".to_owned());
+                    self.publish(ChangeKind::Status);
                     lost.set(client.wait_for_disconnect());
                     match client.reconnect().await {
                         Ok(()) => {
                             // The new connection, and not the one before it.
                             lost.set(client.wait_for_disconnect());
-                            self.subscribe_and_read(&mut connected).await
+                            self.recover(&mut connected).await
                         }
                         Err(error) => Err(error),
                     }
@@ -256,6 +258,14 @@ impl Supervisor<'_> {
                 return error;
             }
         }
+    }
+
+    /// Takes up the work after the client has opened the connection anew.
+    async fn recover(&self, connected: &mut Connected) -> Result<(), Error> {
+        self.subscribe_and_read(connected).await?;
+        self.member.set_ready(connected.client.clone());
+        self.publish(ChangeKind::Status);
+        Ok(())
     }
 
     /// Asks a server without other requests for a sign of life.

@@ -199,3 +199,69 @@ async fn a_server_that_announces_changes_without_end_is_read_at_intervals() {
     announcing.await.unwrap();
     assert!((4..=6).contains(&read), "{read}");
 }
+
+/// Returns a legacy server in the shell, whose tool has the id of its process as description.
+#[cfg(unix)]
+fn shell_server() -> turnbuckle_stdio::Command {
+    let script = format!(
+        r#"answer() {{ echo '{{"jsonrpc":"2.0","id":'"$id"','"$1"'}}'; }}
+        while read -r line; do
+            id=${{line#*'"id":'}}; id=${{id%%[,\}}]*}}
+            case $line in
+            *'"method":"initialize"'*) answer '"result":{{"protocolVersion":"{}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"sh","version":"0"}}}}' ;;
+            *'"method":"tools/list"'*) answer '"result":{{"tools":[{{"name":"t","description":"'$$'","inputSchema":{{"type":"object"}}}}]}}' ;;
+            *'"id":'*) answer '"error":{{"code":-32601,"message":"no"}}' ;;
+            esac
+        done"#,
+        turnbuckle_types::base::revision_dates::REVISION_DATES[3]
+    );
+    turnbuckle_stdio::Command::new("sh").args(["-c", &script])
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_killed_server_is_a_change_at_once() {
+    let servers = Servers::builder("host", "1")
+        .server("s", shell_server())
+        .clients(speak(ERAS[1]))
+        .connect()
+        .await
+        .unwrap();
+    let process = |servers: &Servers| servers.tools().first()?.item.description.clone();
+    let first = process(&servers).unwrap();
+    let mut changes = servers.changes();
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.args(["-9", &first]).status().unwrap().success());
+    let change = tokio::time::timeout(Duration::from_secs(30), changes.next());
+    let change = change.await.unwrap().unwrap();
+    assert_eq!((&*change.server, change.change), ("s", ChangeKind::Status));
+    // Another process takes its place.
+    until(&servers, |servers| {
+        state(servers, "s") == ServerState::Ready
+            && process(servers).is_some_and(|process| process != first)
+    })
+    .await;
+    servers.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_short_loss_is_a_change_of_the_status() {
+    for era in ERAS {
+        let machine = Machine::new(named_server("s", &["x"]));
+        let servers = Servers::builder("host", "1")
+            .server("s", machine.clone())
+            .clients(speak(era))
+            .connect()
+            .await
+            .unwrap();
+        let mut changes = servers.changes();
+        machine.restart();
+        let change = changes.next().await.unwrap();
+        assert_eq!(change.change, ChangeKind::Status);
+        until(&servers, |servers| {
+            state(servers, "s") == ServerState::Ready
+        })
+        .await;
+        assert_eq!(servers.status()[0].last_error, None);
+    }
+}

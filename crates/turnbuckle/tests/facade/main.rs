@@ -7,6 +7,7 @@ mod asked;
 mod client_layers;
 mod errors;
 mod handlers;
+mod host_logins;
 mod otel;
 mod process;
 mod proxy;
