@@ -1,12 +1,13 @@
 // Tries logins: clients of others with our protected server, our client with protected servers of others, and both with
 // an authorization server of others.
 
+import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 
 import { USER } from "./interop-auth/browser.mjs";
 import { startProgram } from "./interop-auth/program.mjs";
-import { ROWS, SECONDS } from "./interop-auth/rows.mjs";
+import { pythonPackages, ROWS, SECONDS } from "./interop-auth/rows.mjs";
 import { STEPS } from "./interop-auth/steps.mjs";
 import { fail } from "./lib/arguments.mjs";
 import { guard } from "./lib/process.mjs";
@@ -18,10 +19,12 @@ const USAGE = `usage: interop-auth.mjs INTEROP-AUTH [--only ROW]
 
 const STEP = 25_000;
 const TOTAL = 3 * 60_000;
+const INSTALLATION = 3 * 60_000;
 /** How many rows are tried at the same time. Most of a row is waiting. */
 const AT_ONCE = 4;
 
 const { program, rows } = readCommandLine();
+if (rows.some(({ python }) => python)) installPython();
 guard(TOTAL);
 process.exit(await main());
 
@@ -34,6 +37,13 @@ function readCommandLine() {
   } catch (error) {
     return fail(`${error.message}\n${USAGE}`);
   }
+}
+
+/** Installs the packages for Python, which is quick when they are there. */
+function installPython() {
+  const install = fileURLToPath(new URL("../interop/python/install.sh", import.meta.url));
+  const options = { stdio: ["ignore", "ignore", "inherit"], timeout: INSTALLATION };
+  execFileSync("sh", [install, pythonPackages(program)], options);
 }
 
 async function main() {
@@ -86,7 +96,7 @@ async function tryRow(row) {
   let at = "starting";
   try {
     const { server, issuer, subject = USER } = await row.start({ run, program, script });
-    client = row.connect({ program, url: server.url, seconds: SECONDS });
+    client = row.connect({ program, url: server.url, seconds: SECONDS, cannot: row.cannot });
     for (const name of names) {
       at = name;
       if (row.cannot[name]) {

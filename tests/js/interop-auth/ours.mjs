@@ -4,7 +4,7 @@ import { browse } from "./browser.mjs";
 import { startProgram } from "./program.mjs";
 
 /** Starts our client, see `rows.mjs` for what comes back. */
-export function connect({ program, url, seconds }) {
+export function connect({ program, url, seconds, era = "auto", cannot = {} }) {
   // It does not wait for us, so the logins are those up to each step.
   const loginsAt = [];
   let opened = 0;
@@ -18,7 +18,8 @@ export function connect({ program, url, seconds }) {
     browse(line.slice("OPEN ".length)).catch((error) => (trouble ??= error));
     return true;
   };
-  const client = startProgram([program, "client", url, String(seconds)], {}, opens);
+  const without = Object.keys(cannot).map((step) => `without-${step}`);
+  const client = startProgram([program, "client", url, String(seconds), era, ...without], {}, opens);
   const step = async (name) => {
     let taken;
     try {
@@ -30,7 +31,7 @@ export function connect({ program, url, seconds }) {
     if (taken.step !== name) throw new Error(`the client took the step ${taken.step}, not ${name}`);
     return taken.told;
   };
-  const steps = ["call", "step-up", "refresh"];
+  const steps = ["call", "step-up", "refresh"].filter((name) => !cannot[name]);
   return {
     login: () => step("login"),
     call: () => step(steps.shift()),

@@ -1,5 +1,8 @@
 // Who is tried with whom. One row of the table each.
 
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
 import { SCOPES } from "../servers/protected.mjs";
 import * as ours from "./ours.mjs";
 import * as remote from "./remote.mjs";
@@ -12,13 +15,15 @@ const MODERN = { pin: "2026-07-28" };
 
 /** What clients cannot do by their design, step by step. */
 const REFRESHES = { "step-up": "refreshes the token that lacks the scope, in place of asking for the scope" };
+const ONE_SCOPE = { "step-up": "the server asks for the same scopes at each request" };
 const HELD_TO_SCOPES = { "step-up": "registers with the scopes of its first login, to which the provider holds it" };
 
 /**
  * `name`: what `--only` takes. `client`, `server` and `issuer` describe the row. `start` starts the server and the
  * authorization server with `run(command)`, and returns them as programs: `server` and `issuer`, with their `url` and
  * `subject`, the user as the tools see it, where that is not the one who logged in. `cannot` has the steps that the client
- * cannot take, each with the reason. `platform` is the only one on which the client can be tried, if there is one.
+ * cannot take, each with the reason. `platform` is the only one on which the client can be tried, if there is one; `python`
+ * says that packages for Python are needed.
  *
  * `connect({ program, url, seconds })` returns a client:
  *   login()       connects, and logs in where that is needed
@@ -36,6 +41,10 @@ export const ROWS = [
   theirs("mcp-remote-modern", ({ url }) => remote.connect({ url, options: ["--protocol", "auto"] }), {}, "linux"),
   protectedBy("protected-v2", "SDK 2.x", "ours", startV2),
   protectedBy("protected-v1", "SDK 1.x", "SDK 1.x", startV1),
+  python("sdk", "Python SDK", "legacy"),
+  python("sdk", "Python SDK", "modern"),
+  python("fastmcp", "FastMCP", "legacy"),
+  python("fastmcp", "FastMCP", "modern"),
   openid("openid-jwt", "ours", ours.connect, startJwt),
   openid("openid-jwt-scopes", "ours", ours.connect, startNamed),
   openid("openid-opaque", "ours", ours.connect, startOpaque),
@@ -50,6 +59,13 @@ function theirs(client, connect, cannot = {}, platform) {
 /** Our client with a server of others. */
 function protectedBy(name, server, issuer, start) {
   return { name, client: "ours", server, issuer, connect: ours.connect, start, cannot: {} };
+}
+
+/** Our client, in one era, with a server in Python that is its own authorization server. */
+function python(kind, server, era) {
+  const connect = (options) => ours.connect({ ...options, era });
+  const start = (tools) => startPython(tools, kind);
+  return { name: `python-${kind}-${era}`, client: "ours", server, issuer: server, connect, start, cannot: ONE_SCOPE, python: true };
 }
 
 /** A client with our server and an authorization server of others. */
@@ -70,6 +86,17 @@ async function startV2({ run, program, script }) {
 
 async function startV1({ run, script }) {
   const both = await run([...script("protected-v1.mjs"), String(SECONDS)]);
+  // It knows no users, and so names the client, whose id it chose.
+  return { server: both, issuer: both, subject: /./ };
+}
+
+/** Where the packages for Python are installed: beside our program, among what cargo builds. */
+export const pythonPackages = (program) => join(dirname(program), "python");
+
+async function startPython({ run, program }, kind) {
+  const script = fileURLToPath(new URL("../../interop/python/protected.py", import.meta.url));
+  const command = ["env", `PYTHONPATH=${pythonPackages(program)}`, "python3", script, kind, String(SECONDS)];
+  const both = await run(command);
   // It knows no users, and so names the client, whose id it chose.
   return { server: both, issuer: both, subject: /./ };
 }

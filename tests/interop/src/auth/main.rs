@@ -24,7 +24,7 @@ const USAGE: &str =
     "usage: interop-auth server TOKEN-SECONDS                    with our authorization server
        interop-auth server jwt ISSUER
        interop-auth server introspection ISSUER URL CLIENT-ID CLIENT-SECRET
-       interop-auth client URL TOKEN-SECONDS";
+       interop-auth client URL TOKEN-SECONDS auto|legacy|modern [without-step-up]";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -32,7 +32,10 @@ async fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["server", ref issuer @ ..] => server::run(issuer).await,
-        ["client", url, seconds] => client::run(url, seconds).await,
+        ["client", url, seconds, era] => client::run(url, seconds, era, true).await,
+        ["client", url, seconds, era, "without-step-up"] => {
+            client::run(url, seconds, era, false).await
+        }
         _ => Err(USAGE.into()),
     };
     match outcome {
