@@ -22,6 +22,12 @@ pub(crate) async fn run(
     era: &str,
     has_step_up: bool,
 ) -> Result<(), Problem> {
+    let era = match era {
+        "auto" => EraPreference::Auto,
+        "legacy" => EraPreference::Legacy,
+        "modern" => EraPreference::Modern,
+        _ => return Err(format!("which era is {era:?}?").into()),
+    };
     let token_ttl = Duration::from_secs(token_seconds.parse()?);
     let oauth = OAuth::builder(url, MemoryStore::new())
         .client_name("interop-auth")
