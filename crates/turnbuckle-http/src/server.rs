@@ -7,6 +7,8 @@ mod health;
 #[cfg(feature = "http2")]
 mod http2;
 mod listener;
+#[cfg(feature = "prometheus")]
+mod metrics;
 mod routes;
 #[cfg(unix)]
 mod socket_file;
@@ -50,6 +52,8 @@ pub struct HttpServer {
     listener: Listener,
     routes: Routes,
     layers: RouteLayers,
+    #[cfg(feature = "prometheus")]
+    metrics: Option<metrics::MetricsRoute>,
     options: HttpServerOptions,
     /// The signal that begins the shutdown.
     shutdown: Signal,
@@ -122,6 +126,8 @@ impl HttpServer {
             listener,
             routes,
             layers: RouteLayers::default(),
+            #[cfg(feature = "prometheus")]
+            metrics: None,
             options,
             shutdown: Signal::new(),
             closing,
@@ -132,6 +138,22 @@ impl HttpServer {
     #[must_use]
     pub fn path(mut self, path: impl AsRef<str>) -> Self {
         self.routes.path = with_leading_slash(path.as_ref());
+        self
+    }
+
+    /// Answers `path`, such as `/metrics`, with the metrics of the process in the text format of
+    /// Prometheus: requests, sessions, streams, queues and refusals of all its servers and clients, from
+    /// this call on. By default there is no such route.
+    ///
+    /// Like the health routes it is outside of all layers, and so of authorization: anyone who reaches
+    /// the server reads the names of tools and how often they are called. Let a proxy in front of the
+    /// server keep the path from strangers.
+    #[cfg(feature = "prometheus")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "prometheus")))]
+    #[must_use]
+    pub fn metrics_route(mut self, path: impl AsRef<str>) -> Self {
+        let path = with_leading_slash(path.as_ref());
+        self.metrics = Some(metrics::MetricsRoute::new(&path));
         self
     }
 
@@ -261,6 +283,8 @@ impl HttpServer {
         let permits = Arc::new(Semaphore::new(permits));
         let options = Arc::new(self.options);
         let shares = AddressShares::new(&options);
+        #[cfg(feature = "prometheus")]
+        let metrics = self.metrics;
         let health = options.health_routes.then(|| HealthRoutes {
             shutdown: self.shutdown.clone(),
         });
@@ -268,6 +292,8 @@ impl HttpServer {
             routes: self.routes,
             layers: self.layers,
             health,
+            #[cfg(feature = "prometheus")]
+            metrics,
             #[cfg(feature = "tls")]
             tls: TlsHandshakes::new(&options),
             proxies: TrustedProxies::new(&options),

@@ -29,7 +29,7 @@ pub mod handler {
     pub use crate::shared::limits::Limits;
     pub use crate::shared::rate::Rate;
     pub use crate::shared::signal::Signal;
-    pub use crate::shared::trace::record_arguments;
+    pub use crate::shared::trace::{record_arguments, record_users};
 }
 
 pub mod transport {
@@ -81,15 +81,15 @@ pub mod internal {
     pub use crate::shared::memory_budget::{
         AddressMemory, EvictMemory, MemoryAccount, MemoryBudget, MemoryExceeded, MemoryPermit,
     };
-    pub use crate::shared::panic_guard::{catch_panic, log_reference};
+    pub use crate::shared::panic_guard::{HandlerPanic, catch_panic, log_reference};
     pub use crate::shared::rate::TokenBucket;
     #[cfg(any(not(unix), feature = "shutdown-signals"))]
     pub use crate::shared::signals::ShutdownSignals;
     #[cfg(all(unix, feature = "signals"))]
     pub use crate::shared::signals::{SignalHandlers, end_process_while};
     pub use crate::shared::trace::{
-        EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, TraceContext,
-        count_refusal, set_telemetry,
+        EndedRequest, EndedSession, FailureCause, Level, Side, StreamCount, Telemetry,
+        TraceContext, count_refusal, limit_error, set_local_metrics, set_telemetry,
     };
     pub use crate::shared::write_timeout::WriteTimeout;
 

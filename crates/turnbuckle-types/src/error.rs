@@ -64,6 +64,7 @@ struct Inner {
     message: String,
     data: Option<Json>,
     source: Option<Box<dyn StdError + Send + Sync>>,
+    limit: Option<&'static str>,
 }
 
 impl ProtocolError {
@@ -93,6 +94,7 @@ impl ProtocolError {
             message: message.into(),
             data,
             source: None,
+            limit: None,
         }))
     }
 
@@ -214,6 +216,14 @@ impl ProtocolError {
         self
     }
 
+    /// Sets the limit because of which the request was refused: the name of its setting, such as
+    /// `Limits::call_rate`, for this side's audit log.
+    #[must_use]
+    pub fn with_limit(mut self, setting: &'static str) -> Self {
+        self.0.limit = Some(setting);
+        self
+    }
+
     /// Returns a copy, without the cause, of a protocol error that is part of a chain of errors: as
     /// itself, or as the source that names its kind.
     #[must_use]
@@ -227,6 +237,7 @@ impl ProtocolError {
             message: inner.message.clone(),
             data: inner.data.clone(),
             source: None,
+            limit: inner.limit,
         })))
     }
 
@@ -234,6 +245,12 @@ impl ProtocolError {
     #[must_use]
     pub fn cause(&self) -> Option<&(dyn StdError + 'static)> {
         self.0.source()
+    }
+
+    /// Returns the setting of the limit because of which the request was refused, if it was.
+    #[must_use]
+    pub fn limit(&self) -> Option<&'static str> {
+        self.0.limit
     }
 
     /// Returns the kind.

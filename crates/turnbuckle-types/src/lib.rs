@@ -28,6 +28,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod annotations;
+mod audit;
 mod authorization_failure;
 mod base64_data;
 mod cache;
@@ -74,6 +75,7 @@ pub mod meta;
 pub mod method;
 
 pub use annotations::Annotations;
+pub use audit::{Audit, AuditOutcome, AuditRecord};
 pub use authorization_failure::AuthorizationFailure;
 pub use base64_data::NotBase64;
 pub use cache::CacheScope;

@@ -3,10 +3,10 @@
 //! See the crate [`turnbuckle_types`].
 
 pub use turnbuckle_types::{
-    Annotations, Audio, AudioContent, AuthorizationFailure, BigId, BlobResourceContents,
-    BooleanSchema, CacheScope, CallToolRequestParams, CallToolResult, CancelledNotificationParams,
-    Client, ClientCapabilities, CompleteRequestParams, CompleteResult, Completion,
-    CompletionArgument, CompletionContext, CompletionReference, ContentBlock,
+    Annotations, Audio, AudioContent, Audit, AuditOutcome, AuditRecord, AuthorizationFailure,
+    BigId, BlobResourceContents, BooleanSchema, CacheScope, CallToolRequestParams, CallToolResult,
+    CancelledNotificationParams, Client, ClientCapabilities, CompleteRequestParams, CompleteResult,
+    Completion, CompletionArgument, CompletionContext, CompletionReference, ContentBlock,
     CreateMessageRequestParams, CreateMessageResult, DiscoverResult, ElicitAction,
     ElicitRequestFormParams, ElicitRequestParams, ElicitRequestUrlParams, ElicitResult,
     ElicitationCapability, ElicitationCompleteNotificationParams, ElicitationSchema,

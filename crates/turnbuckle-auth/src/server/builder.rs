@@ -1,7 +1,9 @@
 //! The settings of a resource server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_types::Audit;
 use turnbuckle_types::base::{debug_fields, setters};
 
 mod build;
@@ -43,6 +45,7 @@ pub struct ResourceServerBuilder {
     extra_roots_pem: Vec<Vec<u8>>,
     max_cached_tokens: usize,
     clock: Clock,
+    audit: Option<Arc<dyn Audit>>,
 }
 
 struct JwtIssuerSetting {
@@ -106,10 +109,16 @@ impl ResourceServerBuilder {
             extra_roots_pem: Vec::new(),
             max_cached_tokens: DEFAULT_MAX_CACHED_TOKENS,
             clock: Clock::system(),
+            audit: None,
         }
     }
 
     setters! {
+        /// Sets the receiver of a record of each request that is refused: a function of an
+        /// [`AuditRecord`](turnbuckle_types::AuditRecord), or an [`Audit`]. Give the server behind it the
+        /// same one, which then has all requests. Default: none.
+        audit(audit: impl Audit) { audit = Some(Arc::new(audit)) }
+
         /// Accepts JWTs of an issuer. Its metadata names its keys.
         issuer(issuer: impl Into<String>) {
             jwt_issuers.push(JwtIssuerSetting {

@@ -59,7 +59,7 @@ struct ErrorDocument<'a> {
 }
 
 impl Denial {
-    fn status(self) -> StatusCode {
+    pub(super) fn status(self) -> StatusCode {
         match self {
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::NoCredentials
@@ -73,7 +73,7 @@ impl Denial {
     }
 
     /// Returns the error code for the challenge. A request without credentials gets none.
-    fn error(self) -> Option<&'static str> {
+    pub(super) fn error(self) -> Option<&'static str> {
         match self {
             Self::NoCredentials | Self::Unavailable => None,
             Self::Malformed(_) => Some("invalid_request"),

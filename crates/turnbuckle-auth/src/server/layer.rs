@@ -12,7 +12,7 @@ use tokio::time::{Duration, Instant};
 use tower_service::Service;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{Request as _, SubscriptionsListen};
-use turnbuckle_types::{ClientAddress, RequiredScopes};
+use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, ClientAddress, RequiredScopes};
 
 use super::authenticator::{Authenticator, Identity};
 use super::authorization_header::Scheme;
@@ -32,12 +32,19 @@ const LISTEN: HeaderValue = HeaderValue::from_static(SubscriptionsListen::METHOD
 pub(super) const MAX_STREAM_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The parts of a resource server that all its services share.
-#[derive(Debug)]
 pub(super) struct Shared {
     pub(super) authenticator: Authenticator,
     pub(super) challenge: ChallengeTemplate,
     pub(super) leases: Arc<StreamLeases>,
+    /// The receiver of the records of refused requests.
+    pub(super) audit: Option<Arc<dyn Audit>>,
 }
+
+debug_fields!(Shared {
+    authenticator,
+    challenge,
+    leases
+});
 
 /// The service of a [`ResourceServer`](super::ResourceServer): it admits requests with a valid token to
 /// the inner service and refuses all others.
@@ -218,8 +225,35 @@ fn listens<B>(request: &Request<B>) -> bool {
 
 impl Shared {
     fn deny<B>(&self, denial: Denial, request: &Request<B>) -> Response<Bytes> {
+        if let Some(audit) = &self.audit {
+            self.record(&**audit, denial, request);
+        }
         let scheme = self.authenticator.scheme(request.headers());
         denial.to_response(&self.challenge, scheme, self.authenticator.nonce_header())
+    }
+
+    /// Passes the record of a refused request to the audit log.
+    #[cold]
+    fn record<B>(&self, audit: &dyn Audit, denial: Denial, request: &Request<B>) {
+        let outcome = AuditOutcome::Unauthorized {
+            status: denial.status().as_u16(),
+            error: denial.error(),
+        };
+        let mut record = AuditRecord::new(outcome);
+        let address = request.extensions().get::<ClientAddress>();
+        record.client_address = address.map(|address| address.0);
+        let authenticator = &self.authenticator;
+        // Only a caller without scopes is known.
+        let identity = (denial == Denial::InsufficientScope)
+            .then(|| {
+                authenticator
+                    .credentials(request.headers(), request.uri())
+                    .ok()
+            })
+            .flatten()
+            .and_then(|credentials| authenticator.known_identity(&credentials).ok().flatten());
+        record.principal = identity.as_ref().map(|identity| &*identity.principal);
+        audit.record(&record);
     }
 
     /// Adds the challenge to a response that names scopes that the caller lacks. Any other response

@@ -51,6 +51,8 @@ pub(super) struct ConnectionContext {
     pub(super) routes: Routes,
     pub(super) layers: RouteLayers,
     pub(super) health: Option<HealthRoutes>,
+    #[cfg(feature = "prometheus")]
+    pub(super) metrics: Option<super::metrics::MetricsRoute>,
     pub(super) options: Arc<HttpServerOptions>,
     pub(super) proxies: TrustedProxies,
     /// The signal that makes connections come to their end.
@@ -134,6 +136,12 @@ impl ConnectionService {
     pub(super) async fn answer(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
         if let Some(health) = &self.context.health
             && let Some(response) = health.answer(request.method(), request.uri().path())
+        {
+            return response;
+        }
+        #[cfg(feature = "prometheus")]
+        if let Some(metrics) = &self.context.metrics
+            && let Some(response) = metrics.answer(request.method(), request.uri().path())
         {
             return response;
         }

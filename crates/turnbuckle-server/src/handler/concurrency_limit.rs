@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use turnbuckle_session::internal::{HandlerOutcome, count_refusal};
+use turnbuckle_session::internal::{FailureCause, HandlerOutcome, count_refusal};
 
 use crate::error::failure::{Failure, Result};
 use crate::handler::{ErasedHandler, HandlerRequest, wrapper_failure_reply};
@@ -56,8 +56,10 @@ impl ConcurrencyLimit {
                 "the server is busy: {} calls run and {max_waiting} wait; try again later",
                 self.max_running
             );
-            tracing::warn!("{message} ({}, ServerBuilder::max_waiting)", self.set_by);
-            count_refusal("ServerBuilder::max_waiting");
+            const LIMIT: &str = "ServerBuilder::max_waiting";
+            tracing::debug!("{message} ({}, {LIMIT})", self.set_by);
+            count_refusal(LIMIT);
+            context.set_failure_cause(FailureCause::Limit(LIMIT));
             return Err(Failure::new(message));
         }
         tokio::select! {

@@ -25,6 +25,10 @@ pub(crate) fn report_error(
     error: &(dyn Error + 'static),
     mask: bool,
 ) -> String {
+    // One line for each failure, unless nothing of this crate is logged.
+    if tracing::enabled!(tracing::Level::WARN) {
+        context.set_failure_logged();
+    }
     let name = method.map(|method| called_name(method, context));
     let method = method.map(Method::as_str);
     let chain = ErrorChain(error);

@@ -5,7 +5,9 @@ use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::task::{self, Poll};
 
-use turnbuckle_session::internal::{HandlerOutcome, catch_panic};
+use turnbuckle_session::internal::{
+    FailureCause, HandlerOutcome, HandlerPanic, catch_panic, count_refusal,
+};
 use turnbuckle_types::{CallToolResult, ElicitRequestParams, ErrorKind, ProtocolError, RawJson};
 use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;
@@ -130,7 +132,7 @@ fn poll_catching_panic<F: Future>(
 /// Returns the failure of a handler that panicked.
 pub(super) fn panic_failure(errors_in_result: bool, error: ProtocolError) -> Failure {
     if errors_in_result {
-        Failure::new(error.message())
+        Failure::new(error.message()).with_source(HandlerPanic)
     } else {
         error.into()
     }
@@ -236,8 +238,15 @@ pub(crate) fn failure_reply(
     };
     match failure {
         FailureKind::Message { text, source } => {
-            if let Some(source) = source {
-                report(&*source, false);
+            match source {
+                Some(source) if source.is::<HandlerPanic>() => {
+                    context.set_failure_cause(FailureCause::Panic);
+                    if HandlerPanic::is_logged() {
+                        context.set_failure_logged();
+                    }
+                }
+                Some(source) => drop(report(&*source, false)),
+                None => {}
             }
             message_reply(mapping, text)
         }
@@ -249,7 +258,12 @@ pub(crate) fn failure_reply(
         FailureKind::Protocol { error, source } => {
             match source.as_deref() {
                 Some(source) => drop(report(source, false)),
-                None if error.cause().is_some() => drop(report(&error, false)),
+                None if error
+                    .cause()
+                    .is_some_and(|cause| !cause.is::<HandlerPanic>()) =>
+                {
+                    drop(report(&error, false));
+                }
                 None => {}
             }
             protocol_error_reply(mapping, context, error)
@@ -285,10 +299,13 @@ fn argument_error_reply(
     error: &ArgumentError,
 ) -> Reply {
     if error.is_too_costly() {
-        tracing::warn!(
+        tracing::debug!(
             "arguments are too costly to check against the schema (SchemaLimits::max_work)"
         );
+        count_refusal("SchemaLimits::max_work");
+        context.set_failure_cause(FailureCause::Limit("SchemaLimits::max_work"));
     }
+    context.set_failure_cause(FailureCause::InvalidArguments);
     if !mapping.errors_in_result {
         return Reply::Error(ProtocolError::invalid_params(error.to_string()));
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::handler::Peer;
 use turnbuckle_types::base::{debug_fields, setters};
-use turnbuckle_types::{CacheScope, Icon, Implementation, Json};
+use turnbuckle_types::{Audit, CacheScope, Icon, Implementation, Json};
 
 use crate::Server;
 use crate::items::IntoItem;
@@ -59,6 +59,7 @@ struct ServerDraft {
     max_blocking: usize,
     max_waiting: usize,
     roots_changed: Option<RootsChangedHook>,
+    audit: Option<Arc<dyn Audit>>,
 }
 
 /// The default number of items on a page of a list.
@@ -101,6 +102,7 @@ impl ServerBuilder {
             max_blocking: 64,
             max_waiting: 1024,
             roots_changed: None,
+            audit: None,
         };
         Self {
             draft: Box::new(draft),
@@ -229,6 +231,15 @@ impl ServerBuilder {
         /// Up to [`max_waiting`](Self::max_waiting) further calls wait. The threads are those of the
         /// runtime's blocking pool, which may have fewer.
         max_blocking(handlers: usize) { draft.max_blocking = handlers }
+
+        /// Sets the receiver of the records of all requests: a function of an
+        /// [`AuditRecord`](turnbuckle_types::AuditRecord), or an [`Audit`].
+        ///
+        /// Each request is recorded once, when it ends: also one that was cancelled, or refused before
+        /// its handler ran, for its scopes, its arguments, its name or a limit. Requests that the
+        /// authorization in front of the server refuses are recorded by its own
+        /// `ResourceServerBuilder::audit`. Default: none, at no cost.
+        audit(audit: impl Audit) { draft.audit = Some(Arc::new(audit)) }
 
         /// Sets how many calls can wait at one limit set by `max_concurrent` or
         /// [`max_blocking`](Self::max_blocking). Further calls are refused. Default: 1,024.

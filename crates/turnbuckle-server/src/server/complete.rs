@@ -42,7 +42,7 @@ impl Server {
                         Some(prompt_completer(&prompt, argument)?)
                     }
                     None if self.may_provide_prompt(name) => None,
-                    None => return Err(unknown_prompt(name)),
+                    None => return Err(unknown_prompt(name, &context)),
                 }
             }
             CompletionReference::Resource(reference) => {
@@ -80,7 +80,10 @@ impl Server {
             CompletionReference::Prompt(reference) => {
                 let name = &reference.name;
                 let prompt = self.find_provided::<PromptEntry>(name, &context).await?;
-                prompt_completer(&prompt.ok_or_else(|| unknown_prompt(name))?, argument)?
+                prompt_completer(
+                    &prompt.ok_or_else(|| unknown_prompt(name, &context))?,
+                    argument,
+                )?
             }
             CompletionReference::Resource(reference) => {
                 let uri = &reference.uri;

@@ -29,6 +29,7 @@ use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_session::handler::{Change, Peer};
 use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::Audit;
 use turnbuckle_types::base::debug_fields;
 
 /// A server, ready to be served by any transport.
@@ -54,6 +55,7 @@ pub(crate) struct ServerInner {
     pub(crate) list_cache: CacheHint,
     pub(crate) subscription_limits: SubscriptionLimits,
     pub(crate) roots_changed: Option<RootsChangedHook>,
+    pub(crate) audit: Option<Arc<dyn Audit>>,
     pub(crate) subscriptions: SubscriptionHub,
     pub(crate) registration: Registration,
     /// The settings that running handlers need.

@@ -1,7 +1,7 @@
 //! Requests for items that are not registered: a provider finds the item, and its handler answers.
 
 use turnbuckle_session::handler::RequestContext;
-use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_session::internal::{FailureCause, HandlerOutcome};
 use turnbuckle_session::transport::HttpHead;
 use turnbuckle_types::base::text::is_hidden;
 use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
@@ -160,7 +160,7 @@ impl Server {
         context: HandlerContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let tool = self.find_provided::<ToolEntry>(&name, &context).await?;
-        let tool = tool.ok_or_else(|| unknown_tool(&name))?;
+        let tool = tool.ok_or_else(|| unknown_tool(&name, &context))?;
         let http = context.http().filter(|_| !context.is_legacy()).cloned();
         let headers = http.as_deref().map(CapturedHeaders);
         let headers = headers.as_ref().map(|headers| headers as &dyn HeaderSource);
@@ -175,7 +175,7 @@ impl Server {
         context: HandlerContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let prompt = self.find_provided::<PromptEntry>(&name, &context).await?;
-        let prompt = prompt.ok_or_else(|| unknown_prompt(&name))?;
+        let prompt = prompt.ok_or_else(|| unknown_prompt(&name, &context))?;
         Ok(prompt.get(context.params().arguments, context.clone()))
     }
 
@@ -309,11 +309,13 @@ fn can_use(item: &impl CatalogItem, context: &RequestContext) -> Result<bool, Pr
 }
 
 /// Returns the error for a tool that does not exist.
-pub(super) fn unknown_tool(name: &str) -> ProtocolError {
+pub(super) fn unknown_tool(name: &str, context: &RequestContext) -> ProtocolError {
+    context.set_failure_cause(FailureCause::UnknownItem);
     ProtocolError::invalid_params(format!("Unknown tool: {name:.128}"))
 }
 
 /// Returns the error for a prompt that does not exist.
-pub(super) fn unknown_prompt(name: &str) -> ProtocolError {
+pub(super) fn unknown_prompt(name: &str, context: &RequestContext) -> ProtocolError {
+    context.set_failure_cause(FailureCause::UnknownItem);
     ProtocolError::invalid_params(format!("Unknown prompt: {name:.128}"))
 }

@@ -11,7 +11,7 @@ use turnbuckle_session::internal::{
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
+    Audit, EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
     SubscriptionFilter, SubscriptionsListenRequestParams,
 };
 use turnbuckle_wire::era::Reply;
@@ -74,6 +74,10 @@ impl Dispatch for Server {
 
     fn http_needs(&self) -> HttpNeeds {
         self.0.registration.http_needs.get()
+    }
+
+    fn audit(&self) -> Option<&Arc<dyn Audit>> {
+        self.0.audit.as_ref()
     }
 
     fn scopes(&self) -> Vec<String> {
@@ -168,7 +172,7 @@ impl Server {
         match &tool {
             Some(tool) => tool.access().check_scopes(context.principal())?,
             None if self.may_provide_tool(&name) => {}
-            None => return Err(unknown_tool(&name)),
+            None => return Err(unknown_tool(&name, &context)),
         }
         let arguments = call.params.arguments;
         if let Some(other) = arguments.filter(|arguments| !arguments.is_object()) {
@@ -194,7 +198,7 @@ impl Server {
         match &prompt {
             Some(prompt) => prompt.access().check_scopes(context.principal())?,
             None if self.may_provide_prompt(&name) => {}
-            None => return Err(unknown_prompt(&name)),
+            None => return Err(unknown_prompt(&name, &context)),
         }
         let context = self.context(call, context, Method::GetPrompt)?;
         Ok(match prompt {

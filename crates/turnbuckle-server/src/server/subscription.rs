@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use turnbuckle_session::handler::{Change, RequestContext};
-use turnbuckle_session::internal::{ChangeFeed, MemoryPermit, count_refusal};
+use turnbuckle_session::internal::{ChangeFeed, MemoryPermit, count_refusal, limit_error};
 use turnbuckle_types::{ClientAddress, ProtocolError};
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
@@ -372,11 +372,11 @@ impl Subscribers {
             self.remove_closed();
         }
         full(self).map_or(Ok(()), |whose| {
-            count_refusal("ServerBuilder::max_total_subscriptions");
-            Err(ProtocolError::rate_limited(
-                format!("too many resource subscriptions {whose} (ServerBuilder::max_total_subscriptions)"),
-                RETRY_DELAY,
-            ))
+            const LIMIT: &str = "ServerBuilder::max_total_subscriptions";
+            let message = format!(
+                "too many resource subscriptions {whose} (ServerBuilder::max_total_subscriptions)"
+            );
+            Err(limit_error(LIMIT, message, Some(RETRY_DELAY)))
         })
     }
 
@@ -426,7 +426,8 @@ pub(crate) fn check_subscription_count(count: usize, limit: usize) -> Result<(),
     count_refusal("ServerBuilder::max_subscriptions");
     Err(ProtocolError::invalid_params(format!(
         "one subscriber can subscribe to {limit} resources at most (ServerBuilder::max_subscriptions)"
-    )))
+    ))
+    .with_limit("ServerBuilder::max_subscriptions"))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use crate::shared::limits::Limits;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{
-    RequestTrace, Side, TracedRequest, is_traced, received_context, target_of,
+    FailureFacts, RequestTrace, Side, TracedRequest, is_traced, received_context, target_of,
 };
 use crate::shared::transport::Binding;
 
@@ -108,11 +108,12 @@ impl<L: Lifecycle> Admission<'_, L> {
         frame: InboundFrame<'_>,
         sink: impl FnOnce() -> RequestSink,
     ) -> Served {
-        let mut trace = is_traced().then(|| self.start_trace(request, frame));
+        let is_watched = is_traced() || self.dispatch.dispatch.audit().is_some();
+        let mut trace = is_watched.then(|| self.start_trace(request, frame));
         let _entered = trace.as_ref().map(|trace| trace.span().clone().entered());
         let respond = |reply: Reply, trace: Option<Box<RequestTrace>>| {
             if let Some(trace) = trace {
-                trace.end(&reply, self.features);
+                trace.end(&reply, self.features, FailureFacts::default());
             }
             Served::Response(self.encode(&request.id, &reply))
         };
@@ -154,7 +155,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             StartedHandler::Ready(reply) => match self.lifecycle.finish(&request.id) {
                 true => {
                     if let Some(trace) = trace {
-                        trace.end(&reply, self.features);
+                        trace.end(&reply, self.features, context.failure_facts());
                     }
                     let response = self.dispatch.encode_counted(
                         &request.id,
@@ -205,6 +206,8 @@ impl<L: Lifecycle> Admission<'_, L> {
                 Binding::Duplex | Binding::Exchange => None,
             },
             parent: received_context(frame.text, own_head),
+            sender: Some(frame.transport),
+            audit: self.dispatch.dispatch.audit(),
         })
     }
 

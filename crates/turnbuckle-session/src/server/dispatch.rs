@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_types::{Implementation, ServerCapabilities};
+use turnbuckle_types::{Audit, Implementation, ServerCapabilities};
 use turnbuckle_wire::json;
 
 use crate::server::change::ChangeFeed;
@@ -82,6 +82,11 @@ pub trait Dispatch: Send + Sync + 'static {
     /// Returns the parts that handlers read of the HTTP requests in which messages arrive.
     fn http_needs(&self) -> HttpNeeds {
         HttpNeeds::default()
+    }
+
+    /// Returns the receiver of the records of all requests, if there is one.
+    fn audit(&self) -> Option<&Arc<dyn Audit>> {
+        None
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

@@ -18,7 +18,7 @@ use crate::shared::incoming::{HandlerFuture, HandlerOutcome, IncomingRequest};
 use crate::shared::limits::Limits;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
-use crate::shared::trace::{RequestTrace, TracedFailure};
+use crate::shared::trace::{FailureCause, RequestTrace, TracedFailure, count_refusal};
 
 /// A handler after its first poll.
 pub(crate) enum StartedHandler {
@@ -117,8 +117,12 @@ impl<C: Completion> HandlerTask<C> {
         };
         if let Some(trace) = trace {
             match &end {
-                HandlerEnd::Replied(Some(reply)) => trace.end(reply, context.features()),
-                HandlerEnd::TimedOut(_) => trace.fail(&TracedFailure::from_type("timeout")),
+                HandlerEnd::Replied(Some(reply)) => {
+                    trace.end(reply, context.features(), context.failure_facts());
+                }
+                HandlerEnd::TimedOut(_) => {
+                    trace.fail(&TracedFailure::timeout(context.failure_facts()));
+                }
                 HandlerEnd::Replied(None) | HandlerEnd::Cancelled => drop(trace),
             }
         }
@@ -184,7 +188,9 @@ async fn run_handler(
             Some((_, timeout_reply)) => timeout_reply(),
             None => {
                 let timeout = timeout.unwrap_or_default();
-                tracing::warn!("a handler took longer than {timeout:?} (Limits::handler_timeout)");
+                tracing::debug!("a handler took longer than {timeout:?} (Limits::handler_timeout)");
+                count_refusal("Limits::handler_timeout");
+                context.set_failure_cause(FailureCause::Limit("Limits::handler_timeout"));
                 ProtocolError::internal("the request took longer than the server allows").into()
             }
         }),

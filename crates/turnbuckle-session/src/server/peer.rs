@@ -191,6 +191,8 @@ impl Peer {
             transport: transport.unwrap_or("pipe"),
             session_id: None,
             parent: None,
+            sender: None,
+            audit: None,
         });
         let span = trace.span().clone();
         let sending = self.send_supported(legacy, request, Some(&trace));

@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
-use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
+use turnbuckle_types::{Principal, ProtocolError};
 use turnbuckle_wire::revision::{Method, RequestRate};
 
 use crate::shared::bounded_table::BoundedTable;
 use crate::shared::limits::Limits;
 use crate::shared::memory_budget::{AddressMemory, MemoryAccount, MemoryBudget, MemoryExceeded};
 use crate::shared::rate::{Rate, TokenBucket};
-use crate::shared::trace::count_refusal;
+use crate::shared::trace::{count_refusal, limit_error};
 
 /// The account of an owner, for requests from one address: what the owner has used of its rates, how many
 /// of its requests run, and the memory that is held for it. Clones are the same account.
@@ -274,9 +274,8 @@ impl Drop for AccountLease {
 
 /// Returns the error for a request beyond a limit of running requests.
 pub(crate) fn in_flight(most: usize, set_by: &'static str) -> ProtocolError {
-    count_refusal(set_by);
     let message = format!("too many requests in flight: the limit is {most} ({set_by})");
-    ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message)
+    limit_error(set_by, message, None)
 }
 
 /// The accounts of the owners of one endpoint.

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use turnbuckle_types::{ClientAddress, ProtocolError};
 
 use crate::shared::limits::Limits;
-use crate::shared::trace::count_refusal;
+use crate::shared::trace::{count_refusal, limit_error};
 
 mod eviction;
 
@@ -314,10 +314,16 @@ impl MemoryExceeded {
     /// Counts a message that is refused for this reason, for metrics.
     #[cold]
     pub fn count_refusal(&self) {
-        count_refusal(match self {
+        count_refusal(self.limit());
+    }
+
+    /// Returns the name of the limit.
+    #[must_use]
+    pub fn limit(&self) -> &'static str {
+        match self {
             Self::Owner { .. } => "Limits::max_owner_bytes",
             Self::Total { .. } => "Limits::max_total_bytes",
-        });
+        }
     }
 
     /// Returns the time after which another try is worth it.
@@ -346,8 +352,11 @@ impl fmt::Display for MemoryExceeded {
 
 impl From<MemoryExceeded> for ProtocolError {
     fn from(exceeded: MemoryExceeded) -> Self {
-        exceeded.count_refusal();
-        Self::rate_limited(exceeded.to_string(), exceeded.retry_after())
+        limit_error(
+            exceeded.limit(),
+            exceeded.to_string(),
+            Some(exceeded.retry_after()),
+        )
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::collections::hash_map::RandomState;
+use std::error::Error;
+use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -10,6 +12,26 @@ use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::era::Reply;
 
 use crate::shared::incoming::HandlerFuture;
+
+/// The cause of an error that a panic became. The log has the panic.
+#[derive(Debug, Clone, Copy)]
+pub struct HandlerPanic;
+
+impl HandlerPanic {
+    /// Returns whether the log has panics.
+    #[must_use]
+    pub fn is_logged() -> bool {
+        tracing::enabled!(tracing::Level::ERROR)
+    }
+}
+
+impl fmt::Display for HandlerPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a handler panicked")
+    }
+}
+
+impl Error for HandlerPanic {}
 
 /// Runs a function of user code.
 ///
@@ -50,4 +72,5 @@ fn panic_error(panic: &(dyn Any + Send)) -> ProtocolError {
     ProtocolError::internal(format!(
         "the handler failed unexpectedly (reference {reference})"
     ))
+    .with_source(HandlerPanic)
 }

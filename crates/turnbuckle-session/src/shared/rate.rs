@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use turnbuckle_types::ProtocolError;
 
-use crate::shared::trace::count_refusal;
+use crate::shared::trace::limit_error;
 
 /// A rate limit: a number of operations per second, and a burst.
 ///
@@ -158,10 +158,9 @@ impl TokenBucket {
 
 #[cold]
 fn too_many(what: &str, rate: Rate, set_by: &'static str, wait: Duration) -> ProtocolError {
-    count_refusal(set_by);
     let Rate { per_second, .. } = rate;
     let message = format!("too many {what}: the limit is {per_second} a second ({set_by})");
-    ProtocolError::rate_limited(message, wait)
+    limit_error(set_by, message, Some(wait))
 }
 
 #[cfg(test)]

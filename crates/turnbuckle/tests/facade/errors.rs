@@ -320,3 +320,68 @@ async fn each_variant_of_an_error_enum_sets_its_client_message() {
     );
     assert!(failures_in_log()[0].contains("the database failed: /srv/secret.db is locked"));
 }
+
+/// Panics.
+#[tool]
+fn by_panic() -> String {
+    panic!("no reason")
+}
+
+#[tokio::test]
+async fn a_failed_call_is_one_line() {
+    listen();
+    let tools = tools![by_question_mark, by_panic];
+    let server = Server::new("s", "1.0.0").tools(tools).build().unwrap();
+    // Without a client, which logs the failures of its requests as well.
+    let web = turnbuckle_it::web::Web::new(&server);
+    for tool in ["by_question_mark", "by_panic", "unknown"] {
+        LINES.take();
+        web.call_tool(tool, json!({})).send().await;
+        let lines = LINES.take();
+        assert_eq!(lines.len(), 1, "{tool}: {lines:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_ends_its_subscription_is_no_warning() {
+    listen();
+    let server = Server::new("s", "1.0.0")
+        .tools(tools![by_panic])
+        .build()
+        .unwrap();
+    let client = testing::connect(server).await.unwrap();
+    let subscription = client
+        .subscribe(turnbuckle::client::ChangeFilter::new().tools())
+        .await;
+    LINES.take();
+    drop(subscription.unwrap());
+    tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    client.close().await;
+    assert_eq!(LINES.take(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_log_names_the_caller_only_if_that_is_asked_for() {
+    listen();
+    let server = Server::new("s", "1.0.0").tools(tools![by_panic]);
+    let ann = Principal::new("https://login.example.com", "ann\u{1b}");
+    let client = testing::client(server)
+        .principal(ann)
+        .connect()
+        .await
+        .unwrap();
+    LINES.take();
+    for is_recorded in [false, true] {
+        if is_recorded {
+            turnbuckle::session::handler::record_users();
+        }
+        client.call_tool("unknown", &json!({})).await.unwrap_err();
+        let lines = LINES.take();
+        let names = lines.iter().any(|line| line.contains("ann"));
+        assert_eq!(names, is_recorded, "{lines:?}");
+        assert!(
+            !lines.iter().any(|line| line.contains('\u{1b}')),
+            "{lines:?}"
+        );
+    }
+}

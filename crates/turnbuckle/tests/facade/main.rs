@@ -4,12 +4,14 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod asked;
+mod audit;
 mod client_layers;
 mod errors;
 mod handlers;
 mod host_logins;
 mod otel;
 mod process;
+mod prometheus;
 mod proxy;
 mod revisions;
 mod surface;

@@ -104,6 +104,7 @@ impl ResourceServerBuilder {
                 leases: Arc::default(),
                 authenticator,
                 challenge,
+                audit: self.audit,
             }),
             metadata: metadata.map(Arc::new),
             has_explicit_scopes: self.scopes_supported.is_some(),

@@ -106,6 +106,7 @@ impl ServerDraft {
                 total: self.max_total_subscriptions,
             },
             roots_changed: self.roots_changed,
+            audit: self.audit,
             subscriptions: SubscriptionHub::default(),
             layered_lists: LayeredLists::new(&registration),
             settings: Arc::new(settings),

@@ -67,6 +67,8 @@ impl ClientSession {
             transport: self.network_transport(),
             session_id: None,
             parent: None,
+            sender: None,
+            audit: None,
         });
         let span = trace.span().clone();
         let outcome = self.send(request, Some(&trace)).instrument(span).await;

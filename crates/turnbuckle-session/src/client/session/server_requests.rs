@@ -21,7 +21,9 @@ use crate::shared::incoming::{HandlerOutcome, IncomingRequest};
 use crate::shared::kernel::RequestDecision;
 use crate::shared::panic_guard::{catch_panic, poll_handler};
 use crate::shared::reply_sink::EncodedResponse;
-use crate::shared::trace::{RequestTrace, Side, TracedRequest, is_traced, received_context};
+use crate::shared::trace::{
+    FailureFacts, RequestTrace, Side, TracedRequest, is_traced, received_context,
+};
 
 /// The most characters of an unexpected method that a line of the log has.
 const MAX_METHOD_CHARS: usize = 200;
@@ -119,6 +121,8 @@ impl ClientSession {
                         transport: self.network_transport(),
                         session_id: None,
                         parent: received_context(&text, None),
+                        sender: None,
+                        audit: None,
                     });
                     let span = started.span().clone();
                     trace = Some(started);
@@ -133,7 +137,7 @@ impl ClientSession {
         let is_wanted = self.kernel().finish_request(&id).is_some();
         let reply = reply.filter(|_| is_wanted);
         if let (Some(trace), Some(reply)) = (trace, &reply) {
-            trace.end(reply, features);
+            trace.end(reply, features, FailureFacts::default());
         }
         if let Some(reply) = reply
             && let Some(_permit) = self.acquire_reply_permit()

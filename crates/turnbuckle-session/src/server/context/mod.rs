@@ -23,6 +23,7 @@ use crate::shared::frame_queue::FrameQueue;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::LazySignal;
+use crate::shared::trace::{FailureCause, FailureFacts};
 use crate::shared::transport::{Binding, HttpHead, TransportContext};
 use progress::ProgressThrottle;
 
@@ -68,6 +69,10 @@ pub(crate) struct LazyState {
     timeout: Mutex<Option<(Duration, TimeoutReply)>>,
     /// True once the client was handed out to be asked.
     peer_taken: AtomicBool,
+    /// The cause of the failure, where the reply does not tell it.
+    failure_cause: OnceLock<FailureCause>,
+    /// True if the log has the failure already.
+    failure_is_logged: AtomicBool,
 }
 
 /// Makes the reply to a request whose own timeout has passed.
@@ -161,6 +166,28 @@ impl RequestContext {
     /// An error that names the limit, when the client or all clients together would have too much.
     pub fn reserve_memory(&self, bytes: usize) -> Result<MemoryPermit, ProtocolError> {
         Ok(self.state.account.memory().reserve(bytes)?)
+    }
+
+    /// Records the cause of the request's failure, for logs and spans. The first one counts. For
+    /// turnbuckle's other crates.
+    pub fn set_failure_cause(&self, cause: FailureCause) {
+        self.state.lazy.failure_cause.get_or_init(|| cause);
+    }
+
+    /// Records that the log has the failure of the request, with its error. For turnbuckle's other
+    /// crates.
+    pub fn set_failure_logged(&self) {
+        let is_logged = &self.state.lazy.failure_is_logged;
+        is_logged.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the facts about the failure of the request beside its reply.
+    pub(crate) fn failure_facts(&self) -> FailureFacts {
+        let lazy = &self.state.lazy;
+        FailureFacts {
+            cause: lazy.failure_cause.get().copied(),
+            is_logged: lazy.failure_is_logged.load(Ordering::Relaxed),
+        }
     }
 
     /// Returns whether the request was cancelled. Nothing is sent for it any more.

@@ -20,7 +20,7 @@ use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::{NotificationDecision, RequestDecision};
 use crate::shared::panic_guard::catch_panic;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::trace::{RequestTrace, Side, count_refusal};
+use crate::shared::trace::{FailureFacts, RequestTrace, Side, count_refusal};
 
 /// The outcome of receiving a message.
 #[derive(Debug)]
@@ -216,7 +216,7 @@ impl Lifecycle for SessionLifecycle<'_> {
                 }
             };
         if let Some(trace) = trace {
-            trace.end(&reply, features);
+            trace.end(&reply, features, FailureFacts::default());
         }
         dispatch.encode(&request.id, &reply, features)
     }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use turnbuckle_types::ErrorKind;
 
 fn accounts(limits: Limits) -> OwnerAccounts {
     let budget = MemoryBudget::new(&limits);

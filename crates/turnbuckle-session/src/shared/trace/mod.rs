@@ -3,13 +3,18 @@
 //! Names and attributes follow the semantic conventions of OpenTelemetry for MCP. Everything is
 //! logged with the target `turnbuckle`. Without a subscriber, a request costs one comparison.
 //! Neither spans nor log lines hold arguments, results or messages of errors, which may quote
-//! arguments. [`record_arguments`] adds the arguments of tool calls to spans.
+//! arguments, nor users. [`record_arguments`] adds the arguments of tool calls to spans,
+//! [`record_users`] the callers to spans and log lines. The audit log of a server gets its records
+//! here, too.
 
 mod distinct_values;
+mod failure;
 mod propagation;
 mod telemetry;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -17,15 +22,20 @@ use tracing::Span;
 use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use turnbuckle_types::base::text::shorten_to;
-use turnbuckle_types::{RawJson, RequestId};
+use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, Principal, RawJson, RequestId};
 use turnbuckle_wire::era::{Params, Reply, code_of, is_protocol_code};
-use turnbuckle_wire::revision::{Features, Method, Revision};
+use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 
+use crate::shared::panic_guard::guard_callback;
+use crate::shared::transport::TransportContext;
 use distinct_values::{DistinctValues, OTHER};
+pub use failure::FailureCause;
+pub(crate) use failure::{FailureFacts, TracedFailure};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
 pub use telemetry::{
-    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal, set_telemetry,
+    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal, limit_error,
+    set_local_metrics, set_telemetry,
 };
 pub(crate) use telemetry::{SessionCount, change_level, telemetry};
 
@@ -43,6 +53,16 @@ static HAS_ARGUMENTS: AtomicBool = AtomicBool::new(false);
 /// confidential.
 pub fn record_arguments() {
     HAS_ARGUMENTS.store(true, Ordering::Relaxed);
+}
+
+/// True if spans and log lines have the callers of requests.
+static HAS_USERS: AtomicBool = AtomicBool::new(false);
+
+/// Adds the caller of each request that a server of this process receives to its span, as the
+/// attribute `enduser.id`, and to its log line, as `user`: the subject of the principal, cut after
+/// 256 characters. Requests without a principal have neither. Subjects may be personal data.
+pub fn record_users() {
+    HAS_USERS.store(true, Ordering::Relaxed);
 }
 
 /// The number of characters of a session id in a span: enough to tell sessions apart, too few to
@@ -110,6 +130,18 @@ pub(crate) struct TracedRequest<'a> {
     pub(crate) session_id: Option<&'a str>,
     /// The span of another process that this one belongs to.
     pub(crate) parent: Option<TraceContext>,
+    /// The sender of the request, on servers.
+    pub(crate) sender: Option<&'a TransportContext>,
+    /// The receiver of the record of the request.
+    pub(crate) audit: Option<&'a Arc<dyn Audit>>,
+}
+
+/// The facts of a request that its audit record has, until it ends.
+struct AuditedRequest {
+    audit: Arc<dyn Audit>,
+    principal: Option<Arc<Principal>>,
+    client_address: Option<IpAddr>,
+    argument_bytes: usize,
 }
 
 /// The span of one request, until it is answered. Dropped before, the request counts as cancelled.
@@ -124,26 +156,9 @@ pub(crate) struct RequestTrace {
     transport: &'static str,
     start: Instant,
     is_finished: bool,
-}
-
-/// The way in which a request failed.
-#[derive(PartialEq, Eq)]
-pub(crate) struct TracedFailure<'a> {
-    /// The code of the error response, `tool_error`, or a short name of the failure.
-    error_type: &'a str,
-    /// The code, if the failure is an error response.
-    code: Option<i64>,
-}
-
-impl<'a> TracedFailure<'a> {
-    pub(crate) const TOOL_ERROR: TracedFailure<'static> = TracedFailure::from_type("tool_error");
-
-    pub(crate) const fn from_type(error_type: &'a str) -> Self {
-        Self {
-            error_type,
-            code: None,
-        }
-    }
+    /// The caller, if it is logged.
+    user: Option<Box<str>>,
+    audited: Option<Box<AuditedRequest>>,
 }
 
 impl RequestTrace {
@@ -187,6 +202,20 @@ impl RequestTrace {
         if let Some(id) = request.session_id {
             span.record("mcp.session.id", &*session_text(id));
         }
+        let principal = request.sender.and_then(|sender| sender.principal.as_ref());
+        let user = principal.filter(|_| HAS_USERS.load(Ordering::Relaxed));
+        let user = user.map(|principal| cut(&principal.subject));
+        if let Some(user) = &user {
+            span.record("enduser.id", &**user);
+        }
+        let audited = request.audit.map(|audit| {
+            Box::new(AuditedRequest {
+                audit: audit.clone(),
+                principal: principal.cloned(),
+                client_address: request.sender.and_then(|sender| sender.address),
+                argument_bytes: request.arguments.map_or(0, |it| it.as_str().len()),
+            })
+        });
         if let Some(telemetry) = telemetry() {
             telemetry.request_started(request.side);
         }
@@ -200,6 +229,8 @@ impl RequestTrace {
             transport: request.transport,
             start: Instant::now(),
             is_finished: false,
+            user,
+            audited,
         })
     }
 
@@ -212,31 +243,37 @@ impl RequestTrace {
         self.span.record("jsonrpc.request.id", &*id_text(id));
     }
 
-    /// Records the outcome of a request to this side, and logs it.
-    pub(crate) fn end(self, reply: &Reply, features: &Features) {
+    /// Records the outcome of a request to this side, and logs it. `facts` are those that the reply
+    /// does not tell.
+    pub(crate) fn end(self, reply: &Reply, features: &Features, facts: FailureFacts) {
         match reply {
             Reply::Error(error) => {
-                self.fail_with_code(code_of(error.kind(), features));
+                let code = code_of(error.kind(), features);
+                let text = code.to_string();
+                let failure = TracedFailure::from_code(code, &text);
+                self.fail(&failure.with_error(error).with_facts(facts));
             }
-            reply if reply.is_error() => self.fail(&TracedFailure::TOOL_ERROR),
+            reply if reply.is_error() => self.fail(&TracedFailure::TOOL_ERROR.with_facts(facts)),
             _ => self.succeed(),
         }
     }
 
     /// Records that the request was answered with an error response, and logs it.
     pub(crate) fn fail_with_code(self, code: i64) {
-        self.fail(&TracedFailure {
-            error_type: &code.to_string(),
-            code: Some(code),
-        });
+        self.fail(&TracedFailure::from_code(code, &code.to_string()));
     }
 
     /// Records that the request was answered, and logs it.
     pub(crate) fn succeed(mut self) {
+        self.record_success();
+    }
+
+    fn record_success(&mut self) {
         self.is_finished = true;
         let (method, target) = (&*self.method, self.target.as_deref());
-        let micros = self.micros();
-        tracing::debug!(target: "turnbuckle", parent: &self.span, method, name = target, micros, "answered");
+        let (user, micros) = (self.user.as_deref(), self.micros());
+        tracing::debug!(target: "turnbuckle", parent: &self.span, method, name = target, user, micros, "answered");
+        self.audit(AuditOutcome::Completed);
         self.measure(None);
     }
 
@@ -247,24 +284,57 @@ impl RequestTrace {
 
     fn record_failure(&mut self, failure: &TracedFailure<'_>) {
         self.is_finished = true;
-        let TracedFailure { error_type, code } = *failure;
+        let TracedFailure {
+            error_type,
+            code,
+            limit,
+            ..
+        } = *failure;
         self.span.record("error.type", error_type);
         self.span.record("otel.status_code", "ERROR");
         if let Some(code) = code {
             self.span.record("rpc.response.status_code", display(code));
         }
         let (method, target) = (&*self.method, self.target.as_deref());
-        let micros = self.micros();
-        tracing::warn!(
-            target: "turnbuckle",
-            parent: &self.span,
-            method,
-            name = target,
-            micros,
-            error_type,
-            "failed"
-        );
+        let (user, micros) = (self.user.as_deref(), self.micros());
+        macro_rules! log_at {
+            ($level:expr) => {
+                tracing::event!(
+                    target: "turnbuckle",
+                    parent: &self.span,
+                    $level,
+                    method,
+                    name = target,
+                    user,
+                    micros,
+                    error_type,
+                    limit,
+                    "failed"
+                )
+            };
+        }
+        // The line with the error of a handler is there already.
+        match failure.is_logged {
+            true => log_at!(tracing::Level::DEBUG),
+            false => log_at!(tracing::Level::WARN),
+        }
+        self.audit(failure.outcome);
         self.measure(Some(failure));
+    }
+
+    /// Passes the record of the request to the audit log, if there is one.
+    fn audit(&self, outcome: AuditOutcome<'_>) {
+        let Some(audited) = &self.audited else {
+            return;
+        };
+        let mut record = AuditRecord::new(outcome);
+        record.principal = audited.principal.as_deref();
+        record.client_address = audited.client_address;
+        record.method = Some(&self.method);
+        record.target = self.target.as_deref();
+        record.argument_bytes = audited.argument_bytes;
+        record.micros = self.micros();
+        guard_callback(|| audited.audit.record(&record));
     }
 
     /// Passes the end of the request to the exporter of metrics.
@@ -272,7 +342,7 @@ impl RequestTrace {
         let Some(telemetry) = telemetry() else {
             return;
         };
-        let has_result = failure.is_none_or(|failure| failure == &TracedFailure::TOOL_ERROR);
+        let has_result = failure.is_none_or(TracedFailure::has_result);
         let values = MeasuredValues::for_side(self.side);
         let name_of = |method, names: &DistinctValues| {
             let is_measured = has_result && self.known == Some(method);
@@ -304,8 +374,12 @@ impl RequestTrace {
 
 impl Drop for RequestTrace {
     fn drop(&mut self) {
-        if !self.is_finished {
-            self.record_failure(&TracedFailure::from_type("cancelled"));
+        let role = self.known.map(Method::role);
+        match self.is_finished {
+            true => {}
+            // A client ends its stream of notifications by closing it.
+            false if role == Some(MethodRole::Subscription) => self.record_success(),
+            false => self.record_failure(&TracedFailure::CANCELLED),
         }
     }
 }
@@ -328,6 +402,7 @@ fn new_span(request: &TracedRequest<'_>, method: &str, name: &str) -> Span {
         jsonrpc.request.id = request.id.map(id_text).as_deref(),
         network.transport = request.transport,
         network.protocol.name = (request.transport == "tcp").then_some("http"),
+        enduser.id = Empty,
         gen_ai.operation.name = Empty,
         gen_ai.tool.name = Empty,
         gen_ai.tool.call.arguments = Empty,

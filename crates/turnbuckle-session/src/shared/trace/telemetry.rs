@@ -4,8 +4,9 @@
 //! other processes and counts requests and sessions.
 
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use turnbuckle_types::{ErrorKind, ProtocolError};
 use turnbuckle_wire::revision::Revision;
 
 use super::propagation::TraceContext;
@@ -100,17 +101,75 @@ pub struct EndedSession {
     pub seconds: f64,
 }
 
-static TELEMETRY: OnceLock<Box<dyn Telemetry>> = OnceLock::new();
+static EXPORTER: OnceLock<Box<dyn Telemetry>> = OnceLock::new();
+static LOCAL_METRICS: OnceLock<Box<dyn Telemetry>> = OnceLock::new();
 
 /// Sets the exporter of this process. Only the first one counts; returns whether this was it.
 pub fn set_telemetry(telemetry: impl Telemetry) -> bool {
-    TELEMETRY.set(Box::new(telemetry)).is_ok()
+    EXPORTER.set(Box::new(telemetry)).is_ok()
 }
 
-/// Returns the exporter of this process, if there is one.
+/// Sets the metrics that this process shows by itself, beside those that it exports. Only the first
+/// ones count; returns whether these were they.
+pub fn set_local_metrics(metrics: impl Telemetry) -> bool {
+    LOCAL_METRICS.set(Box::new(metrics)).is_ok()
+}
+
+/// Returns the exporter or the metrics of this process, if there are any.
 #[inline]
 pub(crate) fn telemetry() -> Option<&'static dyn Telemetry> {
-    TELEMETRY.get().map(|telemetry| &**telemetry)
+    match (EXPORTER.get(), LOCAL_METRICS.get()) {
+        (None, None) => None,
+        (Some(telemetry), None) | (None, Some(telemetry)) => Some(&**telemetry),
+        (Some(_), Some(_)) => Some(&Both),
+    }
+}
+
+/// The exporter and the metrics of this process, where there are both.
+struct Both;
+
+impl Both {
+    fn all() -> impl Iterator<Item = &'static dyn Telemetry> {
+        let all = [EXPORTER.get(), LOCAL_METRICS.get()];
+        all.into_iter().flatten().map(|telemetry| &**telemetry)
+    }
+}
+
+impl Telemetry for Both {
+    fn with_parent(&self, parent: &TraceContext, start: &mut dyn FnMut()) {
+        match EXPORTER.get() {
+            Some(exporter) => exporter.with_parent(parent, start),
+            None => start(),
+        }
+    }
+
+    fn current_context(&self) -> Option<TraceContext> {
+        EXPORTER.get()?.current_context()
+    }
+
+    fn request_started(&self, side: Side) {
+        Self::all().for_each(|it| it.request_started(side));
+    }
+
+    fn request_ended(&self, request: &EndedRequest<'_>) {
+        Self::all().for_each(|it| it.request_ended(request));
+    }
+
+    fn session_started(&self, side: Side) {
+        Self::all().for_each(|it| it.session_started(side));
+    }
+
+    fn session_ended(&self, session: &EndedSession) {
+        Self::all().for_each(|it| it.session_ended(session));
+    }
+
+    fn level_changed(&self, level: Level, by: i64) {
+        Self::all().for_each(|it| it.level_changed(level, by));
+    }
+
+    fn bound_reached(&self, bound: &'static str) {
+        Self::all().for_each(|it| it.bound_reached(bound));
+    }
 }
 
 /// Counts a change of a level.
@@ -128,6 +187,22 @@ pub fn count_refusal(bound: &'static str) {
     if let Some(telemetry) = telemetry() {
         telemetry.bound_reached(bound);
     }
+}
+
+/// Returns the error for a request that is refused because of a limit, the setting `limit`, and counts
+/// it. `retry_after` is the time after which another try may succeed, if it is known.
+#[cold]
+pub fn limit_error(
+    limit: &'static str,
+    message: impl Into<String>,
+    retry_after: Option<Duration>,
+) -> ProtocolError {
+    count_refusal(limit);
+    let error = match retry_after {
+        Some(wait) => ProtocolError::rate_limited(message, wait),
+        None => ProtocolError::new(ErrorKind::RateLimited { retry_after: None }, message),
+    };
+    error.with_limit(limit)
 }
 
 /// The count of one open stream of events, for metrics, until this is dropped.
