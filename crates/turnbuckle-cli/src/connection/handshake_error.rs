@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::session::transport::LinkError;
 
-use crate::error::{CliError, replace_settings};
+use crate::error::{CliError, ExitStatus, replace_settings};
 
 /// The most lines, and the most characters of each, that are kept of a server's standard error.
 const MAX_TAIL_LINES: usize = 8;
@@ -105,6 +105,30 @@ pub(super) fn handshake_error(
         }
         _ => failure,
     }
+}
+
+/// Returns the error for a program that is no server: during the handshake it did what `conduct` says.
+pub(super) fn foreign_program_error(error: Error, conduct: &str, tail: &StderrTail) -> CliError {
+    let end = match &error {
+        Error::ConnectTimedOut { timeout } => {
+            format!(", and the handshake was not complete within {timeout:?} (--connect-timeout)")
+        }
+        Error::ConnectionLost {
+            reason: LinkError::ProcessExited { status, .. },
+            ..
+        } => format!(", and ended ({status})"),
+        _ => String::new(),
+    };
+    let text = format!(
+        "the program is no MCP server: {conduct}{end}{}",
+        tail.describe()
+    );
+    CliError::new(text)
+        .status(ExitStatus::ProtocolViolation)
+        .hint(
+            "does the command need an argument that starts its server? A server writes nothing but \
+             messages to standard output",
+        )
 }
 
 /// Returns the error of a connection that was not made, with a hint if the server does not speak TLS.

@@ -25,7 +25,7 @@ use crate::error::{CliError, ExitStatus, is_login_required};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line, shell_quote};
 use connector::{Authorization, prepare};
-use handshake_error::handshake_error;
+use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
 
@@ -247,6 +247,7 @@ async fn connect(
     trace: &mut Option<Arc<Trace>>,
 ) -> Result<ServerConnection, CliError> {
     let protocol = &common.protocol;
+    let is_program = matches!(target, Target::Command { .. });
     let mut memory = Memory::look_up(&target, &layer, common);
     let remembered = memory.apply(target.clone());
     let prepared = prepare(remembered, layer, common, console, secrets).await?;
@@ -332,6 +333,12 @@ async fn connect(
             if memory.forget_after(&error) {
                 let layer = LoginLayer::Stored;
                 return Box::pin(connect(common, target, layer, console, secrets, trace)).await;
+            }
+            if let Some(conduct) = is_program
+                .then(|| recorder.describe_foreign_program())
+                .flatten()
+            {
+                return Err(foreign_program_error(error, &conduct, &prepared.stderr));
             }
             let is_silent = recorder.is_silent();
             return Err(handshake_error(error, is_silent, &prepared.stderr, era));

@@ -269,6 +269,38 @@ fn a_crash_and_a_silence_during_the_handshake_are_called_that_with_the_end_of_st
 }
 
 #[test]
+fn a_program_that_is_no_server_is_called_that() {
+    for era in [&[][..], &["--era", "legacy"], &["--era", "modern"]] {
+        let echo = run(&[&["info"], era, &["--", "cat"]].concat()).ends(6);
+        let text = "error: the program is no MCP server: it sends back what it is sent";
+        assert!(echo.err.contains(text), "{echo:#?}");
+        assert!(!echo.err.contains("handshake is not over"), "{echo:#?}");
+    }
+    let words = ["info", "--connect-timeout", "300ms", "--", "sh", "-c"];
+    let script = r"printf '\033[2Jusage: x\nmore\n'";
+    let ended = run(&[&words[..], &[script]].concat()).ends(6);
+    assert!(
+        ended.err.contains("no MCP server: it wrote \""),
+        "{ended:#?}"
+    );
+    assert!(ended.err.contains("usage: "), "{ended:#?}");
+    assert!(!ended.err.contains('\u{1b}'), "{ended:#?}");
+    assert!(
+        ended.err.contains("and ended (exit status: 0)"),
+        "{ended:#?}"
+    );
+    let mute = run(&[&words[..], &["echo ready; cat >/dev/null"]].concat()).ends(6);
+    assert!(mute.err.contains("it wrote \"ready\""), "{mute:#?}");
+    assert!(mute.err.contains("(--connect-timeout)"), "{mute:#?}");
+    // A server that also writes other text is one.
+    let noisy = legacy_server("echo starting");
+    run(&["info", "--", "sh", "-c", &noisy]).ends(0);
+    let refusing = legacy_server("echo starting; initialize() { refuse -32602; }");
+    let refused = run(&["info", "--", "sh", "-c", &refusing]).ends(5);
+    assert!(!refused.err.contains("no MCP server"), "{refused:#?}");
+}
+
+#[test]
 fn a_missing_capability_names_the_flag_that_declares_it() {
     let refusing = r#"call() {
         say '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32602,"message":"the client lacks sampling"}}'
