@@ -1,8 +1,8 @@
 //! Command-line options that every command shares: the server, the protocol and the output.
 
+mod leading;
 pub(crate) mod limits;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use turnbuckle::Revision;
 use turnbuckle::client::EraPreference;
 use turnbuckle::types::LoggingLevel;
 
+pub(crate) use leading::move_options_behind_verb;
 use limits::{LimitValue, parse_limit};
 
 /// The options that every command shares.
@@ -33,7 +34,7 @@ pub(crate) struct ServerArgs {
     pub(crate) config: Option<PathBuf>,
 
     /// The server's name in the file, instead of TARGET
-    #[arg(short, long, value_name = "NAME", conflicts_with = "command")]
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) server: Option<String>,
 
     /// Send this header with every request
@@ -83,10 +84,6 @@ pub(crate) struct ServerArgs {
     /// Pass the whole environment to the command instead of a safe subset
     #[arg(long)]
     pub(crate) inherit_env: bool,
-
-    /// The server's command, instead of TARGET
-    #[arg(last = true, value_name = "COMMAND", hide = true)]
-    pub(crate) command: Vec<OsString>,
 }
 
 /// Options of the protocol: revisions, client capabilities, timeouts, logs.

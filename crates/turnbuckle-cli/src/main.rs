@@ -23,14 +23,15 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use turnbuckle::auth::client::settle_token_requests;
 
-use crate::args::{Format, OutputArgs};
+use crate::args::{Format, OutputArgs, move_options_behind_verb};
 use crate::commands::{TargetArgs, auth, call, complete, info, list, listen, prompt, raw, read};
 use crate::error::CliError;
 
 /// The Model Context Protocol in every revision
 ///
 /// A server is given as a URL (or unix:SOCKET:PATH), as a name from an mcp.json (.mcp.json, mcp.json or .vscode/mcp.json
-/// here or further up in the repository), or as a command after `--`.
+/// here or further up in the repository), or as a command after `--`. The options of a command may also stand before it:
+/// `turnbuckle -o json list my-server`.
 #[derive(Parser)]
 #[command(name = "turnbuckle", version, after_help = EXIT_CODES_HELP)]
 struct Cli {
@@ -131,7 +132,9 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let command = match Cli::try_parse() {
+    let words = std::env::args_os().collect();
+    let words = move_options_behind_verb(&Cli::command(), words);
+    let command = match words.and_then(Cli::try_parse_from) {
         Ok(Cli { command }) => command,
         Err(error) => return report_usage_error(&error),
     };

@@ -44,24 +44,30 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
             }
             connection.console.print_json(&text)?;
         }
-        match result.is_error {
-            Some(true) => {
-                let words: Vec<_> = result
-                    .content
-                    .iter()
-                    .filter_map(|block| block.as_text())
-                    .collect();
-                let failure =
-                    CliError::new(format!("the tool {name:?} failed")).status(ExitStatus::Refused);
-                Err(match connection.capability_hint(&words.join(" ")) {
-                    Some(hint) => failure.hint(hint),
-                    None => failure,
-                })
-            }
-            _ => Ok(()),
-        }
+        refuse_tool_error(connection, &name, &result)
     })
     .await
+}
+
+/// Fails if the tool reported an error, with the exit status of one.
+pub(super) fn refuse_tool_error(
+    connection: &ServerConnection,
+    name: &str,
+    result: &CallToolResult,
+) -> Result<(), CliError> {
+    if !result.is_error() {
+        return Ok(());
+    }
+    let words: Vec<_> = result
+        .content
+        .iter()
+        .filter_map(|block| block.as_text())
+        .collect();
+    let failure = CliError::new(format!("the tool {name:?} failed")).status(ExitStatus::Refused);
+    Err(match connection.capability_hint(&words.join(" ")) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    })
 }
 
 /// The most names of tools that are compared with a name that no tool has.

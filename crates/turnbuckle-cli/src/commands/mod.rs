@@ -10,6 +10,8 @@ pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
 
+use std::ffi::OsString;
+
 use clap::Args;
 
 use crate::args::CommonArgs;
@@ -24,6 +26,15 @@ pub(crate) struct TargetArgs {
     #[arg(value_name = "TARGET", hide = true)]
     words: Vec<String>,
 
+    /// The server's command, instead of TARGET
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        hide = true,
+        conflicts_with = "server"
+    )]
+    command: Vec<OsString>,
+
     #[command(flatten)]
     pub(crate) common: CommonArgs,
 }
@@ -32,7 +43,7 @@ impl TargetArgs {
     /// Resolves the server and returns the remaining positional arguments.
     pub(crate) fn target(&mut self) -> Result<(Target, PositionalArgs), CliError> {
         let mut words = PositionalArgs::new(std::mem::take(&mut self.words));
-        let target = Target::resolve(&self.common.server, &mut words)?;
+        let target = Target::resolve(&self.common.server, &self.command, &mut words)?;
         Ok((target, words))
     }
 }

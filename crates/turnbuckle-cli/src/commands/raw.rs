@@ -1,8 +1,11 @@
 //! The `raw` command: sends any request and prints its result.
 
-use turnbuckle::types::RawObject;
+use serde::Deserialize;
+use turnbuckle::types::method::CallTool;
+use turnbuckle::types::{CallToolResult, RawObject, Request as _};
 
 use super::TargetArgs;
+use super::call::refuse_tool_error;
 use crate::args::Format;
 use crate::connection::with_server;
 use crate::error::CliError;
@@ -23,8 +26,14 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
             .await?;
         let console = &connection.console;
         match console.args.output {
-            Format::Text => console.print(&pretty(result.as_str())),
-            _ => console.print_json(result.as_str()),
+            Format::Text => console.print(&pretty(result.as_str()))?,
+            _ => console.print_json(result.as_str())?,
+        }
+        match result.decode::<CallToolResult>() {
+            Ok(result) if method == CallTool::METHOD => {
+                refuse_tool_error(connection, &tool_name(params.as_ref()), &result)
+            }
+            _ => Ok(()),
         }
     })
     .await
@@ -36,4 +45,14 @@ fn parse_params(word: &str) -> Result<RawObject, CliError> {
     text.trim()
         .parse()
         .map_err(|error| CliError::usage(format!("the parameters are not a JSON object: {error}")))
+}
+
+/// Returns the name of the tool that the parameters of `tools/call` name.
+fn tool_name(params: Option<&RawObject>) -> String {
+    #[derive(Deserialize)]
+    struct Params {
+        name: String,
+    }
+    let params = params.and_then(|params| params.decode::<Params>().ok());
+    params.map_or_else(String::new, |params| params.name)
 }

@@ -94,13 +94,14 @@ pub(crate) struct ConfigEntry {
 }
 
 impl Target {
-    /// Resolves the target from the command after `--`, from `--server`, or from the first
+    /// Resolves the target from `command`, which stood after `--`, from `--server`, or from the first
     /// positional argument.
     pub(crate) fn resolve(
         server_args: &ServerArgs,
+        command: &[OsString],
         words: &mut PositionalArgs,
     ) -> Result<Self, CliError> {
-        if let [program, args @ ..] = &server_args.command[..] {
+        if let [program, args @ ..] = command {
             words.before_command = true;
             return Ok(Self::Command {
                 program: program.clone(),

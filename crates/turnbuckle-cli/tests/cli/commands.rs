@@ -1,6 +1,6 @@
 //! Each command over stdio with text output.
 
-use crate::support::{DEMO, Scratch, demo, run_with_input};
+use crate::support::{DEMO, Scratch, demo, run, run_with_input};
 
 #[test]
 fn info_shows_the_server() {
@@ -149,6 +149,74 @@ fn raw_sends_any_request() {
     assert_eq!(run.out, "{}\n");
     let run = demo(&["raw", "no/such", "-o", "json"]).ends(5);
     assert_eq!(run.error()["response"]["code"], -32601);
+}
+
+#[test]
+fn raw_fails_as_call_does_when_the_tool_fails() {
+    let words = ["raw", "tools/call", r#"{"name":"test_error_handling"}"#];
+    let raw = demo(&words).ends(5);
+    let call = demo(&["call", "test_error_handling"]).ends(5);
+    assert!(raw.out.contains("\"isError\": true"), "{raw:#?}");
+    assert_eq!(raw.err, call.err);
+}
+
+#[test]
+fn options_are_read_before_and_behind_the_verb() {
+    // Output.
+    for words in [
+        &["-o", "json", "-q", "list", "tools"][..],
+        &["list", "tools", "-o", "json"],
+        &["-ojson", "list", "--quiet", "tools"],
+    ] {
+        assert!(demo(words).ends(0).json()["tools"].is_array(), "{words:?}");
+    }
+    // Protocol.
+    for words in [
+        &["--era", "legacy", "info"][..],
+        &["info", "--era", "legacy"],
+        &["--protocol-version=2025-11-25", "info"],
+    ] {
+        let run = demo(words).ends(0);
+        assert!(run.out.contains("2025-11-25 (legacy era)"), "{run:#?}");
+    }
+    demo(&[
+        "--era",
+        "legacy",
+        "info",
+        "--protocol-version",
+        "2025-11-25",
+    ])
+    .ends(2);
+    // Server.
+    let scratch = Scratch::new();
+    let tool = serde_json::to_string(crate::support::TOOL).expect("it is text");
+    let config = format!(
+        "{{\"mcpServers\": {{\"d\": {{\"command\": {tool}, \"args\": [\"demo\", \"--stdio\"]}}}}}}"
+    );
+    let config = scratch.file("mcp.json", &config);
+    for words in [
+        &[
+            "--config",
+            &*config,
+            "--server",
+            "d",
+            "call",
+            "echo",
+            "message=hi",
+        ][..],
+        &["-c", &config, "call", "d", "echo", "message=hi"],
+        &["call", "echo", "message=hi", "-c", &config, "-s", "d"],
+        &["-s", "d", "call", "echo", "message=hi", "-c", &config],
+    ] {
+        assert_eq!(run(words).ends(0).out, "hi\n", "{words:?}");
+    }
+    demo(&["-s", "d", "info"]).ends(2);
+    // Those of a verb's verb.
+    let run = run(&["-o", "json", "auth", "-q", "status", "nosuch"]).ends(2);
+    assert_eq!(run.error()["code"], "usage");
+    // What follows `--` is the server's.
+    let run = demo(&["-o", "json", "call", "echo", "message=-o"]).ends(0);
+    assert_eq!(run.json()["content"][0]["text"], "-o");
 }
 
 #[test]
