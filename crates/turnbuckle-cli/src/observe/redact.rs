@@ -22,8 +22,8 @@ const MAX_JSON_TEXTS: usize = 3;
 /// Returns whether a member or header of that name holds a secret. Numbers of tokens, as of a model's
 /// answer, are none.
 fn is_secret(name: &str, value: &Value) -> bool {
-    let is_count = value.is_number() && name.to_ascii_lowercase().ends_with("tokens");
-    !value.is_null() && !is_count && is_secret_name(name)
+    let is_count = || value.is_number() && ends_with_ignoring_case(name.as_bytes(), b"tokens");
+    !value.is_null() && is_secret_name(name) && !is_count()
 }
 
 /// Redacts members with secret names, the values that a user typed into a form, and in any text what
@@ -135,11 +135,13 @@ fn replace(text: &str, mut ranges: Vec<Range<usize>>) -> Option<String> {
 /// Returns the values behind secret names: up to the quote if they are quoted, or else up to a space
 /// or a character that ends a parameter.
 fn find_values(text: &str) -> Vec<Range<usize>> {
-    let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let is_quote = |c: char| c == '"' || c == '\'';
+    let is_sign = |byte: &u8| matches!(byte, b'=' | b':');
     let mut found = Vec::new();
     let mut from = 0;
-    while let Some(sign) = text[from..].find(['=', ':']).map(|sign| from + sign) {
+    while let Some(length) = text.as_bytes()[from..].iter().position(is_sign) {
+        let sign = from + length;
         let before = text[from..sign].trim_end_matches(' ');
         let before = before.strip_suffix(is_quote).unwrap_or(before);
         let name_start = before.trim_end_matches(is_name).len();
@@ -151,9 +153,7 @@ fn find_values(text: &str) -> Vec<Range<usize>> {
         let start = text.len() - rest.len();
         let value = match rest.chars().next().filter(|first| is_quote(*first)) {
             Some(quote) => up_to_quote(&rest[1..], quote),
-            None => rest
-                .find(|c: char| c.is_whitespace() || "\"'&;,(){}[]<>\\".contains(c))
-                .map_or(rest, |end| &rest[..end]),
+            None => rest.find(ends_value).map_or(rest, |end| &rest[..end]),
         };
         let is_scheme = SCHEMES
             .iter()
@@ -165,6 +165,15 @@ fn find_values(text: &str) -> Vec<Range<usize>> {
         from = start + value.len();
     }
     found
+}
+
+/// Returns whether a character ends a value that is not quoted.
+fn ends_value(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '"' | '\'' | '&' | ';' | ',' | '(' | ')' | '{' | '}' | '[' | ']' | '<' | '>' | '\\'
+        )
 }
 
 /// Returns the part of a text before a quote that is not escaped.
@@ -183,56 +192,70 @@ const SCHEMES: [&str; 3] = ["bearer", "dpop", "basic"];
 
 /// Returns the credentials behind the names of schemes, such as `Bearer abc`.
 fn find_credentials(text: &str) -> Vec<Range<usize>> {
-    // Of several spaces the first counts, so that each part of the text is looked at once.
-    let is_first = |space: &usize| !text[..*space].ends_with(' ');
-    let spaces = text.match_indices(' ').map(|(space, _)| space);
-    spaces
-        .filter(is_first)
-        .filter_map(|space| credentials_behind(text, space))
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::new();
+    let mut found = Vec::new();
+    for (space, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b' ') {
+        // The last byte of each scheme is a letter: of several spaces the first counts.
+        let Some(scheme) = scheme_before(text, space) else {
+            continue;
+        };
+        let spaces = bytes[space..].iter().take_while(|byte| **byte == b' ');
+        let start = space + spaces.count();
+        let credentials = bytes[start..]
+            .iter()
+            .take_while(|byte| is_credential(**byte));
+        let end = start + credentials.count();
         // The words "basic example" are no credentials.
-        .filter(|(_, scheme, credentials)| {
-            !scheme.eq_ignore_ascii_case("basic") || is_name_and_password(credentials)
-        })
-        .map(|(start, _, credentials)| start..start + credentials.len())
-        .collect()
+        let is_found = match scheme {
+            "basic" => is_name_and_password(&text[start..end], &mut decoded),
+            _ => start < end,
+        };
+        if is_found {
+            found.push(start..end);
+        }
+    }
+    found
 }
 
-/// Returns the position of the credentials behind a space, the scheme in front of it, and the
-/// credentials; `None` if no scheme stands there.
-fn credentials_behind(text: &str, space: usize) -> Option<(usize, &str, &str)> {
+/// Returns the scheme whose name ends at `end`, if one does. It is no part of a longer word.
+fn scheme_before(text: &str, end: usize) -> Option<&'static str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    let scheme_start = text[..space]
-        .rfind(|c: char| !is_word(c))
-        .map_or(0, |before| {
-            before + text[before..].chars().next().map_or(1, char::len_utf8)
-        });
-    let scheme = &text[scheme_start..space];
-    let is_known = SCHEMES
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(scheme));
-    let rest = &text[space..];
-    let start = space + (rest.len() - rest.trim_start_matches(' ').len());
-    let end = text[start..]
-        .find(|c: char| !(c.is_ascii_alphanumeric() || "-._~+/=:".contains(c)))
-        .map_or(text.len(), |length| start + length);
-    (is_known && start < end).then(|| (start, scheme, &text[start..end]))
+    let before = &text.as_bytes()[..end];
+    SCHEMES.into_iter().find(|scheme| {
+        ends_with_ignoring_case(before, scheme.as_bytes())
+            && !text[..end - scheme.len()].ends_with(is_word)
+    })
 }
 
-/// Returns whether a text is what Basic authentication sends: `name:password` in Base64.
-fn is_name_and_password(text: &str) -> bool {
+/// Returns whether a byte can be part of a token.
+fn is_credential(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+' | b'/' | b'=' | b':')
+}
+
+fn ends_with_ignoring_case(text: &[u8], end: &[u8]) -> bool {
+    let tail = text.len().checked_sub(end.len()).map(|from| &text[from..]);
+    tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+/// Returns whether a text is what Basic authentication sends: `name:password` in Base64. `decoded` is
+/// a buffer that calls share.
+fn is_name_and_password(text: &str, decoded: &mut Vec<u8>) -> bool {
     const CONFIG: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
     // Made once: their tables cost more than most texts.
-    static ENGINES: [GeneralPurpose; 2] = [
-        GeneralPurpose::new(&alphabet::STANDARD, CONFIG),
-        GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG),
-    ];
+    static STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIG);
+    static URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, CONFIG);
     let text = text.trim_end_matches(['.', ':']);
-    ENGINES
-        .iter()
-        .filter_map(|engine| engine.decode(text).ok())
-        .any(|decoded| decoded.contains(&b':'))
+    // The alphabets differ in two characters.
+    let engine = match text.contains(['-', '_']) {
+        true => &URL_SAFE,
+        false => &STANDARD,
+    };
+    decoded.clear();
+    engine.decode_vec(text, decoded).is_ok() && decoded.contains(&b':')
 }
 
 #[cfg(test)]

@@ -19,6 +19,16 @@ const PARTS: [&str; 14] = [
     "requeststate",
 ];
 
+/// The letters that parts begin with, a bit each from `a` on: most letters of most names are none.
+const FIRST_LETTERS: u32 = {
+    let (mut letters, mut part) = (0, 0);
+    while part < PARTS.len() {
+        letters |= 1 << (PARTS[part].as_bytes()[0] - b'a');
+        part += 1;
+    }
+    letters
+};
+
 /// Names that have such a part, and whose values are no secrets.
 const EXCEPTIONS: [&str; 3] = ["progresstoken", "tokentype", "tokentypehint"];
 
@@ -30,12 +40,20 @@ pub fn is_secret_name(name: &str) -> bool {
     if name.len() < "token".len() {
         return false;
     }
-    let plain: String = name
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
+    let plain: Vec<u8> = name
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .map(|byte| byte.to_ascii_lowercase())
         .collect();
-    !EXCEPTIONS.contains(&&*plain) && PARTS.iter().any(|part| plain.contains(part))
+    let has_part_at = |(start, first): (usize, &u8)| {
+        let is_start = first.is_ascii_lowercase() && FIRST_LETTERS & (1 << (first - b'a')) != 0;
+        is_start && {
+            let rest = &plain[start..];
+            PARTS.iter().any(|part| rest.starts_with(part.as_bytes()))
+        }
+    };
+    let is_exception = || EXCEPTIONS.iter().any(|name| name.as_bytes() == plain);
+    plain.iter().enumerate().any(has_part_at) && !is_exception()
 }
 
 /// Returns a URL for people, with `?…` in place of a query, which can hold a key.
