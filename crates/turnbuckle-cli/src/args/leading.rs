@@ -88,7 +88,7 @@ fn find_verb(words: &[OsString]) -> Result<Option<usize>, clap::Error> {
 mod tests {
     use super::*;
 
-    fn moved(words: &str) -> Result<String, clap::Error> {
+    fn reorder(words: &str) -> Result<String, clap::Error> {
         let verb = |name| Command::new(name);
         let cli = Command::new("turnbuckle")
             .subcommand(verb("call"))
@@ -122,10 +122,10 @@ mod tests {
             ("t", "t"),
             ("t -q nonsense -o json", "t nonsense -q -o json"),
         ] {
-            assert_eq!(moved(words).unwrap(), expected, "{words}");
+            assert_eq!(reorder(words).unwrap(), expected, "{words}");
         }
         for words in ["t --nonsense call", "t call -o", "t -o"] {
-            assert_eq!(moved(words).is_err(), words != "t call -o", "{words}");
+            assert_eq!(reorder(words).is_err(), words != "t call -o", "{words}");
         }
     }
 }

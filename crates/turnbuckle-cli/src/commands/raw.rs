@@ -1,8 +1,7 @@
 //! The `raw` command: sends any request and prints its result.
 
 use serde::Deserialize;
-use turnbuckle::types::method::CallTool;
-use turnbuckle::types::{CallToolResult, RawObject, Request as _};
+use turnbuckle::types::{CallToolResult, RawObject};
 
 use super::TargetArgs;
 use super::call::refuse_tool_error;
@@ -29,11 +28,10 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
             Format::Text => console.print(&pretty(result.as_str()))?,
             _ => console.print_json(result.as_str())?,
         }
+        // No other result has `isError`.
         match result.decode::<CallToolResult>() {
-            Ok(result) if method == CallTool::METHOD => {
-                refuse_tool_error(connection, &tool_name(params.as_ref()), &result)
-            }
-            _ => Ok(()),
+            Ok(result) => refuse_tool_error(connection, &tool_name(params.as_ref()), &result),
+            Err(_) => Ok(()),
         }
     })
     .await
