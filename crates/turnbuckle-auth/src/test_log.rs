@@ -1,36 +1,56 @@
 //! A log for unit tests, which collects the events of this workspace.
 
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
-use tracing::subscriber::{DefaultGuard, set_default};
 
-/// Collects the fields of events.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<String>>);
+thread_local! {
+    static EVENTS: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Collects the fields of the events of one thread, until it is dropped.
+pub(crate) struct Log(());
 
 impl Log {
-    /// Collects the events of this thread until the guard is dropped.
-    pub(crate) fn start() -> (Self, DefaultGuard) {
-        let log = Self::default();
-        (log.clone(), set_default(log))
+    /// Collects the events of this thread from now on.
+    ///
+    /// The subscriber is that of the whole process: with one for each test, the tests that run beside
+    /// it would decide which events are recorded.
+    pub(crate) fn start() -> Self {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| tracing::subscriber::set_global_default(Events).unwrap());
+        EVENTS.set(Some(String::new()));
+        Self(())
     }
 
     /// Returns the events so far, with their levels.
     pub(crate) fn text(&self) -> String {
-        self.0.lock().unwrap().clone()
+        EVENTS.with_borrow(|events| events.clone().unwrap_or_default())
     }
 }
 
-impl Visit for Log {
+impl Drop for Log {
+    fn drop(&mut self) {
+        EVENTS.set(None);
+    }
+}
+
+/// Adds the events of each thread to its log.
+struct Events;
+
+fn add(text: &str) {
+    EVENTS.with_borrow_mut(|events| events.iter_mut().for_each(|events| events.push_str(text)));
+}
+
+impl Visit for Events {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let text = format!("{field}={value:?} ");
-        self.0.lock().unwrap().push_str(&text);
+        add(&format!("{field}={value:?} "));
     }
 }
 
-impl tracing::Subscriber for Log {
+impl tracing::Subscriber for Events {
     fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
         metadata.target().starts_with("turnbuckle")
     }
@@ -44,9 +64,8 @@ impl tracing::Subscriber for Log {
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let level = format!("{} ", event.metadata().level());
-        self.0.lock().unwrap().push_str(&level);
-        event.record(&mut self.clone());
+        add(&format!("{} ", event.metadata().level()));
+        event.record(&mut Self);
     }
 
     fn enter(&self, _: &tracing::span::Id) {}

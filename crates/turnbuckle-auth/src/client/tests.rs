@@ -420,7 +420,7 @@ async fn a_redirect_uri_in_clear_text_to_another_machine_is_refused() {
 // requirement: 9262cafb096c
 #[tokio::test]
 async fn a_dangerous_authorization_url_is_recorded_and_not_opened() {
-    let (log, _guard) = Log::start();
+    let log = Log::start();
     let auth = ScriptedServer::start(|request| {
         let mut metadata = server_metadata(&request.origin());
         metadata["authorization_endpoint"] = "javascript:alert(1)".into();

@@ -27,8 +27,12 @@ fn fixed_lookup(answers: &'static [(&'static str, &'static [&'static str])]) -> 
 }
 
 fn outbound(server: &str, lookup: Option<Lookup>) -> Outbound {
+    outbound_with_timeout(server, lookup, Duration::from_secs(2))
+}
+
+fn outbound_with_timeout(server: &str, lookup: Option<Lookup>, timeout: Duration) -> Outbound {
     let settings = OutboundSettings {
-        timeout: Duration::from_secs(2),
+        timeout,
         use_env_proxy: false,
         lookup,
         ..OutboundSettings::default()

@@ -9,7 +9,6 @@ mod client_layers;
 mod errors;
 mod handlers;
 mod host_logins;
-mod otel;
 mod process;
 mod prometheus;
 mod proxy;

@@ -51,14 +51,24 @@ impl EndlessServer {
     }
 }
 
+/// A timeout that no answer reaches here, however busy the machine is.
+const LONG: Duration = Duration::from_secs(120);
+const SHORT: Duration = Duration::from_secs(2);
+
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
 const EXTENSION: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;";
 const TRAILERS: &str = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n";
 
 /// Sends a request to an endless server and returns the error and the bytes that the server sent.
-async fn ask(begin: &'static str, repeated: String, interval: Duration) -> (String, usize) {
+async fn ask(
+    begin: &'static str,
+    repeated: String,
+    interval: Duration,
+    timeout: Duration,
+) -> (String, usize) {
     let server = EndlessServer::start(begin, repeated, interval).await;
-    let result = outbound(&server.url, None).get(&server.url).await;
+    let outbound = outbound_with_timeout(&server.url, None, timeout);
+    let result = outbound.get(&server.url).await;
     // The connection is closed at once.
     while server.counts.1.load(Ordering::SeqCst) > 0 {
         sleep(Duration::from_millis(1)).await;
@@ -87,7 +97,7 @@ async fn an_answer_that_never_ends_is_given_up_after_so_many_bytes() {
             "is longer than 262144 bytes",
         ),
     ] {
-        let (error, sent) = ask(begin, repeated.clone(), Duration::ZERO).await;
+        let (error, sent) = ask(begin, repeated.clone(), Duration::ZERO, LONG).await;
         assert!(error.contains(reason), "{begin}: {error}");
         // What the sockets hold counts as sent.
         assert!(sent < 32 << 20, "{begin}: {sent} bytes");
@@ -106,7 +116,7 @@ async fn an_answer_that_drips_is_given_up_in_time() {
         ("", hints, pause),
         ("", hints, Duration::ZERO),
     ] {
-        requests.spawn(ask(begin, repeated.to_owned(), interval));
+        requests.spawn(ask(begin, repeated.to_owned(), interval, SHORT));
     }
     while let Some(answer) = requests.join_next().await {
         let (error, _) = answer.unwrap();

@@ -1,4 +1,8 @@
-//! Traces and metrics through OpenTelemetry, with exporters that keep them in memory.
+//! Traces and metrics through OpenTelemetry, with exporters that keep them in memory, in a process
+//! of its own: the subscriber and the measurements are those of the whole process.
+
+// A test fails by panicking, and so do the functions that it calls.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
