@@ -65,7 +65,7 @@ super::facts! {
         pub resource_links: bool = false,
         /// The server may ask the user to fill in a form.
         pub elicitation: bool = false,
-        /// The server may ask the user to visit a URL; forms have defaults and titled choices.
+        /// The server may ask the user to visit a URL; forms have titled choices.
         pub elicitation_url: bool = false,
         /// URL elicitations have an id whose completion can be announced.
         pub elicitation_id: bool = false,

@@ -16,6 +16,14 @@ type Node<'s> = (&'s Schema, &'s Value);
 /// Members whose values are schemas that an author wrote, not vocabulary.
 const FOREIGN: [&str; 2] = ["inputSchema", "outputSchema"];
 
+/// Names that forms of 2025-06-18 have before the schema lists them: a default for every field, which
+/// tells clients what to show and which they may ignore.
+const EARLY: [(&str, &str); 3] = [
+    ("StringSchema", "default"),
+    ("NumberSchema", "default"),
+    ("EnumSchema", "default"),
+];
+
 /// Adds a fault for every name in `value` that no definition of `this` lists and a later one does.
 pub(super) fn later_names(
     this: &Schema,
@@ -52,6 +60,8 @@ impl<'s> Walk<'s, '_> {
                         if !FOREIGN.contains(&&**name) {
                             self.value(member, &known, &defined, &at);
                         }
+                    } else if is_early(&this, name) {
+                        // Its value is any JSON.
                     } else if let Some((by, _)) = defined.first() {
                         self.faults
                             .push(format!("{at} is a name of {}", by.revision()));
@@ -87,6 +97,14 @@ impl<'s> Walk<'s, '_> {
         }
         nodes
     }
+}
+
+/// Returns whether a name may stand in a value of these schemas before a revision lists it there.
+fn is_early(this: &[Node<'_>], name: &str) -> bool {
+    this.iter().any(|(schema, node)| {
+        let definition = schema.name_of(node);
+        definition.is_some_and(|definition| EARLY.contains(&(definition, name)))
+    })
 }
 
 /// The names that values use, of those that the schemas of their types list.

@@ -23,19 +23,12 @@ project_objects! {
         message, url, elicitation_id since elicitation_id, meta by message_meta, extra,
     }
     ElicitationSchema { dialect since elicitation_url, properties, required, extra }
-    StringSchema {
-        title, description, min_length, max_length, format, default since elicitation_url, extra,
-    }
-    NumberSchema {
-        kind, title, description, minimum, maximum, default since elicitation_url, extra,
-    }
+    // The schema of 2025-06-18 lists `default` for booleans alone and forbids it nowhere.
+    StringSchema { title, description, min_length, max_length, format, default, extra }
+    NumberSchema { kind, title, description, minimum, maximum, default, extra }
     BooleanSchema { title, description, default, extra }
-    LegacyTitledEnumSchema {
-        values, names, title, description, default since elicitation_url, extra,
-    }
-    SingleSelectEnumSchema {
-        title, description, values, one_of, default since elicitation_url, extra,
-    }
+    LegacyTitledEnumSchema { values, names, title, description, default, extra }
+    SingleSelectEnumSchema { title, description, values, one_of, default, extra }
     MultiSelectEnumSchema { items, title, description, min_items, max_items, default, extra }
     MultiSelectItems { kind, values, any_of, extra }
     TitledChoice { value, title, extra }
@@ -149,38 +142,23 @@ mod tests {
         assert_eq!(field(titled.clone(), Revision::V2025_11_25), titled);
         assert_eq!(
             field(titled, Revision::V2025_06_18),
-            json!({"type": "string", "title": "T", "description": "d", "enum": ["x", "y"],
-                "enumNames": ["X", "Y"], "z": 1})
+            json!({"type": "string", "title": "T", "description": "d", "default": "x",
+                "enum": ["x", "y"], "enumNames": ["X", "Y"], "z": 1})
         );
     }
 
     #[test]
-    fn defaults_go_but_for_booleans_and_all_else_stays() {
-        for (mut schema, kept) in [
-            (
-                json!({"type": "string", "format": "uri", "default": "a"}),
-                false,
-            ),
-            (
-                json!({"type": "number", "minimum": 1.50, "default": 2}),
-                false,
-            ),
-            (
-                json!({"type": "string", "enum": ["a"], "default": "a"}),
-                false,
-            ),
-            (
-                json!({"type": "string", "enum": ["a"], "enumNames": ["A"], "default": "a"}),
-                false,
-            ),
-            (json!({"type": "boolean", "default": true}), true),
+    fn every_client_that_has_forms_gets_their_defaults() {
+        for schema in [
+            json!({"type": "string", "format": "uri", "default": "a"}),
+            json!({"type": "number", "minimum": 1.50, "default": 2}),
+            json!({"type": "string", "enum": ["a"], "default": "a"}),
+            json!({"type": "string", "enum": ["a"], "enumNames": ["A"], "default": "a"}),
+            json!({"type": "boolean", "default": true}),
         ] {
-            assert_eq!(field(schema.clone(), Revision::V2025_11_25), schema);
-            let older = field(schema.clone(), Revision::V2025_06_18);
-            if !kept {
-                schema.as_object_mut().unwrap().remove("default");
+            for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
+                assert_eq!(field(schema.clone(), revision), schema, "{revision}");
             }
-            assert_eq!(older, schema);
         }
     }
 

@@ -57,7 +57,6 @@ use crate::revision::Features;
 /// | `elicitation_url` | a URL to visit | *missing capability* |
 /// | `elicitation_url` | choice of several values | *missing capability* |
 /// | `elicitation_url` | choice of one titled value | `enum` and `enumNames` |
-/// | `elicitation_url` | defaults, but for booleans | nothing: what is asked stays the same |
 /// | `elicitation_id` | the id of a URL to visit | nothing |
 /// | `completions_capability`, `extensions` | capability | nothing |
 /// | `progress_message` | progress | nothing: the numbers stay |
