@@ -26,6 +26,9 @@ use turnbuckle::types::{CacheScope, Icon};
 
 pub(crate) use serve::{Options, run};
 
+/// The version of the demo's items, which changes when one of them does.
+const VERSION: &str = "1.0.0";
+
 /// A small page size, so that clients have to follow cursors.
 const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
 
@@ -38,7 +41,7 @@ const INSTRUCTIONS: &str = "\
 
 /// Builds the demo server, with tools about the caller's login if it demands one.
 fn build_server(has_auth: bool) -> Result<Server, Box<dyn Error>> {
-    let mut server = Server::new("turnbuckle-demo", env!("CARGO_PKG_VERSION"))
+    let mut server = Server::new("turnbuckle-demo", VERSION)
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
         .website(env!("CARGO_PKG_REPOSITORY"))

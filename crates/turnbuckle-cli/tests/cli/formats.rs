@@ -43,6 +43,7 @@ fn json_output_is_the_result_of_the_server() {
     );
     let run = demo(&["info", "-o", "json"]).ends(0);
     assert_eq!(run.json()["serverInfo"]["name"], "turnbuckle-demo");
+    assert_eq!(run.json()["serverInfo"]["version"], "1.0.0");
     assert_eq!(run.json()["protocolVersion"], "2026-07-28");
 }
 
