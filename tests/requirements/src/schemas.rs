@@ -3,12 +3,14 @@
 //! `tests/schemas` has definitions, types, required fields, constants, references and formats, and
 //! none of the sentences of the originals, in the same folders and files. Of the official examples it
 //! has the fields, and a placeholder for every text of several words. `sources.toml` has the SHA-256 of
-//! each original.
+//! each original and of its structure. Without the originals at hand, a structure that was changed is
+//! seen by its hash; whoever changes that too leaves a new structure beside an old original.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -123,23 +125,7 @@ fn write(folder: &Path, structures: &BTreeMap<String, String>) -> io::Result<()>
 /// originals where those are present.
 pub fn check(root: &Path) -> Result<(), String> {
     let kept = Tree::read(&root.join(FOLDER))?;
-    let sources: BTreeMap<String, String> = toml::from_str(kept.text(SOURCES).unwrap_or_default())
-        .map_err(|error| format!("{FOLDER}/{SOURCES}: {error}"))?;
-    let files: Vec<_> = kept.texts(".json").map(|(path, _)| path).collect();
-    let revisions = REVISIONS
-        .iter()
-        .map(|revision| format!("{revision}/schema.json"));
-    if let Some(missing) = revisions
-        .into_iter()
-        .find(|path| !files.contains(&path.as_str()))
-    {
-        return Err(format!("{FOLDER}/{missing} is missing"));
-    }
-    if !sources.keys().eq(files) || sources.values().any(|hash| hash.len() != 64) {
-        return Err(format!(
-            "{FOLDER}/{SOURCES} has not the hash of the original of each file"
-        ));
-    }
+    check_hashes(&kept)?;
     match spec(root) {
         Some(_) => run(root, &Options { check: true }),
         None => {
@@ -147,6 +133,52 @@ pub fn check(root: &Path) -> Result<(), String> {
             Ok(())
         }
     }
+}
+
+/// The hashes of a file.
+#[derive(Deserialize)]
+struct Hashes {
+    /// The SHA-256 of the original.
+    original: String,
+    /// The SHA-256 of the structure that is kept.
+    structure: String,
+}
+
+/// Checks that the schema of each revision is there, and that every file is the one whose hashes are
+/// kept.
+fn check_hashes(kept: &Tree) -> Result<(), String> {
+    let sources: BTreeMap<String, Hashes> = toml::from_str(kept.text(SOURCES).unwrap_or_default())
+        .map_err(|error| format!("{FOLDER}/{SOURCES}: {error}"))?;
+    let files: BTreeMap<_, _> = kept.texts(".json").collect();
+    let revisions = REVISIONS
+        .iter()
+        .map(|revision| format!("{revision}/schema.json"));
+    if let Some(missing) = revisions
+        .into_iter()
+        .find(|path| !files.contains_key(path.as_str()))
+    {
+        return Err(format!("{FOLDER}/{missing} is missing"));
+    }
+    if !sources.keys().eq(files.keys()) || sources.values().any(|it| it.original.len() != 64) {
+        return Err(format!(
+            "{FOLDER}/{SOURCES} has not the hashes of each file and of its original"
+        ));
+    }
+    for (path, text) in files {
+        if sources[path].structure != sha256(text) {
+            return Err(format!(
+                "{FOLDER}/{path} was changed since it was written from the original: restore it, or set \
+                 TURNBUCKLE_SPEC and run `cargo xtask schemas`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the SHA-256 of a text, in hexadecimal.
+fn sha256(text: &str) -> String {
+    let hash = Sha256::digest(text);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the folder of the official schemas: the one that is named, or the one beside the checkout.
@@ -176,11 +208,10 @@ fn structures(spec: &Path) -> Result<BTreeMap<String, String>, String> {
         } else {
             continue;
         };
-        let hash: String = Sha256::digest(text)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        sources.push_str(&format!("{path:?} = \"{hash}\"\n"));
+        let (original, structure) = (sha256(text), sha256(&written));
+        sources.push_str(&format!(
+            "[{path:?}]\noriginal = \"{original}\"\nstructure = \"{structure}\"\n"
+        ));
         structures.insert(path.to_owned(), written);
     }
     structures.insert(SOURCES.to_owned(), sources);
@@ -210,7 +241,7 @@ fn structure(schema: &Value) -> Result<Value, String> {
             continue;
         } else {
             return Err(format!(
-                "the keyword {keyword} is new: decide about it in xtask/src/schemas.rs"
+                "the keyword {keyword} is new: decide about it in tests/requirements/src/schemas.rs"
             ));
         };
         kept.insert(keyword.to_owned(), value);
@@ -289,6 +320,20 @@ mod tests {
             serde_json::from_str::<Value>(&lines(&schema)).unwrap(),
             schema
         );
+    }
+
+    #[test]
+    fn a_loosened_structure_is_found_without_the_originals() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
+        let kept = Tree::read(&folder).unwrap();
+        assert_eq!(check_hashes(&kept), Ok(()));
+        let path = "2025-06-18/schema.json";
+        let loosened = kept.text(path).unwrap().replacen("required", "examples", 1);
+        let mut files: BTreeMap<_, _> = kept.texts("").collect();
+        files.insert(path, &loosened);
+        let files: Vec<_> = files.into_iter().collect();
+        let error = check_hashes(&Tree::new(&files)).unwrap_err();
+        assert!(error.contains(path), "{error}");
     }
 
     #[test]

@@ -115,6 +115,24 @@ async fn every_request_reaches_the_server_that_has_the_item() {
     }
 }
 
+// requirement: a3cab01da13c b96450698748
+#[tokio::test(start_paused = true)]
+async fn servers_that_name_themselves_alike_have_names_of_their_own() {
+    let servers = Servers::builder("host", "1")
+        .server("work", InProcess::new(notes("notes")))
+        .server("home", InProcess::new(notes("notes")))
+        .connect()
+        .await
+        .unwrap();
+    assert_eq!(tool_names(&servers), ["work__link", "home__link"]);
+    let prompts: Vec<_> = servers
+        .prompts()
+        .iter()
+        .map(|one| one.item.name.clone())
+        .collect();
+    assert_eq!(prompts, ["work__ask", "home__ask"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn names_do_not_depend_on_the_order_in_which_servers_connect() {
     let names = async |first: &str| {
