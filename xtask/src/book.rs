@@ -1,8 +1,10 @@
-//! `cargo xtask book`: the guide, built by the mdBook that it is written for.
+//! `cargo xtask book`: the guide, built by the mdBook that it is written for, with its texts for
+//! language models.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::llms;
 use crate::process::{cannot_start, cargo, command_line, root, run as run_to_end, target};
 
 /// The version of mdBook, which is built from the registry once for each target folder.
@@ -27,6 +29,7 @@ pub(crate) fn run() -> Result<(), String> {
             output.status
         ));
     }
+    llms::write(&root(), &book)?;
     println!("{}", book.display());
     Ok(())
 }

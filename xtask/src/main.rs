@@ -8,11 +8,13 @@ mod ci;
 mod fuzz;
 mod haproxy;
 mod imports;
+mod llms;
 mod measure;
 mod mutants;
 mod node;
 mod process;
 mod programs;
+mod release;
 mod settings;
 mod soak;
 mod source;
@@ -67,10 +69,12 @@ enum Command {
     /// Run clients that behave badly, and look at what is left of them
     #[command(disable_help_flag = true)]
     Soak(Passed),
-    /// Build the guide
+    /// Build the guide, with its texts for language models (llms.txt, llms-full.txt)
     Book,
     /// Run servers behind HAProxy, which has to be installed
     Haproxy,
+    /// Check that a release can be made, and show its steps
+    Release(release::Options),
     /// Measure our servers beside floors and other SDKs (benches/report)
     #[command(disable_help_flag = true)]
     Bench(Passed),
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
         Command::Soak(Passed { arguments }) => soak::run(&arguments),
         Command::Book => book::run(),
         Command::Haproxy => haproxy::run(),
+        Command::Release(options) => release::run(&options),
         Command::Bench(Passed { arguments }) => programs::report("bench", &arguments),
         Command::Budget(Passed { arguments }) => programs::report("budget", &arguments),
         Command::Weigh(Passed { arguments }) => programs::report("weigh", &arguments),
