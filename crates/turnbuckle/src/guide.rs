@@ -69,6 +69,9 @@ struct Answering;
 #[doc = include_str!("../../../docs/guide/src/servers.md")]
 struct Servers;
 
+#[doc = include_str!("../../../docs/guide/src/hosts.md")]
+struct Hosts;
+
 #[doc = include_str!("../../../docs/guide/src/auth-server.md")]
 struct AuthServer;
 

@@ -12,6 +12,7 @@ mod commands;
 mod config;
 mod errors;
 mod formats;
+mod guide;
 mod network;
 mod peers;
 mod refusals;
