@@ -9,6 +9,7 @@ use turnbuckle_session::handler::Peer;
 
 use crate::asking::{self, good_answer, handler_text, requests};
 use crate::support::{Question, code, connect_able, converse, error_text, text};
+use crate::traced::Traced;
 
 // requirement: 7059086de5ac
 #[tokio::test(start_paused = true)]
@@ -43,7 +44,7 @@ async fn roots_are_requested_only_from_clients_that_declare_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_that_are_not_file_uris_are_left_out() {
+async fn roots_that_are_not_file_uris_are_left_out_with_a_warning() {
     let server = Server::new("roots", "1.0.0")
         .tool(
             Tool::builder("roots").handler(async |(): (), context: HandlerContext| {
@@ -65,15 +66,19 @@ async fn roots_that_are_not_file_uris_are_left_out() {
         let two = json!([{"uri": "file:///a"}, {"uri": "file:///b", "name": "b"}]);
         assert_eq!(text(&answered(two).await), "file:///a file:///b", "{case}");
         assert_eq!(text(&answered(json!([])).await), "", "{case}");
-        // A root that is no absolute file URI is left out, the others stay.
+        // Every revision demands `file://`. A root that is no absolute file URI is left out, the
+        // others stay.
         for uri in [
             "https://example.com",
             "file:relative",
             "file:///a/../b",
             "file:///a/%2e%2e/b",
         ] {
+            let traced = Traced::start();
             let some = json!([{"uri": "file:///a"}, {"uri": uri}]);
             assert_eq!(text(&answered(some).await), "file:///a", "{case} {uri}");
+            let warnings = traced.with("a root of the client is left out");
+            assert!(warnings[0].contains(uri), "{case} {uri}: {warnings:?}");
         }
         for bad in [json!([{}]), json!("file:///a")] {
             assert_eq!(code(&answered(bad.clone()).await), -32602, "{case} {bad}");

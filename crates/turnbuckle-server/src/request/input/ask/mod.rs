@@ -160,6 +160,9 @@ impl Ask {
 
     /// Asks for the directories that the client has opened to the server.
     ///
+    /// Every revision demands absolute `file://` URIs: a root with another one is left out, with a
+    /// warning in the log.
+    ///
     /// The revision 2026-07-28 deprecates roots (SEP-2577): in a new server, take directories as
     /// arguments, as URIs of resources, or from the configuration.
     ///
