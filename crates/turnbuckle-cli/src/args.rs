@@ -203,6 +203,22 @@ pub(crate) struct OutputArgs {
     pub(crate) no_color: bool,
 }
 
+impl OutputArgs {
+    /// Takes over the options of the shell that a line of it does not set. `has_format` is true if the
+    /// line sets the format.
+    pub(crate) fn inherit(&mut self, shell: &Self, has_format: bool) {
+        if !has_format {
+            self.output = shell.output;
+        }
+        if self.out.is_none() {
+            self.out.clone_from(&shell.out);
+        }
+        self.quiet |= shell.quiet;
+        self.verbose |= shell.verbose;
+        self.no_color |= shell.no_color;
+    }
+}
+
 /// The form of results on standard output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub(crate) enum Format {

@@ -24,7 +24,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{TargetArgs, auth, call, complete, info, list, listen, prompt, raw, read};
+use crate::commands::{ServerVerb, auth, shell};
 use crate::error::CliError;
 
 /// The Model Context Protocol in every revision
@@ -45,59 +45,14 @@ or the server answered with an error, 6 protocol violated, 7 result incomplete, 
 
 #[derive(Subcommand)]
 enum Command {
-    /// Shows who a server is and what it offers
-    #[command(override_usage = "\
-turnbuckle info <TARGET> [OPTIONS]
-       turnbuckle info [OPTIONS] -- <COMMAND>...")]
-    Info(TargetArgs),
+    #[command(flatten)]
+    Verb(ServerVerb),
 
-    /// Lists what a server offers: tools, resources, templates, prompts, or all of them
+    /// Keeps one connection for many verbs, typed or read from a script on standard input
     #[command(override_usage = "\
-turnbuckle list <TARGET> [tools|resources|templates|prompts] [OPTIONS]
-       turnbuckle list [tools|resources|templates|prompts] [OPTIONS] -- <COMMAND>...")]
-    List(list::Options),
-
-    /// Calls a tool
-    #[command(override_usage = "\
-turnbuckle call <TARGET> <TOOL> [ARGUMENT]... [OPTIONS]
-       turnbuckle call <TOOL> [ARGUMENT]... [OPTIONS] -- <COMMAND>...
-
-Arguments:
-  key=value   a value, converted by the tool's schema
-  key:=json   a JSON value
-  key=@file   the contents of a file, as text
-  {...}       all arguments as JSON; @file or - reads them from a file or standard input")]
-    Call(TargetArgs),
-
-    /// Reads a resource
-    #[command(override_usage = "\
-turnbuckle read <TARGET> <URI> [OPTIONS]
-       turnbuckle read <URI> [OPTIONS] -- <COMMAND>...")]
-    Read(TargetArgs),
-
-    /// Fills in a prompt
-    #[command(override_usage = "\
-turnbuckle prompt <TARGET> <NAME> [key=value]... [OPTIONS]
-       turnbuckle prompt <NAME> [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Prompt(TargetArgs),
-
-    /// Suggests values for an argument of a prompt or a resource template
-    #[command(override_usage = "\
-turnbuckle complete <TARGET> <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS]
-       turnbuckle complete <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Complete(TargetArgs),
-
-    /// Prints change notifications of the server
-    #[command(override_usage = "\
-turnbuckle listen <TARGET> [OPTIONS]
-       turnbuckle listen [OPTIONS] -- <COMMAND>...")]
-    Listen(listen::Options),
-
-    /// Sends any request and prints its result
-    #[command(override_usage = "\
-turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
-       turnbuckle raw <METHOD> [JSON|@FILE|-] [OPTIONS] -- <COMMAND>...")]
-    Raw(TargetArgs),
+turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
+       turnbuckle shell [OPTIONS] [<SCRIPT] -- <COMMAND>...")]
+    Shell(shell::Options),
 
     /// Logs in at servers, and shows or removes the login
     #[command(subcommand)]
@@ -114,16 +69,10 @@ turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
 }
 
 impl Command {
-    fn output_args(&self) -> Option<&OutputArgs> {
+    fn output_args(&mut self) -> Option<&OutputArgs> {
         let args = match self {
-            Self::Info(args)
-            | Self::Call(args)
-            | Self::Read(args)
-            | Self::Prompt(args)
-            | Self::Complete(args)
-            | Self::Raw(args) => args,
-            Self::List(options) => &options.target_args,
-            Self::Listen(options) => &options.target_args,
+            Self::Verb(verb) => verb.target_args(),
+            Self::Shell(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
             Self::Demo(_) | Self::Completion { .. } => return None,
         };
@@ -134,7 +83,7 @@ impl Command {
 fn main() -> ExitCode {
     let words = std::env::args_os().collect();
     let words = move_options_behind_verb(&Cli::command(), words);
-    let command = match words.and_then(Cli::try_parse_from) {
+    let mut command = match words.and_then(Cli::try_parse_from) {
         Ok(Cli { command }) => command,
         Err(error) => return report_usage_error(&error),
     };
@@ -189,14 +138,8 @@ fn run(command: Command) -> Result<(), CliError> {
         .map_err(|error| CliError::new(format!("cannot start the runtime: {error}")))?;
     let ended = runtime.block_on(async {
         match command {
-            Command::Info(args) => info::run(args).await,
-            Command::List(options) => list::run(options).await,
-            Command::Call(args) => call::run(args).await,
-            Command::Read(args) => read::run(args).await,
-            Command::Prompt(args) => prompt::run(args).await,
-            Command::Complete(args) => complete::run(args).await,
-            Command::Listen(options) => listen::run(options).await,
-            Command::Raw(args) => raw::run(args).await,
+            Command::Verb(verb) => verb.run().await,
+            Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Auth(command) => auth::run(command).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Completion { shell } => print_completion(shell),

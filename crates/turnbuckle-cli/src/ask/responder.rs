@@ -91,6 +91,16 @@ impl Abort {
         std::future::pending().await
     }
 
+    /// Forgets which questions were refused: another line of the shell begins.
+    pub(crate) fn forget_refusals(&self) {
+        let mut refused = self
+            .0
+            .refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        refused.clear();
+    }
+
     /// Waits until the command has to end, and returns the error.
     pub(crate) async fn wait(&self) -> CliError {
         loop {

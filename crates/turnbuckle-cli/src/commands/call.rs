@@ -12,10 +12,10 @@ use crate::output::{Style, pretty, render_blocks};
 use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, mut words) = args.target()?;
+    let (server, mut words) = args.server()?;
     let name = words.require("the name of the tool")?;
     let words = words.into_rest();
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         let (schema, unlisted): (Value, _) = match find_tool(connection, &name).await? {
             Ok(tool) => (
                 serde_json::from_str(tool.input_schema.as_str()).unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::output::sanitize_line;
 use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, mut words) = args.target()?;
+    let (server, mut words) = args.server()?;
     let owner = words.require("the name of a prompt, or a URI template,")?;
     let argument = words.require("the argument")?;
     let (name, value) = argument.split_once('=').unwrap_or((&argument, ""));
@@ -20,7 +20,7 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         .iter()
         .map(|word| parse_pair(word))
         .collect::<Result<_, _>>()?;
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         let reference = find_reference(connection, &owner, name).await?;
         let mut call = connection.client.complete(reference, name, value);
         if !others.is_empty() {

@@ -11,9 +11,9 @@ use crate::error::CliError;
 use crate::output::{Style, sanitize, sanitize_line};
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, words) = args.target()?;
+    let (server, words) = args.server()?;
     words.expect_end()?;
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         if connection.console.is_text() {
             print_text(connection).await
         } else {

@@ -29,7 +29,7 @@ pub(crate) struct Options {
 const LISTS: [&str; 4] = ["tools", "resources", "templates", "prompts"];
 
 pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
-    let (target, mut words) = options.target_args.target()?;
+    let (server, mut words) = options.target_args.server()?;
     let only = words.next();
     words.expect_end()?;
     if let Some(word) = only.as_deref().filter(|word| !LISTS.contains(word)) {
@@ -37,7 +37,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
         return Err(CliError::usage(format!("{word:?} cannot be listed"))
             .hint(did_you_mean(word, LISTS).unwrap_or(names)));
     }
-    with_server(&options.target_args.common, target, async |connection| {
+    with_server(&options.target_args.common, server, async |connection| {
         let mut lists = ListPrinter {
             connection,
             only: only.as_deref(),

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::json;
 use turnbuckle::client::{ChangeFilter, Subscription};
 use turnbuckle::session::handler::Change;
-use turnbuckle::types::{Notification as _, method};
+use turnbuckle::types::{Notification as _, ServerCapabilities, method};
 
 use super::TargetArgs;
 use crate::args::parse_duration;
@@ -46,9 +46,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
-    let (target, words) = options.target_args.target()?;
+    let (server, words) = options.target_args.server()?;
     words.expect_end()?;
-    with_server(&options.target_args.common, target, async |connection| {
+    with_server(&options.target_args.common, server, async |connection| {
         connection.apply_log_level().await?;
         let subscription = connection
             .client
@@ -72,19 +72,17 @@ impl Options {
     /// declares.
     fn subscription_filter(&self, connection: &ServerConnection) -> Result<ChangeFilter, CliError> {
         let named = self.tools || self.prompts || self.resources || !self.uris.is_empty();
-        let declared = &connection.server.capabilities;
-        let list = |there: Option<bool>| !named && there == Some(true);
-        let tools = declared.tools.as_ref().and_then(|of| of.list_changed);
-        let prompts = declared.prompts.as_ref().and_then(|of| of.list_changed);
-        let resources = declared.resources.as_ref().and_then(|of| of.list_changed);
-        let mut interest = ChangeFilter::new();
-        if self.tools || list(tools) {
+        let mut interest = match named {
+            true => ChangeFilter::new(),
+            false => declared_changes(&connection.server.capabilities),
+        };
+        if self.tools {
             interest = interest.tools();
         }
-        if self.prompts || list(prompts) {
+        if self.prompts {
             interest = interest.prompts();
         }
-        if self.resources || list(resources) {
+        if self.resources {
             interest = interest.resources();
         }
         for uri in &self.uris {
@@ -100,6 +98,25 @@ impl Options {
             Ok(interest)
         }
     }
+}
+
+/// Returns the lists whose changes a server declares to announce.
+pub(super) fn declared_changes(capabilities: &ServerCapabilities) -> ChangeFilter {
+    let tools = capabilities.tools.as_ref().and_then(|of| of.list_changed);
+    let prompts = capabilities.prompts.as_ref().and_then(|of| of.list_changed);
+    let resources = capabilities.resources.as_ref();
+    let resources = resources.and_then(|of| of.list_changed);
+    let mut filter = ChangeFilter::new();
+    if tools == Some(true) {
+        filter = filter.tools();
+    }
+    if prompts == Some(true) {
+        filter = filter.prompts();
+    }
+    if resources == Some(true) {
+        filter = filter.resources();
+    }
+    filter
 }
 
 /// Prints what the server agreed to announce.
@@ -143,7 +160,7 @@ async fn print_changes(
 }
 
 /// Returns the name of what changed.
-fn change_name(change: &Change) -> String {
+pub(super) fn change_name(change: &Change) -> String {
     match change {
         Change::Tools => "the list of tools".to_owned(),
         Change::Prompts => "the list of prompts".to_owned(),

@@ -9,14 +9,18 @@ pub(crate) mod listen;
 pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
+pub(crate) mod shell;
+mod verb;
 
 use std::ffi::OsString;
 
 use clap::Args;
 
 use crate::args::CommonArgs;
-use crate::connection::{PositionalArgs, Target};
+use crate::connection::{PositionalArgs, ServerConnection, ServerSource, Target};
 use crate::error::CliError;
+
+pub(crate) use verb::ServerVerb;
 
 /// A server and the command's own arguments.
 #[derive(Args)]
@@ -37,6 +41,10 @@ pub(crate) struct TargetArgs {
 
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+
+    /// The connection of the shell that the verb is a line of
+    #[arg(skip)]
+    connection: Option<Box<ServerConnection>>,
 }
 
 impl TargetArgs {
@@ -45,5 +53,29 @@ impl TargetArgs {
         let mut words = PositionalArgs::new(std::mem::take(&mut self.words));
         let target = Target::resolve(&self.common.server, &self.command, &mut words)?;
         Ok((target, words))
+    }
+
+    /// Returns the connection of the shell, or resolves the server, and returns the remaining
+    /// positional arguments.
+    pub(crate) fn server(&mut self) -> Result<(ServerSource, PositionalArgs), CliError> {
+        if let Some(connection) = self.connection.take() {
+            let words = PositionalArgs::new(std::mem::take(&mut self.words));
+            return Ok((ServerSource::Connected(connection), words));
+        }
+        let (target, words) = self.target()?;
+        Ok((ServerSource::Target(target), words))
+    }
+
+    /// Sets the connection of the shell.
+    ///
+    /// # Errors
+    /// Fails if the line has the command of a server.
+    fn use_connection(&mut self, connection: ServerConnection) -> Result<(), CliError> {
+        if !self.command.is_empty() {
+            return Err(CliError::usage("the shell has its server already")
+                .hint("leave `--` and what follows out"));
+        }
+        self.connection = Some(Box::new(connection));
+        Ok(())
     }
 }

@@ -10,10 +10,10 @@ use crate::output::{Style, render_blocks, sanitize_line};
 use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, mut words) = args.target()?;
+    let (server, mut words) = args.server()?;
     let name = words.require("the name of the prompt")?;
     let words = words.into_rest();
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         let prompt = find_prompt(connection, &name).await?;
         let declared: Vec<_> = prompt
             .arguments

@@ -12,12 +12,12 @@ use crate::input::read_text;
 use crate::output::pretty;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, mut words) = args.target()?;
+    let (server, mut words) = args.server()?;
     let method = words.require("the method")?;
     let params = words.next().map(|word| parse_params(&word)).transpose()?;
     words.expect_end()?;
     let timeout = args.common.protocol.timeout;
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         connection.apply_log_level().await?;
         let result = connection
             .client

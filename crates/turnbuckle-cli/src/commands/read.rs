@@ -9,10 +9,10 @@ use crate::output::render_contents;
 use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
-    let (target, mut words) = args.target()?;
+    let (server, mut words) = args.server()?;
     let uri = words.require("the URI of the resource")?;
     words.expect_end()?;
-    with_server(&args.common, target, async |connection| {
+    with_server(&args.common, server, async |connection| {
         connection.apply_log_level().await?;
         let read = connection
             .call_verbatim(connection.client.read_resource(&*uri))

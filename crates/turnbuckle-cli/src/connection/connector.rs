@@ -32,6 +32,7 @@ pub(crate) struct PreparedConnector {
 }
 
 /// The authorization that the requests of a connection carry.
+#[derive(Clone)]
 pub(crate) enum Authorization {
     Absent,
     /// A header that the user gave.

@@ -6,6 +6,7 @@ mod consent;
 mod handshake_error;
 mod server_cache;
 mod target;
+mod work;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,29 +16,27 @@ use turnbuckle::client::{EraKind, EraPreference, Error, RequestBuilder, ServerIn
 use turnbuckle::session::transport::Timeouts;
 use turnbuckle::types::{LoggingLevel, Request};
 
-use crate::args::CommonArgs;
 use crate::args::limits::limit_client;
+use crate::args::{CommonArgs, OutputArgs};
 use crate::ask;
-use crate::authorization::{
-    UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
-};
-use crate::error::{CliError, ExitStatus, is_login_required};
+use crate::error::{CliError, ExitStatus};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
-use crate::output::{Console, sanitize, sanitize_line, shell_quote};
+use crate::output::{Console, sanitize, sanitize_line};
 use connector::{Authorization, prepare};
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
+use work::catch_signals;
 
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;
 pub(crate) use target::{PositionalArgs, Target};
+pub(crate) use work::{
+    ServerSource, explain, interruption, unless_interrupted, with_connection, with_server,
+};
 
 /// The time limit of closing the connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
-
-/// The number of times that one command asks the user to log in: at first, and for more scopes.
-const MAX_LOGINS: usize = 2;
 
 /// The most items that cannot be used whose names and faults are kept.
 const MAX_LEFT_OUT_ITEMS: usize = 100;
@@ -45,11 +44,17 @@ const MAX_LEFT_OUT_ITEMS: usize = 100;
 /// The names of items of lists that cannot be used, and their faults.
 type LeftOutItems = Arc<Mutex<Vec<(String, String)>>>;
 
+/// The signals that interrupt a command. Whoever waits for one holds the lock.
+type Signals = Arc<tokio::sync::Mutex<ShutdownSignals>>;
+
 /// A connected server, and the console that results are printed to.
+#[derive(Clone)]
 pub(crate) struct ServerConnection {
     pub(crate) client: Client,
     pub(crate) console: Console,
     pub(crate) server: Arc<ServerInfo>,
+    /// The signals that interrupt the command.
+    pub(crate) signals: Signals,
     recorder: Arc<Recorder>,
     log: Option<LoggingLevel>,
     /// Fires when a question of the server cannot be answered.
@@ -61,169 +66,6 @@ pub(crate) struct ServerConnection {
     missing_capabilities: Vec<(&'static str, String)>,
 }
 
-/// Connects, runs `work` and closes the connection, also when a signal interrupts the work.
-///
-/// If the server demands a login and the user may be asked, the user logs in, and all of it is
-/// repeated. A login has no part in the time limits of requests, which is why it does not happen
-/// while one waits.
-pub(crate) async fn with_server<W>(
-    common: &CommonArgs,
-    target: Target,
-    work: W,
-) -> Result<(), CliError>
-where
-    W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
-{
-    let mut command = Command {
-        common,
-        target: &target,
-        console: Console::new(&common.output),
-        signals: ShutdownSignals::new()
-            .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?,
-        secrets: KnownSecrets::default(),
-        trace: None,
-    };
-    command.confirm_target().await?;
-    let mut logins = 0;
-    loop {
-        match command.run(&work).await {
-            Err(error) if error.needs_login() && logins < MAX_LOGINS && may_log_in(common) => {
-                logins += 1;
-                command.log_in(&error).await?;
-            }
-            Err(error) => return Err(command.explain(error)),
-            Ok(()) if command.console.is_incomplete() => {
-                let text = "a part of the result could not be decoded";
-                return Err(CliError::new(text)
-                    .status(ExitStatus::Incomplete)
-                    .hint("`-o json` prints it as the server sent it"));
-            }
-            Ok(()) => return Ok(()),
-        }
-    }
-}
-
-/// A command at a server.
-struct Command<'a> {
-    common: &'a CommonArgs,
-    target: &'a Target,
-    console: Console,
-    signals: ShutdownSignals,
-    secrets: KnownSecrets,
-    trace: Option<Arc<Trace>>,
-}
-
-impl Command<'_> {
-    /// Connects, runs `work` and closes the connection.
-    async fn run<W>(&mut self, work: &W) -> Result<(), CliError>
-    where
-        W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
-    {
-        let connecting = connect(
-            self.common,
-            self.target.clone(),
-            LoginLayer::Stored,
-            &self.console,
-            &self.secrets,
-            &mut self.trace,
-        );
-        let connection = unless_interrupted(&mut self.signals, connecting).await?;
-        // Dropping the future cancels the request in flight.
-        let done = unless_interrupted(&mut self.signals, async {
-            tokio::select! {
-                done = work(&connection) => done,
-                error = connection.abort.wait() => Err(error),
-            }
-        })
-        .await;
-        let done = done.map_err(|error| connection.explain_capability(error));
-        self.console.clear_progress();
-        self.console.report_omitted();
-        tokio::select! {
-            _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
-            () = self.signals.recv() => {}
-        }
-        done
-    }
-
-    /// Asks the user about a target that comes from a file that was found.
-    async fn confirm_target(&mut self) -> Result<(), CliError> {
-        let store = UserStore::new(self.secrets.clone());
-        let confirming = confirm_target(self.target, self.common, &store, &self.console);
-        unless_interrupted(&mut self.signals, confirming).await
-    }
-
-    /// Logs the user in, as the server demanded with `error`.
-    async fn log_in(&mut self, error: &CliError) -> Result<(), CliError> {
-        let Target::Url { url, .. } = self.target else {
-            return Err(CliError::new("only servers over HTTP ask for a login"));
-        };
-        let store = UserStore::new(self.secrets.clone());
-        let challenge = error.challenge();
-        let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
-        let done = unless_interrupted(&mut self.signals, login).await;
-        done.map_err(|error| self.explain(error))
-    }
-
-    fn explain(&self, error: CliError) -> CliError {
-        explain(error, self.target, self.common, &self.console)
-    }
-}
-
-/// Does `work` unless a signal arrives before its end.
-pub(crate) async fn unless_interrupted<T>(
-    signals: &mut ShutdownSignals,
-    work: impl Future<Output = Result<T, CliError>>,
-) -> Result<T, CliError> {
-    tokio::select! {
-        done = work => done,
-        () = signals.recv() => {
-            Err(CliError::new("interrupted").status(ExitStatus::Interrupted))
-        }
-    }
-}
-
-/// Adds to an error of the authorization how to log in at the target. With `--verbose`, the steps
-/// before it are printed, or become part of the JSON error.
-pub(crate) fn explain(
-    error: CliError,
-    target: &Target,
-    common: &CommonArgs,
-    console: &Console,
-) -> CliError {
-    let Target::Url { url, .. } = target else {
-        return error;
-    };
-    let Some(failure) = error.auth_error() else {
-        return if error.is_unauthorized() && is_unencrypted_remote(url) {
-            error.hint(
-                "logins need https; `--bearer-env VAR --insecure-http` sends the token in the \
-                 variable VAR without encryption",
-            )
-        } else {
-            error
-        };
-    };
-    if common.output.verbose && console.is_text() {
-        let style = |style, text: &str| console.style_stderr(style, text);
-        console.print_message(&render_checklist(failure.transcript(), style));
-    }
-    let words = target.words(&common.server).unwrap_or_default();
-    if !is_login_required(failure) {
-        let error = error.steps(common.output.verbose);
-        return error.hint(format!(
-            "`turnbuckle auth debug {words}` shows each step, and how to mend it"
-        ));
-    }
-    let mut hint = format!("`turnbuckle auth login {words}");
-    if error.is_forbidden() {
-        for scope in challenge_scopes(error.challenge()) {
-            hint += &format!(" --scope {}", shell_quote([&*scope]));
-        }
-    }
-    error.steps(common.output.verbose).hint(hint + "`")
-}
-
 /// Connects to a server with this layer, and closes the connection.
 pub(crate) async fn try_connection(
     common: &CommonArgs,
@@ -233,7 +75,10 @@ pub(crate) async fn try_connection(
     secrets: &KnownSecrets,
 ) -> Result<(), CliError> {
     let target = target.clone();
-    let connection = connect(common, target, layer, console, secrets, &mut None).await?;
+    let signals = catch_signals()?;
+    let trace = &mut None;
+    let connecting = connect(common, target, layer, console, secrets, trace, &signals);
+    let connection = connecting.await?;
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()).await;
     Ok(())
 }
@@ -245,6 +90,7 @@ async fn connect(
     console: &Console,
     secrets: &KnownSecrets,
     trace: &mut Option<Arc<Trace>>,
+    signals: &Signals,
 ) -> Result<ServerConnection, CliError> {
     let protocol = &common.protocol;
     let is_program = matches!(target, Target::Command { .. });
@@ -332,7 +178,8 @@ async fn connect(
         Err(error) => {
             if memory.forget_after(&error) {
                 let layer = LoginLayer::Stored;
-                return Box::pin(connect(common, target, layer, console, secrets, trace)).await;
+                let again = connect(common, target, layer, console, secrets, trace, signals);
+                return Box::pin(again).await;
             }
             if let Some(conduct) = is_program
                 .then(|| recorder.describe_foreign_program())
@@ -354,6 +201,7 @@ async fn connect(
         client,
         console: console.clone(),
         server,
+        signals: signals.clone(),
         recorder,
         log,
         abort,
@@ -364,6 +212,39 @@ async fn connect(
 }
 
 impl ServerConnection {
+    /// Does `work` unless a signal or a question that cannot be answered ends it.
+    async fn perform<W>(&self, work: &W) -> Result<(), CliError>
+    where
+        W: AsyncFn(&Self) -> Result<(), CliError>,
+    {
+        self.abort.forget_refusals();
+        // Dropping the future cancels the request in flight.
+        let done = unless_interrupted(&mut *self.signals.lock().await, async {
+            tokio::select! {
+                done = work(self) => done,
+                error = self.abort.wait() => Err(error),
+            }
+        })
+        .await;
+        self.console.clear_progress();
+        self.console.report_omitted();
+        done.map_err(|error| self.explain_capability(error))?;
+        match self.console.is_incomplete() {
+            false => Ok(()),
+            true => Err(CliError::new("a part of the result could not be decoded")
+                .status(ExitStatus::Incomplete)
+                .hint("`-o json` prints it as the server sent it")),
+        }
+    }
+
+    /// Returns the connection with a console of these options, for a line of the shell.
+    pub(crate) fn with_output(&self, output: &OutputArgs) -> Self {
+        Self {
+            console: self.console.with_args(output),
+            ..self.clone()
+        }
+    }
+
     /// Returns whether the server is used with authorization.
     pub(crate) async fn has_authorization(&self) -> bool {
         match &self.authorization {

@@ -26,6 +26,8 @@ pub(crate) struct CliError {
     /// True if the JSON error has the steps of the login.
     has_steps: bool,
     silent: bool,
+    /// True if the text was printed already.
+    is_printed: bool,
 }
 
 /// The answer of a server that demands authorization, and why the tool has none.
@@ -50,6 +52,7 @@ impl CliError {
             authorization: None,
             has_steps: false,
             silent: false,
+            is_printed: false,
         }
     }
 
@@ -65,6 +68,24 @@ impl CliError {
             silent: true,
             ..Self::new("")
         }
+    }
+
+    /// Adds the number of the line of a script that failed.
+    pub(crate) fn at_line(mut self, number: u64) -> Self {
+        self.message = format!("line {number}: {}", self.message);
+        self
+    }
+
+    /// Marks the error as printed: it sets the exit code alone.
+    pub(crate) fn mark_printed(mut self) -> Self {
+        self.is_printed = true;
+        self
+    }
+
+    /// Returns whether a script ends with this error, whatever its options say: a signal came, or
+    /// nobody reads the output.
+    pub(crate) fn ends_script(&self) -> bool {
+        self.silent || self.status == ExitStatus::Interrupted
     }
 
     /// Sets the exit status.
@@ -151,7 +172,7 @@ impl CliError {
 
     /// Prints the error to standard error: as text, or as one line of JSON.
     pub(crate) fn print(&self, json: bool) {
-        if self.silent {
+        if self.silent || self.is_printed {
             return;
         }
         let text = match json.then(|| serde_json::to_string(&self.report())) {

@@ -10,7 +10,7 @@ use std::thread;
 use tokio::sync::Notify;
 
 /// The longest line that is read, in bytes.
-const MAX_LINE_BYTES: u64 = 64 << 10;
+pub(crate) const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// The reader of standard input.
 static STANDARD_INPUT: LazyLock<Arc<LineReader>> =
@@ -24,7 +24,7 @@ pub(crate) async fn read_typed_line() -> Option<String> {
 
 fn read_standard_input() -> Option<String> {
     let mut typed = Vec::new();
-    let mut input = io::stdin().lock().take(MAX_LINE_BYTES);
+    let mut input = io::stdin().lock().take(MAX_LINE_BYTES as u64);
     match input.read_until(b'\n', &mut typed) {
         Ok(0) | Err(_) => None,
         Ok(_) => {

@@ -56,6 +56,15 @@ impl Console {
         }
     }
 
+    /// Returns the same console with other options, for a line of the shell.
+    pub(crate) fn with_args(&self, args: &OutputArgs) -> Self {
+        Self {
+            progress_bar: self.progress_bar.clone(),
+            log_budget: self.log_budget.clone(),
+            ..Self::new(args)
+        }
+    }
+
     /// Returns whether results are printed for people.
     pub(crate) fn is_text(&self) -> bool {
         self.args.output == Format::Text

@@ -16,6 +16,7 @@ mod guide;
 mod network;
 mod peers;
 mod refusals;
+mod shell;
 mod support;
 mod telemetry;
 #[cfg(unix)]

@@ -37,7 +37,7 @@ call() { text done; }
 "#;
 
 /// Returns the script of a legacy server, with these functions instead of its own.
-fn legacy_server(functions: &str) -> String {
+pub(crate) fn legacy_server(functions: &str) -> String {
     format!("{LEGACY}\n{functions}\n{LOOP}")
 }
 

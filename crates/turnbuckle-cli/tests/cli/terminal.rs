@@ -316,6 +316,55 @@ fn an_interrupt_cancels_the_request_and_ends_the_server() {
     assert!(text.contains("notifications/cancelled"), "{text}");
 }
 
+#[test]
+fn a_shell_at_a_terminal_goes_on_after_errors_and_interrupts_until_its_end() {
+    let scratch = crate::support::Scratch::new();
+    let trace = scratch.name("trace");
+    let mut at = TerminalSession::start(&["shell", "--trace", &trace], &[]);
+    at.expect("connected to Turnbuckle demo", "");
+    at.expect("turnbuckle> ", "call echo message=hi\n");
+    at.expect("\nhi", "");
+    at.expect("turnbuckle> ", "nonsense\n");
+    at.expect("error: ", "");
+    at.expect("turnbuckle> ", "call test_elicitation message=m\n");
+    at.expect("username", "");
+    at.expect("> ", "Jane\n");
+    at.expect("> ", "jane@example.com\n");
+    at.expect("Send this?", "y\n");
+    at.expect("action=accept", "");
+    at.expect("turnbuckle> ", "call slow_echo seconds=60 text=never\n");
+    let until = Instant::now() + OUTPUT_TIMEOUT;
+    let asked = || {
+        std::fs::read_to_string(&trace)
+            .unwrap_or_default()
+            .contains("\"never\"")
+    };
+    while !asked() {
+        assert!(Instant::now() < until, "it never asked");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = Pid::from_child(&at.child);
+    kill_process(pid, Signal::INT).expect("it is there");
+    at.expect("interrupted", "");
+    at.expect("turnbuckle> ", "");
+    kill_process(pid, Signal::INT).expect("it is there");
+    at.expect("turnbuckle> ", "call echo message=still\n");
+    at.expect("\nstill", "");
+    at.expect("turnbuckle> ", "\u{4}");
+    let (seen, code) = at.end();
+    assert_eq!(code, Some(0), "{seen:?}");
+    let text = std::fs::read_to_string(&trace).expect("it is there");
+    assert!(text.contains("notifications/cancelled"), "{text}");
+}
+
+#[test]
+fn a_shell_at_a_terminal_ends_by_other_signals_than_ctrl_c() {
+    let mut at = TerminalSession::start(&["shell"], &[]);
+    at.expect("turnbuckle> ", "");
+    kill_process(Pid::from_child(&at.child), Signal::TERM).expect("it is there");
+    assert_eq!(at.end().1, Some(130));
+}
+
 /// Returns a program that opens a URL and goes where that leads, as a browser does.
 fn browser(demo: &AuthDemo) -> (String, String) {
     let opened = demo.home.name("opened");

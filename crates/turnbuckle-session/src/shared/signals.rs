@@ -10,6 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
+#[cfg(all(unix, feature = "shutdown-signals"))]
+use std::sync::atomic::Ordering;
 
 #[cfg(unix)]
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -72,7 +74,9 @@ pub fn end_process_while(flag: &Arc<AtomicBool>) -> io::Result<()> {
 pub struct ShutdownSignals {
     /// Each signal arrives as a byte.
     receiver: tokio::net::UnixStream,
-    _handlers: SignalHandlers,
+    /// Set by every signal but SIGINT.
+    is_terminated: Arc<AtomicBool>,
+    _handlers: [SignalHandlers; 2],
 }
 
 #[cfg(all(unix, feature = "shutdown-signals"))]
@@ -84,10 +88,27 @@ impl ShutdownSignals {
     pub fn new() -> io::Result<Self> {
         let (receiver, sender) = UnixStream::pair()?;
         receiver.set_nonblocking(true)?;
+        let is_terminated = Arc::new(AtomicBool::new(false));
+        // Registered first: the flag is set before anybody is woken.
+        let mut flags = SignalHandlers(Vec::new());
+        for signal in SHUTDOWN_SIGNALS
+            .into_iter()
+            .filter(|signal| *signal != SIGINT)
+        {
+            flags.0.push(flag::register(signal, is_terminated.clone())?);
+        }
         Ok(Self {
             receiver: receiver.try_into()?,
-            _handlers: SignalHandlers::register(&sender, None)?,
+            is_terminated,
+            _handlers: [flags, SignalHandlers::register(&sender, None)?],
         })
+    }
+
+    /// Returns whether a signal other than Ctrl-C came: one that asks the program to end, and not only
+    /// what it does now.
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        self.is_terminated.load(Ordering::Relaxed)
     }
 
     /// Waits for the next signal.
@@ -114,6 +135,12 @@ impl ShutdownSignals {
     /// Never.
     pub fn new() -> io::Result<Self> {
         Ok(Self)
+    }
+
+    /// Returns false: Ctrl-C is the only signal.
+    #[must_use]
+    pub fn is_terminated(&self) -> bool {
+        false
     }
 
     /// Waits for the next Ctrl-C. Never returns if the system refuses to report it.

@@ -42,7 +42,7 @@ pub(crate) enum AuthCommand {
 }
 
 impl AuthCommand {
-    pub(crate) fn output_args(&self) -> Option<&OutputArgs> {
+    pub(crate) fn output_args(&mut self) -> Option<&OutputArgs> {
         let args = match self {
             Self::Login(options) | Self::Debug(options) => &options.target_args,
             Self::Logout(args) | Self::Status(args) | Self::Token(args) => args,

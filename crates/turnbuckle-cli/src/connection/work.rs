@@ -1,0 +1,206 @@
+//! The work of a command at a connection: it connects, logs in when the server demands it, and closes
+//! the connection, also when a signal interrupts the work.
+
+use std::sync::Arc;
+
+use super::connector::{LoginLayer, is_unencrypted_remote};
+use super::consent::confirm_target;
+use super::{CLOSE_TIMEOUT, ServerConnection, Signals, Target, connect};
+use crate::args::CommonArgs;
+use crate::authorization::{
+    UserStore, challenge_scopes, log_in_after_challenge, may_log_in, render_checklist,
+};
+use crate::error::{CliError, ExitStatus, is_login_required};
+use crate::observe::{KnownSecrets, Trace};
+use crate::output::{Console, shell_quote};
+use turnbuckle_session::internal::ShutdownSignals;
+
+/// The number of times that one command asks the user to log in: at first, and for more scopes.
+const MAX_LOGINS: usize = 2;
+
+/// The server of a verb.
+pub(crate) enum ServerSource {
+    /// A server to connect to.
+    Target(Target),
+    /// The connection of a shell.
+    Connected(Box<ServerConnection>),
+}
+
+/// Runs `work` at the connection of a shell, or at one that is opened and closed for it.
+pub(crate) async fn with_server<W>(
+    common: &CommonArgs,
+    server: ServerSource,
+    work: W,
+) -> Result<(), CliError>
+where
+    W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
+{
+    match server {
+        ServerSource::Connected(connection) => connection.perform(&work).await,
+        ServerSource::Target(target) => {
+            with_connection(common, target, async |connection| {
+                connection.perform(&work).await
+            })
+            .await
+        }
+    }
+}
+
+/// Connects, runs `work` and closes the connection. `work` watches the signals itself.
+///
+/// If the server demands a login and the user may be asked, the user logs in, and all of it is
+/// repeated. A login has no part in the time limits of requests, which is why it does not happen
+/// while one waits.
+pub(crate) async fn with_connection<W>(
+    common: &CommonArgs,
+    target: Target,
+    work: W,
+) -> Result<(), CliError>
+where
+    W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
+{
+    let mut command = Command {
+        common,
+        target: &target,
+        console: Console::new(&common.output),
+        signals: catch_signals()?,
+        secrets: KnownSecrets::default(),
+        trace: None,
+    };
+    command.confirm_target().await?;
+    let mut logins = 0;
+    loop {
+        match command.run(&work).await {
+            Err(error) if error.needs_login() && logins < MAX_LOGINS && may_log_in(common) => {
+                logins += 1;
+                command.log_in(&error).await?;
+            }
+            Err(error) => return Err(command.explain(error)),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// Starts to catch the signals that interrupt a command.
+pub(super) fn catch_signals() -> Result<Signals, CliError> {
+    let signals = ShutdownSignals::new()
+        .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
+    Ok(Arc::new(tokio::sync::Mutex::new(signals)))
+}
+
+/// A command at a server.
+struct Command<'a> {
+    common: &'a CommonArgs,
+    target: &'a Target,
+    console: Console,
+    signals: Signals,
+    secrets: KnownSecrets,
+    trace: Option<Arc<Trace>>,
+}
+
+impl Command<'_> {
+    /// Connects, runs `work` and closes the connection.
+    async fn run<W>(&mut self, work: &W) -> Result<(), CliError>
+    where
+        W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
+    {
+        let connecting = connect(
+            self.common,
+            self.target.clone(),
+            LoginLayer::Stored,
+            &self.console,
+            &self.secrets,
+            &mut self.trace,
+            &self.signals,
+        );
+        let signals = self.signals.clone();
+        let connection = unless_interrupted(&mut *signals.lock().await, connecting).await?;
+        let done = work(&connection).await;
+        let mut signals = signals.lock().await;
+        tokio::select! {
+            _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
+            () = signals.recv() => {}
+        }
+        done
+    }
+
+    /// Asks the user about a target that comes from a file that was found.
+    async fn confirm_target(&mut self) -> Result<(), CliError> {
+        let store = UserStore::new(self.secrets.clone());
+        let confirming = confirm_target(self.target, self.common, &store, &self.console);
+        unless_interrupted(&mut *self.signals.lock().await, confirming).await
+    }
+
+    /// Logs the user in, as the server demanded with `error`.
+    async fn log_in(&mut self, error: &CliError) -> Result<(), CliError> {
+        let Target::Url { url, .. } = self.target else {
+            return Err(CliError::new("only servers over HTTP ask for a login"));
+        };
+        let store = UserStore::new(self.secrets.clone());
+        let challenge = error.challenge();
+        let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
+        let done = unless_interrupted(&mut *self.signals.lock().await, login).await;
+        done.map_err(|error| self.explain(error))
+    }
+
+    fn explain(&self, error: CliError) -> CliError {
+        explain(error, self.target, self.common, &self.console)
+    }
+}
+
+/// Does `work` unless a signal arrives before its end.
+pub(crate) async fn unless_interrupted<T>(
+    signals: &mut ShutdownSignals,
+    work: impl Future<Output = Result<T, CliError>>,
+) -> Result<T, CliError> {
+    tokio::select! {
+        done = work => done,
+        () = signals.recv() => Err(interruption()),
+    }
+}
+
+/// Returns the error for a command that a signal ended.
+pub(crate) fn interruption() -> CliError {
+    CliError::new("interrupted").status(ExitStatus::Interrupted)
+}
+
+/// Adds to an error of the authorization how to log in at the target. With `--verbose`, the steps
+/// before it are printed, or become part of the JSON error.
+pub(crate) fn explain(
+    error: CliError,
+    target: &Target,
+    common: &CommonArgs,
+    console: &Console,
+) -> CliError {
+    let Target::Url { url, .. } = target else {
+        return error;
+    };
+    let Some(failure) = error.auth_error() else {
+        return if error.is_unauthorized() && is_unencrypted_remote(url) {
+            error.hint(
+                "logins need https; `--bearer-env VAR --insecure-http` sends the token in the \
+                 variable VAR without encryption",
+            )
+        } else {
+            error
+        };
+    };
+    if common.output.verbose && console.is_text() {
+        let style = |style, text: &str| console.style_stderr(style, text);
+        console.print_message(&render_checklist(failure.transcript(), style));
+    }
+    let words = target.words(&common.server).unwrap_or_default();
+    if !is_login_required(failure) {
+        let error = error.steps(common.output.verbose);
+        return error.hint(format!(
+            "`turnbuckle auth debug {words}` shows each step, and how to mend it"
+        ));
+    }
+    let mut hint = format!("`turnbuckle auth login {words}");
+    if error.is_forbidden() {
+        for scope in challenge_scopes(error.challenge()) {
+            hint += &format!(" --scope {}", shell_quote([&*scope]));
+        }
+    }
+    error.steps(common.output.verbose).hint(hint + "`")
+}
