@@ -19,11 +19,7 @@ impl Records {
         let records = self.clone();
         Server::new("shop", "1.0.0")
             .tools(tools![add, fail, panic_now, wait])
-            .group(
-                Group::new()
-                    .list_without_scopes()
-                    .tools(tools![cancel_order]),
-            )
+            .group(Group::new().tools(tools![cancel_order]))
             .audit(move |record: &AuditRecord<'_>| records.add(record))
     }
 
