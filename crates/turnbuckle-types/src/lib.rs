@@ -112,7 +112,7 @@ pub use input_responses::InputResponses;
 pub use json::{Json, RawJson, RawObject, describe_decode_error};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
-pub use media::{Audio, Image, MediaError};
+pub use media::{Audio, File, Image, MediaError};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};

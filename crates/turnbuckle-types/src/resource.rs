@@ -3,7 +3,7 @@
 use serde::de::{Deserializer, Error as _, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use crate::base64_data::{NotBase64, decode_base64};
+use crate::base64_data::{NotBase64, decode_base64, encode_base64};
 use crate::object::object;
 use crate::tagged::variants;
 use crate::{Annotations, CacheScope, Icon, InputResponses, Json, Meta, Number};
@@ -112,10 +112,16 @@ impl ResourceContents {
         Self::Text(TextResourceContents::new(uri, text))
     }
 
-    /// Creates contents as bytes, in Base64.
+    /// Creates contents as bytes, which are sent in Base64.
     #[must_use]
-    pub fn blob(uri: impl Into<String>, blob: impl Into<String>) -> Self {
-        Self::Blob(BlobResourceContents::new(uri, blob))
+    pub fn blob(uri: impl Into<String>, bytes: &[u8]) -> Self {
+        Self::from_base64(uri, encode_base64(bytes))
+    }
+
+    /// Creates contents as bytes that are in Base64 already.
+    #[must_use]
+    pub fn from_base64(uri: impl Into<String>, base64: impl Into<String>) -> Self {
+        Self::Blob(BlobResourceContents::new(uri, base64))
     }
 
     /// Returns the contents' URI, unless their shape is unknown.

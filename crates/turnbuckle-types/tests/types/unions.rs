@@ -87,7 +87,7 @@ fn constructors_write_the_examples_of_the_page() {
         r#"{"type":"resource_link","uri":"file:///a","name":"a"}"#
     );
     assert_eq!(
-        written(ContentBlock::resource(ResourceContents::blob(
+        written(ContentBlock::resource(ResourceContents::from_base64(
             "file:///a",
             "AA=="
         ))),
