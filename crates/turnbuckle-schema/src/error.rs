@@ -55,6 +55,21 @@ pub enum SchemaError {
         /// The reason.
         message: String,
     },
+    /// A constraint is about another type than the schema allows, so that it never refuses a value.
+    #[error(
+        "`{keyword}` at \"{path}\" never refuses a value, since the type there is {types}: {}leave it out",
+        instead.map(|name| format!("use `{name}`, or ")).unwrap_or_default()
+    )]
+    KeywordOfOtherType {
+        /// The keyword.
+        keyword: &'static str,
+        /// The location of the schema, as keywords and names of members.
+        path: String,
+        /// The types that the schema allows.
+        types: String,
+        /// The keyword for these types.
+        instead: Option<&'static str>,
+    },
     /// The schema violates its dialect.
     #[error("the schema is not valid at \"{path}\": {message}")]
     Invalid {

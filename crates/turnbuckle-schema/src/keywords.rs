@@ -8,10 +8,6 @@ use serde_json::{Map, Value};
 /// A subschema and the part of a value that it applies to.
 #[derive(Clone, Copy)]
 pub(crate) struct Subschema<'a> {
-    #[cfg_attr(
-        not(feature = "validate"),
-        expect(dead_code, reason = "only the plan of the general validator asks")
-    )]
     pub(crate) keyword: &'a str,
     pub(crate) schema: &'a Value,
     pub(crate) reach: AppliesTo<'a>,

@@ -61,6 +61,8 @@ mod check;
 mod cost;
 mod error;
 mod fast;
+mod format;
+mod keyword_types;
 mod keywords;
 mod limits;
 mod lint;
@@ -74,6 +76,8 @@ mod violation;
 
 pub use error::SchemaError;
 pub use fast::FastValidator;
+pub use format::format_at;
+pub use keyword_types::check_keyword_types;
 pub use limits::SchemaLimits;
 pub use lint::{Objection, lint};
 pub use profile::Profile;

@@ -10,7 +10,7 @@ mod strict;
 use serde_json::Value;
 use turnbuckle_types::Schema;
 
-use self::portable::Portable;
+use self::portable::{Portable, SchemaUse};
 use crate::SchemaLimits;
 use crate::check::check_schema;
 use crate::error::SchemaError;
@@ -64,7 +64,11 @@ impl Profile {
         let written: Value =
             serde_json::from_str(schema.as_str()).map_err(|_| SchemaError::TooDeep)?;
         let checked = check_schema(schema, SchemaLimits::default())?;
-        let converted = Portable::new(&checked, self == Self::OpenAiStrict).root()?;
+        let use_of = match self {
+            Self::OpenAiStrict => SchemaUse::StrictArguments,
+            _ => SchemaUse::Arguments,
+        };
+        let converted = Portable::new(&checked, use_of).root()?;
         let mut converted = flatten::flatten(converted);
         if self == Self::OpenAiStrict {
             converted = strict::root(converted);
@@ -72,6 +76,21 @@ impl Profile {
         if converted == written {
             return Ok(schema.clone());
         }
+        Schema::encode(&converted).map_err(|_| SchemaError::NotAnObject)
+    }
+
+    /// Returns the schema of results in this form: as [`Portable`](Self::Portable) says for both
+    /// conversions, except that `null` is shown, since results may contain it, and that alternatives
+    /// at the root stay. Every value that fits the schema fits the converted one.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Self::apply).
+    pub fn apply_to_results(self, schema: &Schema) -> Result<Schema, SchemaError> {
+        if self == Self::Spec {
+            return Ok(schema.clone());
+        }
+        let checked = check_schema(schema, SchemaLimits::default())?;
+        let converted = Portable::new(&checked, SchemaUse::Results).root()?;
         Schema::encode(&converted).map_err(|_| SchemaError::NotAnObject)
     }
 }

@@ -22,12 +22,23 @@ struct ConvertedSchema {
     nullable: bool,
 }
 
+/// The use of a converted schema, which decides about `null` and about what recurs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SchemaUse {
+    /// Arguments: an optional member is left out instead of being `null`.
+    Arguments,
+    /// Arguments to which the strict profile is applied next: nulls are marked for it, and what recurs
+    /// becomes text.
+    StrictArguments,
+    /// Results: a value may be `null`, and the schema says so.
+    Results,
+}
+
 pub(super) struct Portable<'a> {
     root: &'a Value,
     document: Document<'a>,
     dialect: Dialect,
-    /// True if the strict profile follows: nulls are marked for it, and keywords that are cut become text.
-    strict: bool,
+    use_of: SchemaUse,
     /// The addresses of the targets of the references that the walk is inside of.
     open_references: Vec<usize>,
     subschema_count: usize,
@@ -37,12 +48,12 @@ pub(super) struct Portable<'a> {
 }
 
 impl<'a> Portable<'a> {
-    pub(super) fn new(checked: &'a CheckedSchema, strict: bool) -> Self {
+    pub(super) fn new(checked: &'a CheckedSchema, use_of: SchemaUse) -> Self {
         Self {
             root: &checked.schema,
             document: Document::new(&checked.schema),
             dialect: checked.dialect,
-            strict,
+            use_of,
             open_references: vec![address(&checked.schema)],
             subschema_count: 0,
             levels: DepthGuard::new(&checked.limits),
@@ -51,7 +62,11 @@ impl<'a> Portable<'a> {
     }
 
     pub(super) fn root(mut self) -> Result<Value, SchemaError> {
-        Ok(self.convert(self.root)?.schema)
+        let made = self.convert(self.root)?;
+        Ok(match self.use_of {
+            SchemaUse::Results => self.with_null(made),
+            _ => made.schema,
+        })
     }
 
     fn convert(&mut self, schema: &'a Value) -> Result<ConvertedSchema, SchemaError> {
@@ -151,7 +166,7 @@ impl<'a> Portable<'a> {
         let name = name.or_else(|| name_of(reference)).unwrap_or("value");
         let description = format!("Again a {}, like the one that this is in.", shorten(name));
         match target.get("type").and_then(Value::as_str) {
-            _ if self.strict => json!({
+            _ if self.use_of == SchemaUse::StrictArguments => json!({
                 "type": "string",
                 "description": format!("{description} As JSON text."),
             }),
@@ -178,10 +193,12 @@ impl<'a> Portable<'a> {
         if let Value::Object(keywords) = &mut schema
             && nullable
         {
-            if self.strict {
-                keywords.insert("nullable".to_owned(), true.into());
-            } else {
-                note(keywords, "May be null.");
+            match self.use_of {
+                SchemaUse::Arguments => note(keywords, "May be null."),
+                SchemaUse::StrictArguments => {
+                    keywords.insert("nullable".to_owned(), true.into());
+                }
+                SchemaUse::Results => return or_null(schema),
             }
         }
         schema
@@ -210,7 +227,7 @@ impl<'a> Portable<'a> {
                     let is_required = required.is_some_and(|names| {
                         names.iter().any(|name| name.as_str() == Some(member))
                     });
-                    one.nullable &= is_required || self.strict;
+                    one.nullable &= is_required || self.use_of != SchemaUse::Arguments;
                     shown.insert(member.clone(), self.with_null(one));
                 }
                 shown.into()
@@ -296,6 +313,32 @@ impl<'a> Portable<'a> {
     ) -> Result<Vec<ConvertedSchema>, SchemaError> {
         schemas.iter().map(|schema| self.convert(schema)).collect()
     }
+}
+
+/// Returns a schema that also allows `null`. Its description stays outside of the alternatives.
+fn or_null(schema: Value) -> Value {
+    let Value::Object(mut keywords) = schema else {
+        return schema;
+    };
+    let mut outside = Keywords::new();
+    for name in ["title", "description", "default"] {
+        if let Some(value) = keywords.remove(name) {
+            outside.insert(name.to_owned(), value);
+        }
+    }
+    let null = json!({ "type": "null" });
+    let branches = match keywords.remove("anyOf") {
+        Some(Value::Array(mut branches)) if keywords.is_empty() => {
+            branches.push(null);
+            branches
+        }
+        others => {
+            keywords.extend(others.map(|others| ("anyOf".to_owned(), others)));
+            vec![keywords.into(), null]
+        }
+    };
+    outside.insert("anyOf".to_owned(), branches.into());
+    outside.into()
 }
 
 /// Removes `null` from unions. Returns whether there was one beside other values.
