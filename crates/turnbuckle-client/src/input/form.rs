@@ -106,9 +106,13 @@ impl Form {
     }
 
     /// Returns an accepted answer with the defaults.
-    #[must_use]
-    pub fn accept_defaults(&self) -> FormAnswer {
-        FormAnswer::Accept(self.defaults())
+    ///
+    /// # Errors
+    /// If a required field has no default, which only the user can fill in. The error names it.
+    pub fn accept_defaults(&self) -> Result<FormAnswer, InvalidContent> {
+        let defaults = self.defaults();
+        self.validate(&defaults)?;
+        Ok(FormAnswer::Accept(defaults))
     }
 
     /// Returns the content as it would be sent: with the defaults of missing fields, and without
@@ -226,14 +230,19 @@ mod tests {
         let defaults = json!({"mail": "a@example.com", "age": 20, "sure": false, "plain": "b",
             "titled": "x", "old": "o", "many": ["q", "p"]});
         assert_eq!(to_json(&every_kind().defaults()), defaults);
-        let FormAnswer::Accept(content) = every_kind().accept_defaults() else {
-            panic!("accepted");
-        };
-        let misfit = every_kind().validate(&content).unwrap_err();
+    }
+
+    #[test]
+    fn defaults_are_not_accepted_while_a_required_field_has_none() {
+        let misfit = every_kind().accept_defaults().unwrap_err();
         assert_eq!(
             (&*misfit.field, misfit.problem),
             ("name", FieldProblem::Missing)
         );
+        let complete = form(json!({"type": "object", "required": ["sure"],
+            "properties": {"sure": {"type": "boolean", "default": true}}}));
+        let accepted = complete.accept_defaults().unwrap();
+        assert_eq!(accepted, FormAnswer::accept([("sure", true)]));
     }
 
     #[test]

@@ -69,7 +69,8 @@ async fn answer_to(builder: ClientBuilder, revision: &'static str, question: Val
 }
 
 fn forms() -> ClientBuilder {
-    Client::builder("c", "1").on_form(async |form: Form, _: QuestionContext| form.accept_defaults())
+    Client::builder("c", "1")
+        .on_form(async |form: Form, _: QuestionContext| FormAnswer::Accept(form.defaults()))
 }
 
 fn urls() -> ClientBuilder {

@@ -6,8 +6,8 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use turnbuckle_client::{
-    ChangeFilter, Client, ClientBuilder, EraPreference, Error, Form, QuestionContext, Roots,
-    UrlAnswer, UrlRequest,
+    ChangeFilter, Client, ClientBuilder, EraPreference, Error, Form, FormAnswer, QuestionContext,
+    Roots, UrlAnswer, UrlRequest,
 };
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::{
@@ -161,7 +161,9 @@ fn builder() -> ClientBuilder {
             sleep(THINKING).await;
             Ok(CreateMessageResult::new(Role::Assistant, "a", "m"))
         })
-        .on_form(async |form: Form, _: QuestionContext| form.accept_defaults())
+        .on_form(async |form: Form, _: QuestionContext| {
+            form.accept_defaults().unwrap_or(FormAnswer::Decline)
+        })
         .on_url(async |url: UrlRequest, _: QuestionContext| {
             // A server need not say so.
             let _ = timeout(THINKING, url.wait_for_completion()).await;
