@@ -75,9 +75,9 @@ use parse::item::ItemKind;
 /// |---|---|
 /// | `default` | an expression, or alone for the type's `Default`; makes the argument optional |
 /// | `min`, `max`, `exclusive_min`, `exclusive_max`, `multiple_of` | a number |
-/// | `min_len`, `max_len` | the length of a string, or the number of items |
+/// | `min_len`, `max_len` | the length of a string, or the number of items or members |
 /// | `pattern` | a regular expression, in a literal |
-/// | `format` | a format of JSON Schema, in a literal |
+/// | `format` | a format of JSON Schema, in a literal; clients see it, and it is not enforced |
 /// | `title` | a name for people |
 /// | `description` | replaces the doc comment |
 /// | `example` | an expression; may be repeated |
@@ -85,17 +85,16 @@ use parse::item::ItemKind;
 /// | `header` | the header in which HTTP clients repeat the argument: `"Region"` is `Mcp-Param-Region` |
 /// | `complete` | prompts and resources: the function that suggests values, or in an `impl` block with `#[server]` the method: `self.suggest` |
 ///
+/// A limit on values that does not fit the type is a compile error, for types of the standard library and
+/// those with [`data`](macro@data); for others it is an error when the server is built.
+///
 /// A parameter with `#[flatten]` is no argument itself: the fields of its type are, beside the other
 /// parameters.
 ///
 /// Specification: server/tools (2026-07-28).
 #[proc_macro_attribute]
 pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
-    into_tokens(expand::function::expand_function(
-        ItemKind::Tool,
-        inside.into(),
-        item.into(),
-    ))
+    expand::function::expand_function(ItemKind::Tool, inside.into(), item.into()).into()
 }
 
 /// Turns a function into a prompt.
@@ -129,11 +128,7 @@ pub fn tool(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// Specification: server/prompts (2026-07-28).
 #[proc_macro_attribute]
 pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
-    into_tokens(expand::function::expand_function(
-        ItemKind::Prompt,
-        inside.into(),
-        item.into(),
-    ))
+    expand::function::expand_function(ItemKind::Prompt, inside.into(), item.into()).into()
 }
 
 /// Turns a function into a resource or a resource template.
@@ -167,11 +162,7 @@ pub fn prompt(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// Specification: server/resources (2026-07-28).
 #[proc_macro_attribute]
 pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
-    into_tokens(expand::function::expand_function(
-        ItemKind::Resource,
-        inside.into(),
-        item.into(),
-    ))
+    expand::function::expand_function(ItemKind::Resource, inside.into(), item.into()).into()
 }
 
 /// Turns the methods of an `impl` block into a group of tools, prompts and resources.
@@ -239,11 +230,11 @@ pub fn resource(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
-    into_tokens(expand::server::expand_server(inside.into(), block.into()))
+    expand::server::expand_server(inside.into(), block.into()).into()
 }
 
 /// Derives `serde::Serialize`, `serde::Deserialize` and `schemars::JsonSchema` for a struct or enum,
-/// through the facade's own serde and schemars.
+/// through the facade's own serde and schemars, where the type does not derive them itself.
 ///
 /// ```
 /// use turnbuckle::data;
@@ -267,13 +258,16 @@ pub fn server(inside: TokenStream, block: TokenStream) -> TokenStream {
 /// | key | value |
 /// |---|---|
 /// | `rename_all` | the case of fields or variants, as in serde |
+/// | `derive` | the traits to derive: `derive(JsonSchema)` for a type that implements serde's. Default: those of the three that the `#[derive(…)]` below lack |
 /// | `crate` | the path of the facade |
+///
+/// Derives that the type has stand below `#[data]`: those above are not seen.
 ///
 /// Fields have the `#[schema(…)]` of [parameters](macro@tool#parameters) except `complete`; variants have
 /// its `rename`, `title` and `description`. Attributes of serde and schemars may be added.
 #[proc_macro_attribute]
 pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
-    into_tokens(expand::data::expand_data(inside.into(), item.into()))
+    expand::data::expand_data(inside.into(), item.into()).into()
 }
 
 /// Defines the text that clients read for each variant of an error type, so that handlers can return it.

@@ -61,7 +61,7 @@ pub enum SchemaError {
         instead.map(|name| format!("use `{name}`, or ")).unwrap_or_default()
     )]
     KeywordOfOtherType {
-        /// The keyword.
+        /// The name of the constraint.
         keyword: &'static str,
         /// The location of the schema, as keywords and names of members.
         path: String,

@@ -4,6 +4,7 @@ mod description;
 mod enums;
 mod flatten;
 mod intersect;
+mod null;
 mod portable;
 mod strict;
 

@@ -3,6 +3,8 @@
 //! Public because generated code is part of the user's crate, hidden because it is no API: it
 //! changes without notice.
 
+pub mod constraint;
+
 use std::error::Error;
 use std::marker::PhantomData;
 
@@ -13,6 +15,8 @@ use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::error::failure::{BoxError, Failure};
 use crate::error::into_failure::IntoFailure;
+use crate::handler::output::prompt::PromptOutput;
+use crate::handler::output::resource::ResourceOutput;
 use crate::handler::output::tool::{Structured, ToolOutput};
 use crate::request::extract::Extract;
 
@@ -32,6 +36,19 @@ pub trait FunctionItem<K> {
     fn item() -> K;
 }
 
+/// Defines the type beside a function with an attribute.
+///
+/// The code that attributes generate calls it: the compiler prints the name of this macro where a module
+/// has the name of the function.
+#[macro_export]
+macro_rules! a_function_and_a_module_need_different_names {
+    ($(#[$attribute:meta])* $visibility:vis $name:ident) => {
+        $(#[$attribute])*
+        $visibility struct $name {}
+    };
+}
+pub use a_function_and_a_module_need_different_names;
+
 /// The type that a list finds in place of a function without an attribute.
 #[derive(Debug)]
 pub struct FunctionWithoutAttribute {}
@@ -39,24 +56,40 @@ pub struct FunctionWithoutAttribute {}
 /// A type that can be an argument of a `K`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a `{K}`",
-    label = "neither an argument nor an extractor",
-    note = "a type of yours: put `#[data]` on it, or derive `serde::Deserialize` and `schemars::JsonSchema`",
+    label = "a type of yours: put `#[data]` on it, above its `#[derive(…)]`; an extractor: mark the parameter `#[extract]`",
     note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
-    note = "if it implements `Extract`, mark the parameter `#[extract]`"
+    note = "any other type: take a type that it is made from, such as `String`, or a field with `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` in a type with `#[data]`"
 )]
-pub trait Argument<K> {}
+pub trait Argument<K> {
+    /// The handler that has the argument.
+    type Handler<H>;
+
+    /// Returns the handler.
+    fn handler<H>(handler: H) -> Self::Handler<H>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<K, T: DeserializeOwned + JsonSchema + Send + 'static> Argument<K> for T {}
+impl<K, T: DeserializeOwned + JsonSchema + Send + 'static> Argument<K> for T {
+    type Handler<H> = H;
 
-/// Asserts that the type of a parameter can be an argument.
-pub fn argument<K, T: Argument<K>>() {}
+    fn handler<H>(handler: H) -> H {
+        handler
+    }
+}
+
+/// Asserts that the type of a parameter can be an argument of a handler, and returns the handler.
+///
+/// If it cannot be one, the type of the handler is unknown to the compiler, which then reports nothing
+/// about the handler. So do the other functions here.
+pub fn argument<K, T: Argument<K, Handler<H> = O>, H, O>(handler: H) -> O {
+    T::handler(handler)
+}
 
 /// A type that can be a field of a type with `#[data]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a type with `#[data]`",
     label = "no `serde::Serialize`, `serde::Deserialize` or `schemars::JsonSchema`",
-    note = "a type of yours: put `#[data]` on it, too",
+    note = "a type of yours: put `#[data]` on it, too, above its `#[derive(…)]`",
     note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
     note = "any other type: `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` name how it is sent"
 )]
@@ -68,20 +101,113 @@ impl<T: Serialize + DeserializeOwned + JsonSchema> Field for T {}
 /// Asserts that a type can be a field of a type with `#[data]`.
 pub fn field<T: Field>() {}
 
-/// Asserts that the type of a parameter is an extractor.
-pub fn extractor<T: Extract>() {}
+/// A type that is an extractor.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no extractor, so a handler cannot have it as a parameter",
+    label = "implement `turnbuckle::Extract` for it; without `#[extract]` the parameter is an argument",
+    note = "what the server's builder was given with `.state(…)` comes as `State<T>`"
+)]
+pub trait Extractor {
+    /// The handler that has the parameter.
+    type Handler<H>;
+
+    /// Returns the handler.
+    fn handler<H>(handler: H) -> Self::Handler<H>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Extract> Extractor for T {
+    type Handler<H> = H;
+
+    fn handler<H>(handler: H) -> H {
+        handler
+    }
+}
+
+/// Asserts that the type of a parameter is an extractor, and returns the handler.
+pub fn extractor<T: Extractor<Handler<H> = O>, H, O>(handler: H) -> O {
+    T::handler(handler)
+}
+
+/// A type that a prompt can return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be returned by a prompt",
+    label = "return text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one",
+    note = "the error of a `Result` implements `std::error::Error`, or derives `turnbuckle::IntoFailure`"
+)]
+pub trait PromptReturn {
+    /// The type itself.
+    type Returned;
+
+    /// Returns the value.
+    fn into_output(self) -> Self::Returned;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: PromptOutput> PromptReturn for T {
+    type Returned = T;
+
+    fn into_output(self) -> T {
+        self
+    }
+}
+
+/// A type that a resource can return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the contents of a resource",
+    label = "return text, bytes in a `Vec<u8>`, a `File`, a `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one",
+    note = "JSON is text: return `value.to_string()`, or `serde_json::to_string(&value)?`, and say `mime = \"application/json\"`",
+    note = "the error of a `Result` implements `std::error::Error`, or derives `turnbuckle::IntoFailure`"
+)]
+pub trait ResourceReturn {
+    /// The type itself.
+    type Returned;
+
+    /// Returns the value.
+    fn into_output(self) -> Self::Returned;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: ResourceOutput> ResourceReturn for T {
+    type Returned = T;
+
+    fn into_output(self) -> T {
+        self
+    }
+}
+
+/// Returns the output of a prompt unchanged.
+pub fn prompt_output<T: PromptReturn<Returned = O>, O>(output: T) -> O {
+    output.into_output()
+}
+
+/// Returns the output of a resource unchanged.
+pub fn resource_output<T: ResourceReturn<Returned = O>, O>(output: T) -> O {
+    output.into_output()
+}
 
 /// A type that structured output can be made from.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a tool",
-    label = "this function's result",
-    note = "derive `serde::Serialize` and `schemars::JsonSchema` for it, or put `#[data]` on it: it is then structured output",
-    note = "or return text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one"
+    label = "a type of yours: put `#[data]` on it, above its `#[derive(…)]`; it is then structured output",
+    note = "or return text, content (`ContentBlock`, `Image`, `Audio`, `File`, several in a `Vec`), a `CallToolResult`, or a `Result` of one"
 )]
-pub trait Data {}
+pub trait Data: Sized {
+    /// The structured output.
+    type Output;
+
+    /// Makes structured output of the value.
+    fn into_output(self) -> Self::Output;
+}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + JsonSchema + Send + 'static> Data for T {}
+impl<T: Serialize + JsonSchema + Send + 'static> Data for T {
+    type Output = Structured<T>;
+
+    fn into_output(self) -> Structured<T> {
+        Structured(self)
+    }
+}
 
 /// A type that can be the error of a tool.
 #[diagnostic::on_unimplemented(
@@ -90,10 +216,22 @@ impl<T: Serialize + JsonSchema + Send + 'static> Data for T {}
     note = "implement `std::error::Error` for it: the model reads its `Display`",
     note = "or derive `turnbuckle::IntoFailure`, which says for each variant what the model reads"
 )]
-pub trait Fault: IntoFailure {}
+pub trait Fault {
+    /// The type itself.
+    type Error;
+
+    /// Returns the error.
+    fn into_error(self) -> Self::Error;
+}
 
 #[diagnostic::do_not_recommend]
-impl<E: IntoFailure + Send + 'static> Fault for E {}
+impl<E: IntoFailure + Send + 'static> Fault for E {
+    type Error = E;
+
+    fn into_error(self) -> E {
+        self
+    }
+}
 
 /// An error type that `#[derive(IntoFailure)]` can convert.
 #[diagnostic::on_unimplemented(
@@ -255,8 +393,12 @@ impl AsResult {
     ///
     /// # Errors
     /// The error of the result.
-    pub fn convert<T: Data, E: Fault>(self, output: Result<T, E>) -> Result<Structured<T>, E> {
-        output.map(Structured)
+    pub fn convert<T, E, O, F>(self, output: Result<T, E>) -> Result<O, F>
+    where
+        T: Data<Output = O>,
+        E: Fault<Error = F>,
+    {
+        output.map(T::into_output).map_err(E::into_error)
     }
 }
 
@@ -266,10 +408,7 @@ pub struct AsData<T>(PhantomData<T>);
 
 impl<T> AsData<T> {
     /// Wraps the data.
-    pub fn convert(self, output: T) -> Structured<T>
-    where
-        T: Data,
-    {
-        Structured(output)
+    pub fn convert<D: Data<Output = O>, O>(self, output: D) -> O {
+        output.into_output()
     }
 }

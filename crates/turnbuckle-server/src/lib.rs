@@ -72,7 +72,7 @@ pub use request::context::{ElicitationNotifier, HandlerContext};
 pub use request::extract::HttpExtension;
 pub use request::extract::{
     Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation,
-    Log, Progress, RawArguments, State,
+    Log, Progress, ProgressValue, RawArguments, State,
 };
 pub use request::input::{
     AnswerFuture, Ask, IntoSamplingRequest, Question, Roots, StateKey, StateKeyRing,
@@ -85,7 +85,7 @@ pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::base::random::RandomnessUnavailable;
-pub use turnbuckle_types::{Audio, Image};
+pub use turnbuckle_types::{Audio, File, Image};
 pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 
 /// The example of the README, compiled.

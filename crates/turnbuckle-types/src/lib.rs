@@ -40,6 +40,7 @@ mod content;
 mod discovery;
 mod elicitation;
 mod error;
+mod file;
 mod handshake;
 mod icon;
 mod id;
@@ -104,6 +105,7 @@ pub use error::{
     ErrorKind, ErrorObject, MissingRequiredClientCapabilityData, ProtocolError,
     ResourceNotFoundData, UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
+pub use file::File;
 pub use handshake::{Implementation, InitializeRequestParams, InitializeResult};
 pub use icon::{Icon, IconTheme};
 pub use id::{BigId, ProgressToken, RequestId};
@@ -112,7 +114,7 @@ pub use input_responses::InputResponses;
 pub use json::{Json, RawJson, RawObject, describe_decode_error};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
-pub use media::{Audio, File, Image, MediaError};
+pub use media::{Audio, Image, MediaError};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
 pub use method::{Notification, Outcome, Request};

@@ -1,12 +1,12 @@
 //! The struct that a function's arguments are decoded into.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
-use syn::{Ident, Path};
+use quote::{ToTokens as _, format_ident, quote};
+use syn::{Ident, Path, PathArguments, Type, TypePath};
 
 use crate::parse::names::{ident_text, type_name};
 use crate::parse::parameters::Parameters;
-use crate::parse::schema::default_function_name;
+use crate::parse::schema::{default_function_name, type_argument};
 
 /// Generates the struct of the arguments and returns its name; `None` if the function has no
 /// arguments.
@@ -28,16 +28,19 @@ pub(crate) fn arguments_struct(
                 return quote!(#[serde(flatten)] #ident: #ty);
             }
             let default = default_function_name(&owner, &ident_text(ident));
-            let attributes = argument
-                .schema
-                .attributes(argument.name_override(), &default);
+            let attributes =
+                argument
+                    .schema
+                    .attributes(argument.name_override(), &default, Some(ty), krate);
             makers.extend(argument.schema.default_function(&default, ty));
             quote!(#(#attributes)* #ident: #ty)
         })
         .collect();
-    let derives = derives(krate, &["Deserialize"]);
+    let derives = derives(krate, &["Deserialize", JSON_SCHEMA]);
+    let bounds = derive_bounds(parameters, krate);
     let structure = quote! {
         #derives
+        #bounds
         #[serde(rename = #title)]
         #[allow(non_snake_case)]
         struct #name { #(#fields),* }
@@ -46,19 +49,87 @@ pub(crate) fn arguments_struct(
     Some((name, structure))
 }
 
-/// Generates derives of serde traits and `JsonSchema`, by the paths of the facade.
-pub(crate) fn derives(krate: &Path, of_serde: &[&str]) -> TokenStream {
-    let inside = |name: &str| {
-        let name = format_ident!("{name}");
-        quote!(#krate::__private::#name)
+/// Generates the bounds of the derives: the types of arguments implement what the derives need. For a
+/// type that does not, the struct then lacks the traits, and its derives report nothing.
+///
+/// The bounds have lifetimes, since the compiler refuses false bounds without any.
+fn derive_bounds(parameters: &Parameters, krate: &Path) -> Option<TokenStream> {
+    let path = quote!(#krate::__private).to_string().replace(' ', "");
+    let mut for_serde = String::new();
+    let mut for_schemars = String::new();
+    for argument in parameters.arguments().filter(|one| !is_well_known(&one.ty)) {
+        let ty = argument.ty.to_token_stream().to_string();
+        // The `$crate` of a macro has no text.
+        if !ty.contains('$') {
+            for_serde += &format!("{ty}: {path}::serde::Deserialize<'de>,");
+            for_schemars += &format!("for<'__a> {ty}: {path}::schemars::JsonSchema,");
+        }
+    }
+    (!for_serde.is_empty()).then(|| {
+        quote! {
+            #[serde(bound(deserialize = #for_serde))]
+            #[schemars(bound = #for_schemars)]
+        }
+    })
+}
+
+/// Returns whether a type is one that is known by its name to be an argument.
+pub(crate) fn is_well_known(ty: &Type) -> bool {
+    const NAMES: [&str; 15] = [
+        "String", "bool", "char", "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64",
+        "isize", "f32", "f64",
+    ];
+    let Type::Path(TypePath {
+        qself: None, path, ..
+    }) = ty
+    else {
+        return false;
     };
-    let (serde, schemars) = (inside("serde"), inside("schemars"));
-    let path = |path: &TokenStream| path.to_string().replace(' ', "");
-    let (serde_path, schemars_path) = (path(&serde), path(&schemars));
-    let of_serde = of_serde.iter().map(|name| format_ident!("{name}"));
+    match path.segments.last() {
+        Some(last) if path.segments.len() == 1 => match &last.arguments {
+            PathArguments::None => NAMES.iter().any(|name| last.ident == name),
+            _ => ["Option", "Vec", "Box"]
+                .iter()
+                .any(|name| type_argument(ty, name).is_some_and(is_well_known)),
+        },
+        _ => false,
+    }
+}
+
+/// Returns the type that lacks a trait if a type does: the `T` of `Option<T>`, `Vec<T>` and `Box<T>`.
+pub(crate) fn element_type(ty: &Type) -> &Type {
+    let inside = ["Option", "Vec", "Box"]
+        .iter()
+        .find_map(|name| type_argument(ty, name));
+    inside.map_or(ty, element_type)
+}
+
+/// The name of the derive of a JSON Schema.
+pub(crate) const JSON_SCHEMA: &str = "JsonSchema";
+
+/// Generates derives of serde's traits and `JsonSchema`, by the paths of the facade.
+pub(crate) fn derives(krate: &Path, traits: &[&str]) -> TokenStream {
+    let mut derives = TokenStream::new();
+    let mut crates = TokenStream::new();
+    for (module, is_ours) in [("serde", false), ("schemars", true)] {
+        let module_ident = format_ident!("{module}");
+        let path = quote!(#krate::__private::#module_ident);
+        let names = traits
+            .iter()
+            .filter(|name| (**name == JSON_SCHEMA) == is_ours);
+        let names: Vec<Ident> = names.map(|name| format_ident!("{name}")).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let text = path.to_string().replace(' ', "");
+        derives.extend(quote!(#(#path::#names,)*));
+        crates.extend(quote!(#[#module_ident(crate = #text)]));
+    }
+    if derives.is_empty() {
+        return derives;
+    }
     quote! {
-        #[derive(#(#serde::#of_serde,)* #schemars::JsonSchema)]
-        #[serde(crate = #serde_path)]
-        #[schemars(crate = #schemars_path)]
+        #[derive(#derives)]
+        #crates
     }
 }

@@ -3,9 +3,9 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned as _;
-use syn::{Ident, Signature};
+use syn::{Ident, ReturnType, Signature};
 
-use super::arguments;
+use super::arguments::{self, element_type, is_well_known};
 use super::completer::bind_completer;
 use crate::parse::docs;
 use crate::parse::item::{ItemAttribute, ItemKind};
@@ -20,6 +20,8 @@ pub(crate) struct HandlerFunction {
     pub(crate) ident: Ident,
     is_async: bool,
     has_self: bool,
+    /// The place of the return type, or of the name if there is none.
+    output_span: Span,
     doc: Option<String>,
 }
 
@@ -55,6 +57,7 @@ impl HandlerFunction {
             template::check_template(uri, &parameters, mistakes);
         }
         for argument in parameters.arguments() {
+            argument.schema.check_visible(item.kind, mistakes);
             if let (ItemKind::Tool, Some(complete)) = (item.kind, &argument.schema.complete) {
                 mistakes.add_at(
                     complete.span(),
@@ -67,6 +70,10 @@ impl HandlerFunction {
             ident: signature.ident.clone(),
             is_async: signature.asyncness.is_some(),
             has_self: signature.receiver().is_some(),
+            output_span: match &signature.output {
+                ReturnType::Type(_, ty) => ty.span(),
+                ReturnType::Default => signature.ident.span(),
+            },
             doc: docs::doc_text(attributes),
             item,
         }
@@ -97,6 +104,9 @@ impl HandlerFunction {
             arguments::arguments_struct(&self.ident, &self.parameters, krate).unzip();
         let item = kind.builder_type();
         let mut checks = TokenStream::new();
+        // Functions that return the handler, and its type only if a parameter is what it must be:
+        // without it the compiler reports that, and nothing about the handler.
+        let mut asserts: Vec<TokenStream> = Vec::new();
         let mut taken: Vec<TokenStream> = Vec::new();
         taken.extend(name.map(|name| quote!(#krate::Args(__arguments): #krate::Args<#name>)));
         let mut given: Vec<TokenStream> = Vec::new();
@@ -104,23 +114,30 @@ impl HandlerFunction {
         for (at, parameter) in self.parameters.list.iter().enumerate() {
             match parameter {
                 Parameter::Argument(argument) => {
-                    let (ident, ty) = (&argument.ident, &argument.ty);
+                    let ident = &argument.ident;
                     given.push(quote!(__arguments.#ident));
-                    checks.extend(quote_spanned! {ty.span()=>
-                        #krate::__private::argument::<#krate::#item, #ty>();
-                    });
+                    checks.extend(argument.schema.constraint_checks(&argument.ty, krate));
+                    if !is_well_known(&argument.ty) {
+                        let ty = element_type(&argument.ty);
+                        asserts.push(quote_spanned! {ty.span()=>
+                            #krate::__private::argument::<#krate::#item, #ty, _, _>
+                        });
+                    }
                 }
                 Parameter::Extractor(ty) => {
                     let part = format_ident!("__part_{at}");
                     taken.push(quote!(#part: #ty));
-                    given.push(quote!(#part));
-                    checks.extend(quote_spanned! {ty.span()=>
-                        #krate::__private::extractor::<#ty>();
+                    asserts.push(quote_spanned! {ty.span()=>
+                        #krate::__private::extractor::<#ty, _, _>
                     });
+                    given.push(quote!(#part));
                 }
             }
         }
         let closure = self.closure(&taken, &quote!(#call(#(#given),*)));
+        let closure = asserts
+            .iter()
+            .fold(closure, |inside, assert| quote!(#assert(#inside)));
         let completers = self.parameters.arguments().filter_map(|argument| {
             let (name, complete) = (&argument.name, argument.schema.complete.as_ref()?);
             Some(quote_spanned!(complete.span()=> .complete(#name, #complete)))
@@ -143,18 +160,22 @@ impl HandlerFunction {
         let wait = self.is_async.then(|| quote!(.await));
         let krate = &self.item.krate;
         let mut body = quote!(#call #wait);
-        let probe = quote_spanned! {self.ident.span()=>
+        let probe = quote_spanned! {self.output_span=>
             (&&&#krate::__private::OutputProbe::for_value(&__output)).error_converter().convert_error(__output)
         };
         let errors = quote! {{ let __output = #body; #probe }};
-        if self.item.kind == ItemKind::Tool {
-            let conversion = quote_spanned! {self.ident.span()=>
+        let conversion = match self.item.kind {
+            ItemKind::Tool => quote_spanned! {self.output_span=>
                 (&&&#krate::__private::OutputProbe::for_value(&__output)).converter().convert(__output)
-            };
-            body = quote! {{ let __output = #errors; #conversion }};
-        } else {
-            body = errors;
-        }
+            },
+            ItemKind::Prompt => quote_spanned! {self.output_span=>
+                #krate::__private::prompt_output(__output)
+            },
+            ItemKind::Resource => quote_spanned! {self.output_span=>
+                #krate::__private::resource_output(__output)
+            },
+        };
+        body = quote! {{ let __output = #errors; #conversion }};
         let shared = self
             .has_self
             .then(|| quote!(let __this = ::std::sync::Arc::clone(&__this);));

@@ -16,8 +16,15 @@ use crate::parse::keys::{ErrorCollector, check_keys, list};
 use crate::parse::names::ident_text;
 
 /// Expands an `impl` block: its value becomes a group of the items that its methods define.
-pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Result<TokenStream> {
-    let mut block: ItemImpl = syn::parse2(block)?;
+/// After an error the value is a group without items, so that nothing else fails for lack of it.
+pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> TokenStream {
+    let mut block: ItemImpl = match syn::parse2(block.clone()) {
+        Ok(block) => block,
+        Err(error) => {
+            let error = error.into_compile_error();
+            return quote!(#error #block);
+        }
+    };
     let mut mistakes = ErrorCollector::default();
     if let Some((path, _)) = &block.trait_ {
         mistakes.add_at(
@@ -29,13 +36,15 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
     let mut block_name = None;
     let mut other_blocks = Vec::new();
     let keys = mistakes.collect(list.parse2(inside)).unwrap_or_default();
-    for key in check_keys(keys, &["crate", "block", "blocks"], "server", &mut mistakes) {
+    let known = &["crate", "block", "blocks"];
+    for key in check_keys(keys, known, "server", &mut mistakes) {
         match key.name.to_string().as_str() {
             "block" => block_name = mistakes.collect(key.identifier()),
             "blocks" => other_blocks = mistakes.collect(key.names()).unwrap_or_default(),
             _ => krate = mistakes.collect(key.path()).unwrap_or(krate),
         }
     }
+    let has_sound_keys = mistakes.is_empty();
 
     let mut functions: Vec<(Vec<Attribute>, HandlerFunction)> = Vec::new();
     for item in &mut block.items {
@@ -54,7 +63,15 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
     for (_, function) in &mut functions {
         function.bind_completers(&methods, &mut mistakes);
     }
-    mistakes.into_result()?;
+    let errors = mistakes.into_compile_errors();
+    if errors.is_some() {
+        functions.clear();
+        other_blocks.clear();
+        // The block may be a further one of its type.
+        if block.trait_.is_some() || !has_sound_keys {
+            return quote!(#errors #block);
+        }
+    }
 
     let steps = functions.iter().map(|(conditions, function)| {
         let kind = Ident::new(function.item.kind.attribute(), Span::call_site());
@@ -101,12 +118,14 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> syn::Res
             }
         },
     };
-    Ok(quote! {
+    quote! {
         #block
 
         #(#conditions)*
         #made
-    })
+
+        #errors
+    }
 }
 
 /// Returns the name of the function that adds the items of a named block. It has the span of the
@@ -149,6 +168,9 @@ fn parse_method(
                 kind.attribute()
             ),
         );
+        method
+            .attrs
+            .retain(|attribute| kind_of(attribute).is_none());
     }
     let inside = match attribute.meta {
         Meta::Path(_) => TokenStream::new(),

@@ -1,6 +1,6 @@
 //! The syntax of attribute arguments: `read_only, name = "add", cache(ttl = 60, public)`.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -30,8 +30,13 @@ impl ErrorCollector {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    pub(crate) fn into_result(self) -> syn::Result<()> {
-        self.0.map_or(Ok(()), Err)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Returns the errors as `compile_error!` calls, if there are any.
+    pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
+        self.0.map(syn::Error::into_compile_error)
     }
 }
 

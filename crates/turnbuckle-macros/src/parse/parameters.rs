@@ -5,6 +5,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{FnArg, GenericArgument, Ident, Pat, PatType, PathArguments, Token, Type};
 
+use super::docs;
 use super::keys::ErrorCollector;
 use super::names::{Case, ident_text};
 use super::schema::{SchemaAttribute, last_segment};
@@ -174,6 +175,19 @@ impl Parameters {
                     ),
                 );
             }
+        }
+    }
+}
+
+/// Removes the attributes of parameters that only the macros understand.
+pub(crate) fn remove_attributes(inputs: &mut Punctuated<FnArg, Token![,]>) {
+    for input in inputs {
+        if let FnArg::Typed(parameter) = input {
+            parameter.attrs.retain(|attribute| {
+                let names = ["schema", "extract", "flatten"];
+                !docs::is_doc(attribute)
+                    && !names.iter().any(|name| attribute.path().is_ident(name))
+            });
         }
     }
 }

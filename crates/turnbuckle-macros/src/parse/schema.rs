@@ -1,13 +1,16 @@
 //! The `#[schema(…)]` attribute and the doc comments of a parameter or field.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{
-    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, LitStr, PathArguments, Type, parse_quote,
+    Attribute, Expr, ExprLit, GenericArgument, Ident, Lit, LitStr, Path, PathArguments, Type,
+    parse_quote,
 };
 
 use super::docs;
+use super::item::ItemKind;
 use super::keys::{ErrorCollector, Key, check_keys, list};
+use super::names::type_name;
 
 const SCHEMA_KEYS: &[&str] = &[
     "default",
@@ -39,6 +42,12 @@ pub(crate) struct SchemaAttribute {
     default: Option<Option<Expr>>,
     /// Schema members beside those of the type.
     members: Vec<(&'static str, TokenStream)>,
+    /// The keys that limit values, as variants of `Constraint`.
+    constraints: Vec<Ident>,
+    /// The key `header`, if it is there.
+    header: Option<Ident>,
+    /// The keys that only describe, in the order of their occurrence.
+    descriptive: Vec<Ident>,
     min_len: Option<Expr>,
     max_len: Option<Expr>,
     title: Option<Expr>,
@@ -64,12 +73,45 @@ impl SchemaAttribute {
         schema
     }
 
+    /// Refuses the keys that no client of a prompt or resource sees: they would have no effect.
+    pub(crate) fn check_visible(&self, kind: ItemKind, mistakes: &mut ErrorCollector) {
+        if kind == ItemKind::Tool {
+            return;
+        }
+        if let Some(header) = &self.header {
+            mistakes.add_at(
+                header.span(),
+                "clients repeat arguments in headers only for tools: `header` has no effect here",
+            );
+        }
+        for key in &self.descriptive {
+            let is_seen = kind == ItemKind::Prompt && key != "example";
+            if !is_seen {
+                let what = if kind == ItemKind::Prompt {
+                    "the title and description of a prompt's arguments"
+                } else {
+                    "the names of a template's variables"
+                };
+                mistakes.add_at(
+                    key.span(),
+                    format_args!("clients see only {what}: `{key}` has no effect here"),
+                );
+            }
+        }
+    }
+
     /// Removes the doc comments, which parameters cannot have. They are the default description.
     pub(crate) fn take_docs(&mut self, attributes: &mut Vec<Attribute>) {
         if self.description.is_none() {
             self.description = docs::doc_text(attributes).map(|text| quote!(#text));
         }
         attributes.retain(|attribute| !docs::is_doc(attribute));
+    }
+
+    /// Returns the place of a key that serde must know.
+    pub(crate) fn serde_key(&self) -> Option<Span> {
+        let default = self.default.is_some().then_some(self.span).flatten();
+        self.rename.as_ref().map(LitStr::span).or(default)
     }
 
     /// Returns whether only names and descriptions are given.
@@ -84,6 +126,16 @@ impl SchemaAttribute {
 
     fn apply_key(&mut self, key: &Key) -> syn::Result<()> {
         let name = key.name.to_string();
+        match name.as_str() {
+            "min" | "max" | "exclusive_min" | "exclusive_max" | "multiple_of" | "min_len"
+            | "max_len" | "pattern" | "format" => {
+                let variant = type_name(&name);
+                self.constraints.push(Ident::new(&variant, key.name.span()));
+            }
+            "title" | "description" | "example" => self.descriptive.push(key.name.clone()),
+            "header" => self.header = Some(key.name.clone()),
+            _ => {}
+        }
         match name.as_str() {
             "default" => self.default = Some(key.optional_expression()?.cloned()),
             "min" => self.member("minimum", key.expression()?),
@@ -116,8 +168,14 @@ impl SchemaAttribute {
     }
 
     /// Generates the attributes of serde and schemars. `name` is the name for clients, `default`
-    /// the function of the default.
-    pub(crate) fn attributes(&self, name: Option<&str>, default: &Ident) -> Vec<Attribute> {
+    /// the function of the default, `ty` the type of the field.
+    pub(crate) fn attributes(
+        &self,
+        name: Option<&str>,
+        default: &Ident,
+        ty: Option<&Type>,
+        krate: &Path,
+    ) -> Vec<Attribute> {
         let mut for_serde: Vec<TokenStream> = Vec::new();
         for_serde.extend(name.map(|name| quote!(rename = #name)));
         for_serde.extend(self.default.as_ref().map(|value| {
@@ -136,11 +194,15 @@ impl SchemaAttribute {
             Expr::Lit(text) => quote!(example = &#text),
             example => quote!(example = #example),
         }));
-        let shortest = self.min_len.iter().map(|least| quote!(min = #least));
-        let longest = self.max_len.iter().map(|most| quote!(max = #most));
+        let shortest = self.min_len.iter().map(|least| quote!(.min(#least)));
+        let longest = self.max_len.iter().map(|most| quote!(.max(#most)));
         let length: Vec<TokenStream> = shortest.chain(longest).collect();
         if !length.is_empty() {
-            for_schemars.push(quote!(length(#(#length),*)));
+            let constraint = quote!(#krate::__private::constraint);
+            for_schemars.push(quote!(transform = {
+                use #constraint::UnknownKind as _;
+                #constraint::Length::for_kind(<#constraint::KindProbe<#ty>>::KIND) #(#length)*
+            }));
         }
         let members = self.members.iter();
         for_schemars.extend(members.map(|(keyword, value)| quote!(extend(#keyword = #value))));
@@ -152,6 +214,27 @@ impl SchemaAttribute {
             attributes.push(parse_quote!(#[schemars(#(#for_schemars),*)]));
         }
         attributes
+    }
+
+    /// Generates the assertions that each constraint fits the type, which the compiler evaluates.
+    pub(crate) fn constraint_checks(&self, ty: &Type, krate: &Path) -> Option<TokenStream> {
+        if self.constraints.is_empty() {
+            return None;
+        }
+        let constraint = quote!(#krate::__private::constraint);
+        // The compiler prints the place of the assertion, which is that of the key.
+        let checks = self.constraints.iter().map(|variant| {
+            let span = variant.span().resolved_at(Span::call_site());
+            quote_spanned!(span=> assert_fits(Constraint::#variant, KIND))
+        });
+        Some(quote! {
+            const _: () = {
+                #[allow(unused_imports)]
+                use #constraint::{Constraint, UnknownKind as _, assert_fits};
+                const KIND: #constraint::ValueKind = <#constraint::KindProbe<#ty>>::KIND;
+                #(#checks;)*
+            };
+        })
     }
 
     /// Generates the function that returns the default.
@@ -213,7 +296,7 @@ fn coerce_default(value: &Expr, ty: &Type) -> TokenStream {
 }
 
 /// Returns the `T` of `Name<T>`.
-fn type_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+pub(crate) fn type_argument<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let segment = last_segment(ty).filter(|segment| segment.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;

@@ -33,6 +33,62 @@ enum Kind {
 #[data]
 struct Wrapped<T>(T);
 
+/// The derives of serde stand below the attribute, as those of a program that has serde.
+#[data(rename_all = "camelCase")]
+#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+struct Article {
+    article_name: String,
+    #[schema(min = 1, default = 1, rename = "many")]
+    count: u8,
+}
+
+/// The derives stand above it.
+#[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[data(derive(JsonSchema))]
+#[serde(rename_all = "camelCase")]
+struct Order {
+    #[schema(max_len = 2)]
+    all_articles: Vec<Article>,
+}
+
+/// Serde is implemented by hand.
+#[data(derive(JsonSchema))]
+struct Price(u32);
+
+impl serde::Serialize for Price {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.0)
+    }
+}
+
+#[test]
+fn traits_that_a_type_has_are_not_derived_again() {
+    let value = json!({"allArticles": [{"articleName": "ink"}]});
+    let order: Order = serde_json::from_value(value).unwrap();
+    let count = 1;
+    let article_name = "ink".to_owned();
+    let all_articles = vec![Article {
+        article_name,
+        count,
+    }];
+    assert_eq!(order, Order { all_articles });
+    let written = serde_json::to_value(&order).unwrap();
+    assert_eq!(
+        written,
+        json!({"allArticles": [{"articleName": "ink", "many": 1}]})
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(Order)).unwrap();
+    assert_eq!(schema["properties"]["allArticles"]["maxItems"], 2);
+    let article = &schema["$defs"]["Article"];
+    assert_eq!(article["properties"]["many"]["minimum"], 1);
+    assert_eq!(article["required"], json!(["articleName"]));
+    assert_eq!(serde_json::to_value(Price(3)).unwrap(), json!(3));
+    assert_eq!(
+        schemars::schema_for!(Price).get("type"),
+        Some(&json!("integer"))
+    );
+}
+
 #[test]
 fn a_data_type_is_deserialized_serialized_and_described() {
     let location: Location = serde_json::from_value(json!({

@@ -1,12 +1,14 @@
 //! The attributes, used as their users do.
 
 mod arguments;
+mod constraints;
 mod data;
 mod flatten;
 mod foreign;
 mod functions;
 mod group;
 mod names;
+mod results;
 mod same;
 
 /// Compiler errors for refused code, compared with the expected texts.

@@ -28,7 +28,7 @@ use crate::items::{ItemInfo, ItemSettings, NoHandler, item_setters, with_item_in
 use crate::name_rules::check_prompt_name;
 use crate::request::context::HandlerContext;
 use crate::request::extract::{AddRequirements, HandlerRequirements};
-use crate::schema::{ArgumentReader, EnforcedSchema, reorder_properties};
+use crate::schema::{ArgumentReader, EnforcedSchema, check_constraints, reorder_properties};
 
 /// A prompt: its definition and its handler.
 ///
@@ -228,7 +228,9 @@ impl Prompt {
         let needs = HandlerRequirements::collect(self.handler.needs);
         registration.check_requirements(&needs)?;
         let source = needs.schema_factory()?;
-        let arguments = arguments_from_schema(&reorder_properties(source()?, needs.order))
+        let schema = source()?;
+        check_constraints(&schema)?;
+        let arguments = arguments_from_schema(&reorder_properties(schema, needs.order))
             .map_err(BuildError::new)?;
         let reader = ArgumentReader::new(
             EnforcedSchema::of_type(source),

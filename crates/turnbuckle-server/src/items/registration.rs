@@ -16,7 +16,7 @@ use crate::items::access::AccessRules;
 use crate::items::group_settings::GroupSettings;
 use crate::name_rules::{check_tool_name, is_long_tool_name};
 use crate::request::extract::{HandlerRequirements, States};
-use crate::schema::{EnforcedSchema, SchemaCache};
+use crate::schema::{EnforcedSchema, SchemaCache, check_constraints};
 use crate::service::LayerTarget;
 use crate::service::policy::{CallPolicy, apply_layers, apply_policies, masks_errors};
 
@@ -155,7 +155,9 @@ impl Registration {
     /// Compiles a schema written by hand; `objects` requires values to be objects.
     ///
     /// # Errors
-    /// If the schema is not valid, or has a keyword that this build cannot check.
+    /// If the schema is not valid, has a keyword that this build cannot check, or a constraint that
+    /// never refuses a value. The last is accepted from a provider, whose schemas may be those of
+    /// another server.
     pub(crate) fn compile_schema(
         &self,
         schema: &Schema,
@@ -163,7 +165,11 @@ impl Registration {
     ) -> Result<EnforcedSchema, BuildError> {
         let limits = &self.schemas.limits;
         match &self.compiled_schemas {
-            None => EnforcedSchema::written(schema, objects, limits),
+            None => {
+                let compiled = EnforcedSchema::written(schema, objects, limits)?;
+                check_constraints(schema)?;
+                Ok(compiled)
+            }
             Some(cache) => cache.compile(schema, objects, limits),
         }
     }

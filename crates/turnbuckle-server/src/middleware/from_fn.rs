@@ -16,7 +16,8 @@ use crate::service::{CallFuture, CallRequest, CallResponse, CallService, Middlew
 /// and clone what it captures before the `async`.
 pub fn from_fn<F, Fut>(function: F) -> impl Layer<CallService, Service = FromFn<F>> + Clone
 where
-    F: Fn(CallRequest, Next) -> Fut + Send + Sync + 'static,
+    // The compiler prints this line when the closure captures variables and is async.
+    F: Fn(CallRequest, Next) -> Fut + Send + Sync + 'static, // instead: move |call, next| { let x = x.clone(); async move { … } }
     Fut: Future<Output: IntoCallResponse> + Send + 'static,
 {
     let function = Arc::new(function);

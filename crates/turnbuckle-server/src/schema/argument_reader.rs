@@ -45,9 +45,9 @@ impl ArgumentReader {
     pub(crate) fn read<T: DeserializeOwned>(&self, arguments: Option<RawJson<'_>>) -> Result<T> {
         let arguments = arguments.unwrap_or(EMPTY_OBJECT);
         let Some(schema) = &self.schema else {
-            return arguments
-                .decode()
-                .map_err(|error| Failure::arguments(explain_mismatch(arguments.as_str(), &error)));
+            return arguments.decode().map_err(|error| {
+                Failure::arguments(explain_mismatch(arguments.as_str(), &error, |_| None))
+            });
         };
         if let Ok(decoded) = arguments.decode()
             && self.fits(schema, arguments)?
@@ -112,7 +112,11 @@ impl ArgumentReader {
         }
         match meant.decode() {
             Ok(decoded) => Ok(decoded),
-            Err(error) => Err(Failure::arguments(explain_mismatch(meant.as_str(), &error))),
+            Err(error) => {
+                let format_at = |path: &[String]| schema.format_at(path);
+                let error = explain_mismatch(meant.as_str(), &error, format_at);
+                Err(Failure::arguments(error))
+            }
         }
     }
 }

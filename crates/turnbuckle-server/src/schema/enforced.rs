@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
-use turnbuckle_schema::{FastValidator, SchemaLimits, Violations};
+use turnbuckle_schema::{FastValidator, SchemaLimits, Violations, check_keyword_types, format_at};
 use turnbuckle_types::{Json, ProtocolError, RawJson, Schema};
 
 use crate::error::BuildError;
@@ -154,6 +154,18 @@ impl EnforcedSchema {
         }
     }
 
+    /// Returns the `format` that the schema of a type demands of the value to which a path leads.
+    #[cold]
+    pub(crate) fn format_at(&self, path: &[String]) -> Option<String> {
+        let Self::Derived { source, .. } = self else {
+            return None;
+        };
+        match source {
+            SchemaSource::Schema(schema) => format_at(schema, path),
+            SchemaSource::Factory(make) => format_at(&make().ok()?, path),
+        }
+    }
+
     /// Returns the repaired value, if it differs.
     pub(crate) fn repair(&self, value: RawJson<'_>) -> Option<Json> {
         match self {
@@ -176,11 +188,20 @@ impl WrittenSchema {
     }
 }
 
+/// Checks that each constraint of a schema can refuse a value.
+///
+/// # Errors
+/// If one never does, since it is about another type.
+pub(crate) fn check_constraints(schema: &Schema) -> Result<(), BuildError> {
+    check_keyword_types(schema).map_err(|fault| BuildError::new(format!("its schema: {fault}")))
+}
+
 /// Compiles the schema of a type.
 ///
 /// # Errors
-/// If the schema is not valid.
+/// If the schema is not valid, or has a constraint that never refuses a value.
 pub(crate) fn compile(schema: &Schema) -> Result<FastValidator, BuildError> {
+    check_constraints(schema)?;
     FastValidator::compile(schema).map_err(|fault| BuildError::new(fault.to_string()))
 }
 

@@ -17,13 +17,22 @@ pub(super) fn not_an_object(text: &str) -> ArgumentError {
 }
 
 /// Returns the error for a decoding error that the schema did not predict: the type accepts less
-/// than its schema.
+/// than its schema. `format_at` returns the `format` that the schema has at a path.
 #[cold]
-pub(super) fn explain_mismatch(text: &str, error: &serde_json::Error) -> ArgumentError {
+pub(super) fn explain_mismatch(
+    text: &str,
+    error: &serde_json::Error,
+    format_at: impl FnOnce(&[String]) -> Option<String>,
+) -> ArgumentError {
     if !text.starts_with('{') {
         return not_an_object(text);
     }
-    violation(json_path_at(text, error.line(), error.column()), error).into()
+    violation(
+        json_path_at(text, error.line(), error.column()),
+        error,
+        format_at,
+    )
+    .into()
 }
 
 /// Describes a decoding error without repeating any value: the path, and the expected value.
@@ -52,7 +61,11 @@ pub(crate) fn describe_mismatch(text: &str, error: &serde_json::Error) -> String
 
 /// Returns the violation of a decoding error. serde's errors have no structure, but fixed texts;
 /// texts of the type's own are passed on.
-fn violation(mut path: Vec<String>, error: &serde_json::Error) -> Violation {
+fn violation(
+    mut path: Vec<String>,
+    error: &serde_json::Error,
+    format_at: impl FnOnce(&[String]) -> Option<String>,
+) -> Violation {
     let text = error_message(error);
     if let Some(name) = quoted_name(&text, "missing field `") {
         path.push(name.to_owned());
@@ -69,9 +82,35 @@ fn violation(mut path: Vec<String>, error: &serde_json::Error) -> Violation {
                 shorten(got)
             )
         }
-        None => shorten_to(&text, MAX_MESSAGE_CHARS),
+        None => {
+            let own = shorten_to(&text, MAX_MESSAGE_CHARS);
+            match format_at(&path) {
+                Some(format) => format!("{own}; expected {}", describe_format(&format)),
+                None => own,
+            }
+        }
     };
     Violation::at_path(path, message)
+}
+
+/// Describes a `format` by an example.
+fn describe_format(format: &str) -> String {
+    let (what, example) = match format {
+        "date-time" => ("a date and time", "1999-12-31T09:30:00Z"),
+        "partial-date-time" => ("a date and time without a time zone", "1999-12-31T09:30:00"),
+        "zoned-date-time" => (
+            "a date and time with a time zone",
+            "1999-12-31T09:30:00+01:00[Europe/Berlin]",
+        ),
+        "date" => ("a date", "1999-12-31"),
+        "time" => ("a time", "09:30:00Z"),
+        "partial-time" => ("a time", "09:30:00"),
+        "duration" => ("a duration", "PT1H30M"),
+        "uuid" => ("a UUID", "67e55044-10b1-426f-9247-bb680e5fe0c8"),
+        "uri" => ("an absolute URI", "https://example.com/a"),
+        other => return format!("the format {}", shorten(other)),
+    };
+    format!("{what} such as \"{example}\"")
 }
 
 /// Returns the text of a decoding error without its line and column.

@@ -15,7 +15,7 @@ mod mismatch;
 pub(crate) use argument_reader::ArgumentReader;
 pub(crate) use cache::SchemaCache;
 pub(crate) use derive::{input_schema_of, output_schema_of};
-pub(crate) use enforced::{EnforcedSchema, SchemaFactory, compile, invalid};
+pub(crate) use enforced::{EnforcedSchema, SchemaFactory, check_constraints, compile, invalid};
 pub(crate) use field_order::{field_names, reorder_properties};
 pub(crate) use json_path::end_of_string;
 pub(crate) use mismatch::describe_mismatch;

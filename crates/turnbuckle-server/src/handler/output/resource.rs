@@ -1,18 +1,19 @@
 //! Contents that a resource's handler can return.
 
 use turnbuckle_types::{
-    BlobResourceContents, ReadResourceResult, ResourceContents, TextResourceContents,
+    BlobResourceContents, File, ReadResourceResult, ResourceContents, TextResourceContents,
 };
 
 use crate::error::failure::Result;
 use crate::error::into_failure::IntoFailure;
+use crate::handler::output::tool::check_size;
 
 /// A type that the handler of a resource can return.
 ///
 /// Specification: server/resources, "Resource Contents" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the contents of a resource",
-    note = "text, bytes in a `Vec<u8>`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that implements `IntoFailure`"
+    note = "text, bytes in a `Vec<u8>`, a `File`, `Vec<ResourceContents>`, a `ReadResourceResult`, or a `Result` of one with an error that implements `IntoFailure`"
 )]
 pub trait ResourceOutput: Send + 'static {
     /// Converts into the result; contents without a media type get `mime_type`.
@@ -66,6 +67,14 @@ impl ResourceOutput for Vec<u8> {
         let mut blob = BlobResourceContents::new(uri, blob);
         blob.mime_type = mime_type.map(Into::into);
         Ok(ReadResourceResult::new([ResourceContents::Blob(blob)]))
+    }
+}
+
+/// Sends text files as text and others as Base64, with the media type of the file.
+impl ResourceOutput for File {
+    fn into_result(self, uri: &str, _: Option<&str>) -> Result<ReadResourceResult> {
+        check_size(&self)?;
+        Ok(ReadResourceResult::new([self.into_contents(uri)]))
     }
 }
 

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    Audio, CallToolResult, ContentBlock, Image, Json, ProtocolError, ResourceLink, Schema,
+    Audio, CallToolResult, ContentBlock, File, Image, Json, ProtocolError, ResourceLink, Schema,
 };
 use turnbuckle_wire::era::{Reply, TextToolResult};
 
@@ -59,7 +60,7 @@ impl OutputValidator {
 /// Specification: server/tools, "Tool Result" (2026-07-28).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be returned by a tool",
-    note = "text, content (`ContentBlock`, `Image`, `Audio`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that implements `IntoFailure`",
+    note = "text, content (`ContentBlock`, `Image`, `Audio`, `File`, several in a `Vec`), a `CallToolResult`, or a `Result` of one with an error that implements `IntoFailure`",
     note = "other data that derives `serde::Serialize` and `schemars::JsonSchema` is wrapped: `Structured(data)`"
 )]
 pub trait ToolOutput: Send + 'static {
@@ -141,6 +142,28 @@ macro_rules! content {
 }
 
 content!(Image, Audio, ResourceLink);
+
+impl ToolOutput for File {
+    fn into_reply(self) -> Result<Reply> {
+        check_size(&self)?;
+        ContentBlock::from(self).into_reply()
+    }
+}
+
+/// Checks that a result can hold a file.
+pub(super) fn check_size(file: &File) -> Result<()> {
+    let length = file.bytes().len();
+    if length as u64 > File::MAX_BYTES {
+        return Err(ProtocolError::internal(format!(
+            "the file {:?} has {length} bytes, and a result can hold {} (File::MAX_BYTES): return a \
+             `ResourceLink`, and let the client read it in parts",
+            shorten(file.name()),
+            File::MAX_BYTES
+        ))
+        .into());
+    }
+    Ok(())
+}
 
 impl ToolOutput for ContentBlock {
     fn into_reply(self) -> Result<Reply> {

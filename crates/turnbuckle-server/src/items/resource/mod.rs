@@ -22,7 +22,7 @@ use crate::items::registration::Registration;
 use crate::items::{ItemSettings, NoHandler, item_setters};
 use crate::name_rules::{check_media_type, check_template_scheme, check_uri};
 use crate::request::extract::{AddRequirements, HandlerRequirements};
-use crate::schema::{ArgumentReader, EnforcedSchema};
+use crate::schema::{ArgumentReader, EnforcedSchema, check_constraints};
 use crate::uri_template::UriTemplate;
 
 use entry::ReadReplyOptions;
@@ -227,7 +227,9 @@ impl Resource {
         };
         let reader = match needs.arguments {
             Some(_) => {
-                ArgumentReader::new(EnforcedSchema::from_derived(needs.schema()?), true, false)
+                let schema = needs.schema()?;
+                check_constraints(&schema)?;
+                ArgumentReader::new(EnforcedSchema::from_derived(schema), true, false)
             }
             None => ArgumentReader::without_arguments(),
         };

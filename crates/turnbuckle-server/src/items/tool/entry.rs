@@ -71,24 +71,37 @@ impl SchemaFactories {
 
     fn make(&self, derived: &DerivedSchemas, draft: &ToolDraft) -> Result<ToolSchemas, BuildError> {
         let input = match &derived.input {
-            Some(derived) => reorder_properties(self.for_clients(derived)?, self.order),
+            Some(derived) => reorder_properties(
+                for_clients(derived, self.profile.apply(derived))?,
+                self.order,
+            ),
             None => draft.input.clone().unwrap_or_else(Schema::object),
         };
         let headers = param_headers(&input).map_err(|error| BuildError::new(error.to_string()))?;
+        let output = match &derived.output {
+            Some(derived) => Some(for_clients(
+                derived,
+                self.profile.apply_to_results(derived),
+            )?),
+            None => draft.output.clone(),
+        };
         Ok(ToolSchemas {
             input,
-            output: derived.output.clone().or_else(|| draft.output.clone()),
+            output,
             headers,
         })
     }
+}
 
-    /// Returns a derived schema in the profile's dialect; unchanged if it would become too large.
-    fn for_clients(&self, derived: &Schema) -> Result<Schema, BuildError> {
-        match self.profile.apply(derived) {
-            Ok(schema) => Ok(schema),
-            Err(SchemaError::TooLarge) => Ok(derived.clone()),
-            Err(fault) => Err(BuildError::new(fault.to_string())),
-        }
+/// Returns a derived schema in the profile's dialect; unchanged if it would become too large.
+fn for_clients(
+    derived: &Schema,
+    converted: Result<Schema, SchemaError>,
+) -> Result<Schema, BuildError> {
+    match converted {
+        Ok(schema) => Ok(schema),
+        Err(SchemaError::TooLarge) => Ok(derived.clone()),
+        Err(fault) => Err(BuildError::new(fault.to_string())),
     }
 }
 

@@ -37,6 +37,28 @@ fn thousand(tool: impl Fn(String) -> Tool) -> ServerBuilder {
 }
 
 #[test]
+fn a_written_schema_with_a_constraint_of_another_type_is_refused() {
+    let build = |input: &str, output: &str| {
+        let tool = Tool::builder("find")
+            .input_schema(input.parse().unwrap())
+            .output_schema(output.parse().unwrap())
+            .handler(|| Structured(1));
+        let server = Server::new("s", "1").tool(tool).build();
+        server.map(drop).map_err(|error| error.to_string())
+    };
+    let sound = r#"{"type":"object"}"#;
+    assert_eq!(build(sound, r#"{"type":"integer","minimum":1}"#), Ok(()));
+    let input = r#"{"type":"object","properties":{"name":{"type":"string","minimum":1}}}"#;
+    let error = build(input, sound).unwrap_err();
+    assert!(
+        error.contains("tool \"find\"") && error.contains("use `minLength`"),
+        "{error}"
+    );
+    let error = build(sound, r#"{"type":"integer","maxLength":1}"#).unwrap_err();
+    assert!(error.contains("use `maximum`"), "{error}");
+}
+
+#[test]
 fn a_schema_is_made_when_its_tool_is_first_listed() {
     counted!(Plain, MADE, { "type": "object", "properties": { "a": { "type": "integer" } } });
     let tool = |name| {

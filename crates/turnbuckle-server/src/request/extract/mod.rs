@@ -24,7 +24,7 @@ use crate::schema::ArgumentReader;
 pub use args::{Args, RawArguments};
 #[cfg(feature = "http")]
 pub use http_extension::HttpExtension;
-pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress};
+pub use parts::{Cancellation, ClientInfo, HttpRequest, Log, Progress, ProgressValue};
 pub use principal::Claims;
 pub(crate) use requirements::AddRequirements;
 pub use requirements::HandlerRequirements;

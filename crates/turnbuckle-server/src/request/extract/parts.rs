@@ -21,27 +21,76 @@ use crate::request::context::HandlerContext;
 pub struct Progress(HandlerContext);
 
 impl Progress {
-    /// Reports progress without a known total. Values that do not increase are not sent.
+    /// Reports progress without a known total. Values that do not increase are not sent, nor are
+    /// infinities and NaN.
     ///
     /// Waits while the client is too slow to receive more.
-    pub async fn report(&self, done: impl Into<Number>) {
-        self.0.progress(done, None).await;
+    pub async fn report(&self, done: impl ProgressValue) {
+        if let Some(done) = done.into_number() {
+            self.0.progress(done, None).await;
+        }
     }
 
     /// Reports progress out of a total.
-    pub async fn report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
-        self.0.progress(done, Some(total.into())).await;
+    pub async fn report_with_total(&self, done: impl ProgressValue, total: impl ProgressValue) {
+        let total = total.into_number();
+        if let Some(done) = done.into_number() {
+            self.0.progress(done, total).await;
+        }
     }
 
     /// Reports progress out of a total, with a message for people.
     pub async fn report_with_message(
         &self,
-        done: impl Into<Number>,
-        total: impl Into<Number>,
+        done: impl ProgressValue,
+        total: impl ProgressValue,
         message: impl Into<String>,
     ) {
-        let total = Some(total.into());
-        self.0.progress_message(done, total, message).await;
+        let total = total.into_number();
+        if let Some(done) = done.into_number() {
+            self.0.progress_message(done, total, message).await;
+        }
+    }
+}
+
+/// A number that progress can be reported in: an integer, a float, or a [`Number`].
+#[diagnostic::on_unimplemented(
+    message = "progress is a number, and `{Self}` is none",
+    label = "an integer, `f32`, `f64` or `Number`"
+)]
+pub trait ProgressValue {
+    /// Converts into a number; `None` for infinities and NaN.
+    fn into_number(self) -> Option<Number>;
+}
+
+impl ProgressValue for Number {
+    fn into_number(self) -> Option<Number> {
+        Some(self)
+    }
+}
+
+macro_rules! progress_values {
+    ($($Integer:ty),* as $Wide:ty) => {$(
+        impl ProgressValue for $Integer {
+            fn into_number(self) -> Option<Number> {
+                <$Wide>::try_from(self).ok().map(Number::from)
+            }
+        }
+    )*};
+}
+
+progress_values!(u8, u16, u32, u64, usize as u64);
+progress_values!(i8, i16, i32, i64, isize as i64);
+
+impl ProgressValue for f64 {
+    fn into_number(self) -> Option<Number> {
+        Number::from_f64(self)
+    }
+}
+
+impl ProgressValue for f32 {
+    fn into_number(self) -> Option<Number> {
+        Number::from_f64(self.into())
     }
 }
 
@@ -49,20 +98,20 @@ impl Progress {
 /// Elsewhere nothing is sent, and the log has a warning.
 impl Progress {
     /// Reports progress without a known total, in a blocking handler.
-    pub fn blocking_report(&self, done: impl Into<Number>) {
+    pub fn blocking_report(&self, done: impl ProgressValue) {
         block(self.report(done));
     }
 
     /// Reports progress out of a total, in a blocking handler.
-    pub fn blocking_report_with_total(&self, done: impl Into<Number>, total: impl Into<Number>) {
+    pub fn blocking_report_with_total(&self, done: impl ProgressValue, total: impl ProgressValue) {
         block(self.report_with_total(done, total));
     }
 
     /// Reports progress out of a total with a message for people, in a blocking handler.
     pub fn blocking_report_with_message(
         &self,
-        done: impl Into<Number>,
-        total: impl Into<Number>,
+        done: impl ProgressValue,
+        total: impl ProgressValue,
         message: impl Into<String>,
     ) {
         block(self.report_with_message(done, total, message));

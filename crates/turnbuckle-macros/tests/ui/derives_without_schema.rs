@@ -1,0 +1,16 @@
+#![allow(unused)]
+
+use serde::{Deserialize, Serialize};
+use turnbuckle::prelude::*;
+
+#[derive(Serialize, Deserialize)]
+struct Article {
+    name: String,
+}
+
+#[tool]
+fn order(article: Article, count: Option<u8>) -> Result<Article> {
+    Ok(article)
+}
+
+fn main() {}

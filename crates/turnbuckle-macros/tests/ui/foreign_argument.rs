@@ -1,0 +1,12 @@
+#![allow(unused)]
+
+use std::time::Instant;
+
+use turnbuckle::prelude::*;
+
+#[tool]
+fn remind(at: Vec<Instant>) -> String {
+    String::new()
+}
+
+fn main() {}

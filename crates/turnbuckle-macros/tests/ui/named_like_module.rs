@@ -1,0 +1,12 @@
+use turnbuckle::prelude::*;
+
+mod weather {}
+
+#[tool]
+fn weather() -> String {
+    String::new()
+}
+
+fn main() {
+    let _ = Server::new("s", "1.0.0").tools(tools![weather]);
+}
