@@ -59,8 +59,7 @@ async fn call_as(name: &'static str, era: EraPreference, proxy: &Proxy) -> [Vec<
     let client = client.connect(gateway).await.unwrap();
     let call = client.call_tool("one__ask", &json!({ "name": name }));
     assert_eq!(call.await.unwrap().text(), "None");
-    let shown = shown.lock().unwrap().clone();
-    shown
+    shown.lock().unwrap().clone()
 }
 
 #[tokio::test]

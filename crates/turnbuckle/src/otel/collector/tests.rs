@@ -43,6 +43,9 @@ async fn threads_share_a_client_that_ends_inside_of_a_runtime() {
 /// The time for one request to a hostile collector.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
+/// The behaviour of a collector on one connection.
+type Attack = fn(TcpStream);
+
 /// Starts a collector that does something hostile with each connection; returns its URL.
 fn hostile(act: impl Fn(TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -63,7 +66,7 @@ fn export(url: &str) -> Result<Response<Bytes>, HttpError> {
     headers.insert("authorization", "Bearer hunter2".parse().unwrap());
     let (sender, answered) = mpsc::channel();
     let client = CollectorClient::new(TIMEOUT).unwrap();
-    thread::spawn(move || sender.send(client.send(request)));
+    thread::spawn(move || drop(sender.send(client.send(request))));
     let answered = answered.recv_timeout(Duration::from_secs(20));
     answered.expect("the request ends by its timeout")
 }
@@ -77,7 +80,7 @@ fn write_forever(mut stream: TcpStream, head: &[u8], piece: &[u8]) {
 #[test]
 fn a_hostile_collector_costs_one_timeout() {
     const OK: &[u8] = b"HTTP/1.1 200 OK\r\n";
-    let attacks: [(&str, fn(TcpStream)); 9] = [
+    let attacks: [(&str, Attack); 9] = [
         ("never answers", |stream| {
             thread::sleep(Duration::from_secs(30));
             drop(stream);
