@@ -7,12 +7,15 @@ use std::sync::Arc;
 use serde_json::json;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, PromptMessage, PromptReference};
-use turnbuckle::{Extract, Invocation, testing};
+use turnbuckle::{Extract, Invocation, RunArgs, testing};
 
 /// Returns the error of a program with the error types of the standard library.
 async fn program() -> Result<(), Box<dyn Error + Send + Sync>> {
     let broken = Tool::builder("not a name").handler(|| "x");
-    Server::new("s", "1.0.0").tool(broken).run().await?;
+    Server::new("s", "1.0.0")
+        .tool(broken)
+        .run_with(RunArgs::default())
+        .await?;
     Ok(())
 }
 
