@@ -17,6 +17,10 @@ mod server;
 
 use std::process::ExitCode;
 
+/// glibc's allocator keeps what a burst of small requests has used.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let ended = match arguments.first() {

@@ -14,9 +14,6 @@ use crate::problem::{Problem, Result};
 /// The time that a process has for anything that is expected of it.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
-/// The environment of the processes: the setting for glibc that the guide recommends.
-pub(crate) const VARIABLES: [(&str, &str); 1] = [("MALLOC_TRIM_THRESHOLD_", "131072")];
-
 /// A process with pipes.
 pub(crate) struct Process {
     child: Child,
@@ -47,7 +44,6 @@ impl Process {
     pub(crate) fn start(program: &Path, role: &str) -> Result<Self> {
         let mut child = Command::new(program)
             .arg(role)
-            .envs(VARIABLES)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -27,6 +27,10 @@ use crate::args::{Format, OutputArgs, move_options_behind_verb};
 use crate::commands::{ServerVerb, auth, shell};
 use crate::error::CliError;
 
+/// glibc's allocator keeps what a burst of small requests has used.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The Model Context Protocol in every revision
 ///
 /// A server is given as a URL (or unix:SOCKET:PATH), as a name from an mcp.json (.mcp.json, mcp.json or .vscode/mcp.json

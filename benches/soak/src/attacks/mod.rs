@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::problem::{Problem, Result};
-use crate::process::{VARIABLES, itself};
+use crate::process::itself;
 use crate::role::runtime;
 use form::{Form, LONG, SHORT};
 use outcome::Outcome;
@@ -66,7 +66,6 @@ pub(crate) fn run(options: &[String]) -> Result {
 type Playing = Pin<Box<dyn Future<Output = Result<Outcome>>>>;
 
 async fn play(form: Rc<Form>, only: &str) -> Result {
-    println!("the servers run with {VARIABLES:?}");
     outcome::print_header();
     let http = list::ATTACKS
         .iter()

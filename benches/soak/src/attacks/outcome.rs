@@ -18,9 +18,8 @@ const SHORT_MIN_ANSWERED_PERCENT: usize = 1;
 /// Resident memory above the idle size that a server may have, whatever its clients do.
 const MAX_GROWTH_KIB: usize = 256 << 10;
 
-/// Resident memory above the idle size that the allocator may keep after an attack for the next one: the
-/// default of `Limits::max_total_bytes`, and a quarter for the gaps between blocks.
-const MAX_KEPT_KIB: usize = 160 << 10;
+/// Resident memory above the idle size that the allocator may keep after an attack for the next one.
+const MAX_KEPT_KIB: usize = 64 << 10;
 
 /// The measurements of one attack.
 #[derive(Default)]
