@@ -8,6 +8,7 @@ mod arguments;
 mod ask;
 mod authorization;
 mod commands;
+mod completion;
 mod connection;
 mod demo;
 mod error;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
@@ -65,7 +67,8 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
-    /// Prints a shell completion script
+    /// Prints a script that completes commands, servers, tools, prompts, resources and arguments in a shell
+    #[command(visible_alias = "completions")]
     Completion {
         /// The shell that reads the script
         shell: clap_complete::Shell,
@@ -85,6 +88,9 @@ impl Command {
 }
 
 fn main() -> ExitCode {
+    CompleteEnv::with_factory(|| completion::add_completers(Cli::command()))
+        .var(completion::VARIABLE)
+        .complete();
     let words = std::env::args_os().collect();
     let words = move_options_behind_verb(&Cli::command(), words);
     let mut command = match words.and_then(Cli::try_parse_from) {
@@ -157,8 +163,7 @@ fn run(command: Command) -> Result<(), CliError> {
 }
 
 fn print_completion(shell: clap_complete::Shell) -> Result<(), CliError> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "turnbuckle", &mut script);
+    let script = completion::script(shell)?;
     let written = std::io::Write::write_all(&mut std::io::stdout(), &script);
     written.map_err(|error| match error.kind() {
         std::io::ErrorKind::BrokenPipe => CliError::closed_output(),

@@ -66,6 +66,11 @@ impl TargetArgs {
         Ok((ServerSource::Target(target), words))
     }
 
+    /// Returns whether nothing names the server yet.
+    pub(crate) fn is_server_missing(&self) -> bool {
+        self.words.is_empty() && self.command.is_empty() && self.common.server.server.is_none()
+    }
+
     /// Sets the connection of the shell.
     ///
     /// # Errors

@@ -71,6 +71,15 @@ pub(crate) fn find_server(
     Ok(found.ok_or(search.missing))
 }
 
+/// Returns the names of the servers of the configuration files; none if a file cannot be used.
+pub(crate) fn server_names(config: Option<&Path>) -> Vec<String> {
+    // No server has this name: all files are searched.
+    match find_server("", config) {
+        Ok(Err(missing)) => missing.names,
+        _ => Vec::new(),
+    }
+}
+
 /// Opens the directories that are searched: from `here` up to the root of its repository, or only
 /// `here` without a repository.
 fn search_path(here: &Path) -> io::Result<Vec<Directory>> {

@@ -68,6 +68,24 @@ pub(crate) async fn confirm_target(
     }
 }
 
+/// Returns whether the user has agreed to the target before, or wrote its URL. The command of a file
+/// is run for nobody else.
+pub(super) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
+    match target {
+        Target::Url {
+            entry: Some(entry), ..
+        }
+        | Target::Command {
+            entry: Some(entry), ..
+        } if entry.found => {
+            let consent = store.load(&consent_key(target, entry)).await;
+            consent.is_ok_and(|consent| consent.is_some())
+        }
+        Target::Url { .. } => true,
+        Target::Command { .. } => false,
+    }
+}
+
 /// Returns what using the target does, in words.
 fn describe(target: &Target) -> String {
     match target {

@@ -19,15 +19,18 @@ use turnbuckle::types::{LoggingLevel, Request};
 use crate::args::limits::limit_client;
 use crate::args::{CommonArgs, OutputArgs};
 use crate::ask;
+use crate::authorization::UserStore;
 use crate::error::{CliError, ExitStatus};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line};
 use connector::{Authorization, prepare};
+use consent::is_trusted;
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
 use work::catch_signals;
 
+pub(crate) use config::server_names;
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;
 pub(crate) use target::{PositionalArgs, Target};
@@ -81,6 +84,23 @@ pub(crate) async fn try_connection(
     let connection = connecting.await?;
     let _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()).await;
     Ok(())
+}
+
+/// Connects to a server that the user trusts already, and prints nothing.
+///
+/// # Errors
+/// Fails for any other server, which is not contacted.
+pub(crate) async fn connect_silently(
+    common: &CommonArgs,
+    target: Target,
+) -> Result<ServerConnection, CliError> {
+    let secrets = KnownSecrets::default();
+    if !is_trusted(&target, &UserStore::new(secrets.clone())).await {
+        return Err(CliError::new("the server is not trusted"));
+    }
+    let (console, signals) = (Console::silent(&common.output), catch_signals()?);
+    let (layer, trace) = (LoginLayer::Stored, &mut None);
+    connect(common, target, layer, &console, &secrets, trace, &signals).await
 }
 
 async fn connect(

@@ -29,6 +29,8 @@ pub(crate) struct Console {
     log_budget: Arc<Mutex<LogBudget>>,
     /// True if a part of the result could not be shown or saved.
     is_incomplete: Arc<AtomicBool>,
+    /// True if no message is printed.
+    is_silent: bool,
 }
 
 impl Console {
@@ -53,6 +55,15 @@ impl Console {
                 omitted: 0,
             })),
             is_incomplete: Arc::default(),
+            is_silent: false,
+        }
+    }
+
+    /// Returns a console that prints no message, whatever its kind.
+    pub(crate) fn silent(args: &OutputArgs) -> Self {
+        Self {
+            is_silent: true,
+            ..Self::new(args)
         }
     }
 
@@ -124,6 +135,9 @@ impl Console {
 
     /// Prints a message to standard error, even with `--quiet`.
     pub(crate) fn print_message(&self, text: &str) {
+        if self.is_silent {
+            return;
+        }
         let bar = self
             .progress_bar
             .lock()

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::{DEMO, Scratch, command, demo};
+use crate::support::{DEMO, Scratch, command, demo, run};
 
 #[test]
 fn json_output_is_the_result_of_the_server() {
@@ -124,14 +124,10 @@ fn a_closed_output_pipe_ends_the_tool_silently() {
 #[test]
 fn completion_scripts_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let child = command(&["completion", shell])
-            .output()
-            .expect("the tool runs");
-        let script = String::from_utf8_lossy(&child.stdout);
-        assert!(
-            script.contains("turnbuckle") && script.contains("listen"),
-            "{shell}"
-        );
+        for verb in ["completion", "completions"] {
+            let script = run(&[verb, shell]).ends(0).out;
+            assert!(script.contains("TURNBUCKLE_COMPLETE"), "{shell}: {script}");
+        }
     }
 }
 

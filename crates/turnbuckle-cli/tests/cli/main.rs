@@ -9,6 +9,8 @@
 mod auth;
 mod auth_demo;
 mod commands;
+#[cfg(unix)]
+mod completion;
 mod config;
 mod errors;
 mod formats;

@@ -34,7 +34,7 @@ impl TerminalSession {
     }
 
     /// Starts the tool in a directory.
-    fn start_in(words: &[&str], env: &[(&str, &str)], directory: &str) -> Self {
+    pub(crate) fn start_in(words: &[&str], env: &[(&str, &str)], directory: &str) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there is one");
         grantpt(&master).expect("it is ours");
         unlockpt(&master).expect("it opens");
