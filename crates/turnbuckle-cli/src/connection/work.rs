@@ -121,6 +121,8 @@ impl Command<'_> {
             _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
             () = signals.recv() => {}
         }
+        // The standard error of a command can come after the answer.
+        self.console.report_omitted();
         done
     }
 
