@@ -14,6 +14,9 @@ use crate::problem::{Problem, Result};
 /// The time that a process has for anything that is expected of it.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
+/// The environment of the processes: the setting of the allocator that the guide recommends.
+pub(crate) const VARIABLES: [(&str, &str); 1] = [("MIMALLOC_PURGE_DELAY", "0")];
+
 /// A process with pipes.
 pub(crate) struct Process {
     child: Child,
@@ -44,6 +47,7 @@ impl Process {
     pub(crate) fn start(program: &Path, role: &str) -> Result<Self> {
         let mut child = Command::new(program)
             .arg(role)
+            .envs(VARIABLES)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -126,13 +126,14 @@ settings! {
     #[derive(Debug, Clone)]
     pub struct HttpLimits {
         /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further
-        /// ones wait. A connection takes up to 26 KiB, which do not count for
+        /// ones wait. A connection takes up to 26 KiB, with TLS 46 and with
+        /// HTTP/2 over TLS 54, which do not count for
         /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30
         /// KiB more.
         // Beyond: the next waits; in the log: `the next connection has to wait
         // (HttpLimits::max_connections)`
         // Tests: bounds::sockets::open_connections_are_limited_and_further_ones_wait
-        max_connections: usize = 4_000,
+        max_connections: usize = 2_000,
         /// The largest number of open legacy sessions. One more takes the place of a session that
         /// is not in use; if all are, it is refused.
         // Beyond: if all are in use: `too many … are open (…)`, 503

@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::problem::{Problem, Result};
-use crate::process::itself;
+use crate::process::{VARIABLES, itself};
 use crate::role::runtime;
 use form::{Form, LONG, SHORT};
 use outcome::Outcome;
