@@ -126,10 +126,8 @@ settings! {
     #[derive(Debug, Clone)]
     pub struct HttpLimits {
         /// The largest number of open connections of an [`HttpServer`](crate::HttpServer); further
-        /// ones wait. A connection takes up to 26 KiB, with TLS 46 and with
-        /// HTTP/2 over TLS 54, which do not count for
-        /// [`Limits::max_total_bytes`]; the rest of a long head counts. With TLS it takes about 30
-        /// KiB more.
+        /// ones wait. A connection takes up to 26 KiB, with TLS 46 and with HTTP/2 over TLS 54, which
+        /// do not count for [`Limits::max_total_bytes`]; the rest of a long head counts.
         // Beyond: the next waits; in the log: `the next connection has to wait
         // (HttpLimits::max_connections)`
         // Tests: bounds::sockets::open_connections_are_limited_and_further_ones_wait
