@@ -66,6 +66,7 @@ pub(crate) fn run(options: &[String]) -> Result {
 type Playing = Pin<Box<dyn Future<Output = Result<Outcome>>>>;
 
 async fn play(form: Rc<Form>, only: &str) -> Result {
+    println!("the servers run with {VARIABLES:?}");
     outcome::print_header();
     let http = list::ATTACKS
         .iter()
