@@ -185,7 +185,7 @@ async fn progress_and_cancellation_pass_in_every_pair_of_eras() {
         let cut = tokio::time::timeout(Duration::from_millis(50), waiting).await;
         assert!(cut.is_err());
         let ended = connected.ended.notified();
-        let ended = tokio::time::timeout(Duration::from_secs(60), ended).await;
+        let ended = tokio::time::timeout(Duration::from_secs(1), ended).await;
         ended.expect("the server goes on with a cancelled call");
     }
 }
