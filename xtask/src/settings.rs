@@ -68,6 +68,8 @@ pub(crate) struct Row {
     pub(crate) beyond: String,
     /// The paths of the tests.
     pub(crate) tests: Vec<String>,
+    /// The reason why metrics do not count what is beyond the limit, if there is one.
+    pub(crate) uncounted: String,
 }
 
 /// Returns the tables of settings of all crates.
@@ -163,7 +165,7 @@ impl ParsedRow {
                     .filter(|text| !text.starts_with('/'))
             })
             .collect();
-        let (mut beyond, mut tests) = (String::new(), String::new());
+        let (mut beyond, mut tests, mut uncounted) = (String::new(), String::new(), String::new());
         let mut current = None;
         for comment in comments.into_iter().rev().map(str::trim) {
             let text = if let Some(text) = comment.strip_prefix("Beyond:") {
@@ -171,6 +173,9 @@ impl ParsedRow {
                 text
             } else if let Some(text) = comment.strip_prefix("Tests:") {
                 current = Some(&mut tests);
+                text
+            } else if let Some(text) = comment.strip_prefix("Uncounted:") {
+                current = Some(&mut uncounted);
                 text
             } else {
                 comment
@@ -187,6 +192,7 @@ impl ParsedRow {
             default: default_text(&self.default),
             beyond: beyond.trim().to_owned(),
             tests: tests.split_whitespace().map(str::to_owned).collect(),
+            uncounted: uncounted.trim().to_owned(),
         }
     }
 }

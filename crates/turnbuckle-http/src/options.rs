@@ -30,6 +30,7 @@ settings! {
         // machine are on the endpoint's own port, or need
         // HttpServerOptions::allow_loopback_origins`
         // Tests: turnbuckle_http::request::origin::tests::a_page_of_this_machine_is_on_the_port_of_the_endpoint
+        // Uncounted: counts as HttpServerOptions::allowed_origins
         allow_loopback_origins: bool = false,
         /// Addresses (`192.0.2.7`) and networks (`10.0.0.0/8`, `2001:db8::/32`) of proxies that tell
         /// the address of their client by `X-Forwarded-For` or `Forwarded`; `unix:` stands for those
@@ -49,6 +50,7 @@ settings! {
         //   turnbuckle_http::request::trusted_proxies::tests::only_trusted_peers_are_believed
         //   turnbuckle_http::request::trusted_proxies::tests::a_chain_has_so_many_proxies
         //   turnbuckle_http::client::proxies::a_client_behind_a_trusted_proxy_has_its_own_address
+        // Uncounted: nothing is refused
         trusted_proxies: Vec<String> [by hand] = Vec::new(),
         /// The certificate of an [`HttpServer`](crate::HttpServer), which makes it serve `https`.
         #[cfg(feature = "tls")]
@@ -177,6 +179,7 @@ settings! {
         /// refused.
         // Beyond: further ones are refused (`REFUSED_STREAM`)
         // Tests: turnbuckle_http::client::http2::a_connection_has_so_many_open_requests_and_so_large_headers
+        // Uncounted: the HTTP/2 library refuses them by itself
         #[cfg(feature = "http2")]
         max_http2_streams: u32 = 128,
     }
@@ -226,11 +229,13 @@ settings! {
         /// stream.
         // Beyond: a stream
         // Tests: http::a_request_is_answered_by_json_or_a_stream
+        // Uncounted: a response is sent all the same
         json_wait: Duration = Duration::from_secs(1),
         /// The time after which a comment is sent on an SSE stream that has sent nothing, so that
         /// proxies and clients keep it open.
         // Beyond: a comment
         // Tests: http::a_quiet_stream_says_that_it_is_there
+        // Uncounted: a comment is sent
         keep_alive_interval: Duration = Duration::from_secs(15),
         /// The time for which a server goes on to accept connections after its shutdown has begun,
         /// so that load balancers see `/readyz` fail before connections are refused.
@@ -301,16 +306,19 @@ settings! {
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streams::session_stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
         //   http_resume::an_event_that_is_not_known_is_400
+        // Uncounted: a message that is kept was sent already
         max_stream_events: usize = 256,
         /// The largest number of bytes of one stream that are kept for replay, and that a slow
         /// reader may be behind.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streams::session_stream::tests::the_log_is_bounded_and_removed_positions_are_unknown
+        // Uncounted: a message that is kept was sent already
         max_stream_bytes: usize = 1 << 20,
         /// The largest number of bytes that the ended streams of one session keep for replay.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streamable::sessions::tests::the_bytes_of_ended_streams_are_bounded_together
         //   http_resume::the_replay_log_of_a_session_is_limited
+        // Uncounted: a message that is kept was sent already
         max_session_bytes: usize = 4 << 20,
         /// The largest number of bytes that the streams of all sessions together keep for replay.
         /// Over this bound a stream removes messages that were read, or all if nobody reads it.
@@ -318,10 +326,12 @@ settings! {
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: turnbuckle_http::streams::replay_log::tests::all_logs_together_keep_no_more_than_the_total
         //   turnbuckle_http::streams::replay_log::tests::the_total_of_all_logs_is_exact
+        // Uncounted: a message that is kept was sent already
         max_total_bytes: usize = 32 << 20,
         /// The time for which an ended stream is kept for replay.
         // Beyond: `Last-Event-ID: that event is not known (any more)`, 400
         // Tests: http_resume::a_stream_that_has_ended_is_kept_for_a_while
+        // Uncounted: a message that is kept was sent already
         stream_ttl: Duration = Duration::from_secs(60),
         /// The delay before a reconnect that clients are told (the `retry` field of SSE).
         // Tests: http_resume::retry_goes_before_an_early_close

@@ -331,7 +331,16 @@ impl HttpServer {
         shutdown.close();
         self.closing.close();
         let done = async { while connections.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(options.timeouts.shutdown_timeout, done).await;
+        let shutdown_timeout = options.timeouts.shutdown_timeout;
+        if tokio::time::timeout(shutdown_timeout, done).await.is_err() {
+            let open = connections.len();
+            tracing::warn!(
+                connections = open,
+                "connections are dropped, since their requests did not end in time \
+                 (HttpTimeouts::shutdown_timeout)"
+            );
+            (0..open).for_each(|_| count_refusal("HttpTimeouts::shutdown_timeout"));
+        }
         connections.shutdown().await;
         failure.map_or(Ok(()), Err)
     }
@@ -345,6 +354,7 @@ async fn accept(
 ) -> io::Result<(AcceptedStream, OwnedSemaphorePermit)> {
     if permits.available_permits() == 0 {
         let max_connections = options.http_limits.max_connections;
+        count_refusal("HttpLimits::max_connections");
         tracing::warn!(
             max_connections,
             "the next connection has to wait (HttpLimits::max_connections)"
@@ -392,7 +402,7 @@ impl AddressShares {
         let setting = exceeded.setting("HttpLimits::max_connections");
         count_refusal(setting);
         let message = exceeded.message("connections", "HttpLimits::max_connections");
-        if self.log_rate.admit("log entries", "once a second").is_ok() {
+        if self.log_rate.try_take() {
             tracing::warn!(address = ?stream.peer(), "a connection was closed: {message}");
         }
         if !options.has_tls() {

@@ -95,7 +95,7 @@ pub(crate) enum Exceeded {
 
 impl Exceeded {
     /// Returns the setting of the bound: `total`, or that of the shares.
-    pub(crate) fn setting(self, total: &str) -> &str {
+    pub(crate) fn setting(self, total: &'static str) -> &'static str {
         match self {
             Self::Total => total,
             Self::Owner => "HttpShares::max_owner_percent",

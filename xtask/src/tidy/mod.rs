@@ -3,6 +3,7 @@
 //! A rule has a name, a reason that its error shows, and a function from the project's files to
 //! the violations. The tests of each rule show it firing.
 
+mod counted;
 mod cycles;
 mod dependencies;
 mod extractors;
@@ -72,6 +73,7 @@ const RULES: &[Rule] = &[
     words::ALIASES,
     words::REPETITIONS,
     settings::RULE,
+    counted::RULE,
 ];
 
 /// The part of the result that is shown.

@@ -37,6 +37,7 @@ pub(crate) fn check_head<'h>(
     }
     let host = head.requested_host(&parts.uri);
     if let Err(refusal) = allowed.check(host, head.origin) {
+        count_refusal(refusal.setting());
         let reply = error_reply(StatusCode::FORBIDDEN, &refusal.to_string());
         return Err(Box::new(reply));
     }

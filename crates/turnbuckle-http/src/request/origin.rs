@@ -50,6 +50,16 @@ pub(crate) enum OriginRefusal {
     Origin(String),
 }
 
+impl OriginRefusal {
+    /// Returns the setting that allows the host or the origin.
+    pub(crate) fn setting(&self) -> &'static str {
+        match self {
+            Self::Host(_) => "HttpServerOptions::allowed_hosts",
+            Self::Origin(_) => "HttpServerOptions::allowed_origins",
+        }
+    }
+}
+
 impl OriginPolicy {
     pub(crate) fn new(options: &HttpServerOptions) -> Self {
         let hosts = match &options.allowed_hosts {

@@ -1,6 +1,7 @@
 //! One connection of a server, from its handshake to its end.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::future::poll_fn;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -223,10 +224,28 @@ where
             connection.await
         }
     };
-    match served {
-        Err(error) if error.is_parse_too_large() => log_large_head(),
-        Err(error) => tracing::debug!(error = %Escaped(&error), "a connection ended early"),
-        Ok(()) => {}
+    if let Err(error) = served {
+        log_failure(&error, Some(&error));
+    }
+}
+
+/// Logs the failure of a connection, and counts it if a bound was reached. `hyper` is the failure as
+/// hyper knows it.
+pub(super) fn log_failure(error: &dyn Display, hyper: Option<&hyper::Error>) {
+    if hyper.is_some_and(hyper::Error::is_parse_too_large) {
+        count_refusal("HttpLimits::max_header_bytes");
+        tracing::debug!(
+            "the head of a request is too large (HttpLimits::max_header_bytes, \
+             HttpLimits::max_headers)"
+        );
+    } else if hyper.is_some_and(hyper::Error::is_timeout) {
+        count_refusal("HttpTimeouts::header_timeout");
+        tracing::debug!(
+            "the head of a request did not come in time (HttpTimeouts::header_timeout): the \
+             connection ends"
+        );
+    } else {
+        tracing::debug!(error = %Escaped(error), "a connection ended early");
     }
 }
 
@@ -244,13 +263,6 @@ pub(super) fn refusal(code: StatusCode, message: &str, delay: Option<Duration>) 
         body.len()
     );
     [head.into_bytes(), body].concat()
-}
-
-pub(super) fn log_large_head() {
-    count_refusal("HttpLimits::max_header_bytes");
-    tracing::debug!(
-        "the head of a request is too large (HttpLimits::max_header_bytes, HttpLimits::max_headers)"
-    );
 }
 
 /// The bounds of an HTTP/1.1 connection, within those of hyper.

@@ -15,10 +15,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
-use turnbuckle_session::internal::MemoryPermit;
-use turnbuckle_types::base::text::Escaped;
+use turnbuckle_session::internal::{MemoryPermit, count_refusal};
 
-use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_large_head};
+use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_failure};
 use super::write_progress::{UnsentChunks, WriteProgress};
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
@@ -77,14 +76,11 @@ pub(super) async fn serve<S>(
     let served = tokio::select! {
         served = connection.as_mut() => Some(served),
         () = context.closing.closing() => None,
-        () = activity.idle(bounds.header_timeout) => None,
-        () = write_progress.wait_for_stall() => {
-            tracing::debug!(
-                "a response was not read for too long (HttpTimeouts::write_timeout): \
-                 the connection ends"
-            );
-            return;
+        () = activity.idle(bounds.header_timeout) => {
+            count_refusal("HttpTimeouts::header_timeout");
+            None
         }
+        () = write_progress.wait_for_stall() => return log_stall(),
     };
     let served = match served {
         Some(served) => served,
@@ -93,7 +89,7 @@ pub(super) async fn serve<S>(
             if context.closing.is_closing() {
                 tokio::select! {
                     served = connection => served,
-                    () = write_progress.wait_for_stall() => Ok(()),
+                    () = write_progress.wait_for_stall() => return log_stall(),
                 }
             } else {
                 // A client that does not answer is not waited for.
@@ -103,13 +99,16 @@ pub(super) async fn serve<S>(
         }
     };
     if let Err(error) = served {
-        let hyper = error.downcast_ref::<hyper::Error>();
-        if hyper.is_some_and(hyper::Error::is_parse_too_large) {
-            log_large_head();
-        } else {
-            tracing::debug!(error = %Escaped(&error), "a connection ended early");
-        }
+        log_failure(&error, error.downcast_ref());
     }
+}
+
+/// Logs and counts a connection that ends because its client leaves a response unread.
+fn log_stall() {
+    count_refusal("HttpTimeouts::write_timeout");
+    tracing::debug!(
+        "a response was not read for too long (HttpTimeouts::write_timeout): the connection ends"
+    );
 }
 
 /// Reserves the memory of a stream of HTTP/2.

@@ -24,7 +24,7 @@ const BUCKETS: [f64; 14] = [
 ];
 
 /// The metrics of this process, from the first server with a route for them.
-static METRICS: LazyLock<Arc<Metrics>> = LazyLock::new(|| {
+pub(super) static METRICS: LazyLock<Arc<Metrics>> = LazyLock::new(|| {
     let metrics = Arc::new(Metrics::default());
     set_local_metrics(Recorder(metrics.clone()));
     metrics
@@ -71,7 +71,7 @@ struct Recorder(Arc<Metrics>);
 
 /// The metrics of a process.
 #[derive(Debug, Default)]
-struct Metrics {
+pub(super) struct Metrics {
     client: SideMetrics,
     server: SideMetrics,
     active_streams: AtomicI64,
@@ -149,7 +149,7 @@ impl Metrics {
     }
 
     /// Returns the metrics in the text format of Prometheus, version 0.0.4.
-    fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         let mut text = String::new();
         for (side, metrics) in [("client", &self.client), ("server", &self.server)] {
             let name = format!("mcp_{side}_operation_duration_seconds");

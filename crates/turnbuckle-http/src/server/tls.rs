@@ -11,6 +11,7 @@ use tokio::sync::{AcquireError, Semaphore, SemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
+use turnbuckle_session::internal::count_refusal;
 use turnbuckle_types::ClientAddress;
 use turnbuckle_types::base::text::Escaped;
 
@@ -75,25 +76,29 @@ impl TlsHandshakes {
             };
             let _permit = self.acquire().await.map_err(io::Error::other)?;
             tokio::select! {
-                accepted = self.acceptor.accept(stream) => accepted,
-                () = self.wait_for_crowd() => Err(io::Error::other(
-                    "it made room for other clients that wait",
-                )),
+                accepted = self.acceptor.accept(stream) => accepted.map(Some),
+                () = self.wait_for_crowd() => Ok(None),
             }
         };
+        let setting = "HttpTimeouts::tls_handshake_timeout";
         match timeout(self.handshake_timeout, handshake).await {
-            Ok(Ok(stream)) => Some(stream),
+            Ok(Ok(Some(stream))) => return Some(stream),
+            Ok(Ok(None)) => {
+                count_refusal(setting);
+                tracing::debug!("a slow TLS handshake made room for other clients that wait");
+            }
             Ok(Err(error)) => {
+                count_refusal("HttpServerOptions::tls");
                 tracing::debug!(error = %Escaped(&error), "a TLS handshake failed");
-                None
             }
             Err(_) => {
+                count_refusal(setting);
                 tracing::debug!(
                     "a TLS handshake took too long (HttpTimeouts::tls_handshake_timeout)"
                 );
-                None
             }
         }
+        None
     }
 }
 
@@ -173,6 +178,8 @@ mod tests {
     use rustls::pki_types::CertificateDer;
     use rustls::pki_types::pem::PemObject as _;
     use rustls::{ClientConfig, RootCertStore};
+    #[cfg(feature = "prometheus")]
+    use tokio::io::AsyncWriteExt as _;
     use tokio::io::duplex;
     use tokio::time::Instant;
     use tokio_rustls::TlsConnector;
@@ -191,6 +198,34 @@ mod tests {
         let identity = TlsIdentity::from_pem(certificate.as_bytes(), key.as_bytes()).unwrap();
         let options = HttpServerOptions::new().tls(identity).timeouts(timeouts);
         TlsHandshakes::with_permits(&options, most).unwrap()
+    }
+
+    /// Returns how many refusals because of a setting the metrics of this process have.
+    #[cfg(feature = "prometheus")]
+    fn count_refusals(setting: &str) -> usize {
+        let text = super::super::metrics::METRICS.render();
+        let sample = format!("turnbuckle_server_refusals_total{{turnbuckle_bound=\"{setting}\"}} ");
+        let count = text.lines().find_map(|line| line.strip_prefix(&sample));
+        count.map_or(0, |count| count.parse().unwrap())
+    }
+
+    #[cfg(feature = "prometheus")]
+    #[tokio::test(start_paused = true)]
+    async fn handshakes_that_fail_or_take_too_long_are_counted() {
+        let settings = [
+            "HttpServerOptions::tls",
+            "HttpTimeouts::tls_handshake_timeout",
+        ];
+        let before = settings.map(count_refusals);
+        let handshakes = handshakes(HttpTimeouts::new(), 1);
+        let (mut client, stream) = duplex(1024);
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        assert!(handshakes.accept(stream, None).await.is_none());
+        let (_silent, stream) = duplex(1024);
+        assert!(handshakes.accept(stream, None).await.is_none());
+        // Other tests of this process count, too.
+        let counts = settings.map(count_refusals);
+        assert!(counts[0] > before[0] && counts[1] > before[1], "{counts:?}");
     }
 
     #[tokio::test(start_paused = true)]

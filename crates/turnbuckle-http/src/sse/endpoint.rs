@@ -209,7 +209,11 @@ impl SseEndpoints {
 
     /// Returns a future that ends when a new connection must have sent its first message.
     fn handshake_deadline(&self) -> EndOfInput {
-        Box::pin(tokio::time::sleep(self.config.timeouts.handshake_timeout))
+        let deadline = tokio::time::sleep(self.config.timeouts.handshake_timeout);
+        Box::pin(async move {
+            deadline.await;
+            count_refusal("HttpTimeouts::handshake_timeout");
+        })
     }
 
     /// Returns a future that ends when the server begins to shut down.
@@ -242,7 +246,7 @@ impl SseEndpoints {
         let _permit = match timeout(limit, queue.permit()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(ConnectionClosed)) => return connection_not_found(),
-            Err(_) => return queue_full(),
+            Err(_) => return queue_full("HttpLimits::max_streams"),
         };
         let owner = || queue.account().clone();
         let frame = match body::read(body, head.content_length, max, limit, owner).await {
@@ -259,7 +263,7 @@ impl SseEndpoints {
             Ok(Err(PushError::NoMemory(exceeded))) => {
                 body_error_reply(&exceeded.into(), &self.config)
             }
-            Err(_) => queue_full(),
+            Err(_) => queue_full("Limits::max_queue_bytes"),
         }
     }
 }
@@ -305,8 +309,9 @@ fn too_many_requests(error: &ProtocolError) -> HttpReply {
     reply
 }
 
-fn queue_full() -> HttpReply {
-    count_refusal("Limits::max_queue_bytes");
+/// Returns the reply to a message that found no room in time, because of the setting `limit`.
+fn queue_full(limit: &'static str) -> HttpReply {
+    count_refusal(limit);
     error_reply(
         StatusCode::SERVICE_UNAVAILABLE,
         "too many messages of this connection wait (Limits::max_queue_bytes, \

@@ -8,7 +8,7 @@ use std::time::Duration;
 use foldhash::HashMap;
 use tokio::time::Instant;
 use turnbuckle_session::internal::{
-    MemoryExceeded, MemoryPermit, OwnerAccount, ServerEndpoint, Session,
+    MemoryExceeded, MemoryPermit, OwnerAccount, ServerEndpoint, Session, count_refusal,
 };
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
@@ -112,8 +112,9 @@ impl HttpSession {
         self.session.in_flight() > 0 || (self.is_initialized() && is_read())
     }
 
-    /// Returns whether the session has ended, or was not used for longer than it may be.
-    fn is_idle(&self, now: Instant, options: &HttpServerOptions) -> bool {
+    /// Returns whether the session has ended, or was not used for longer than it may be, which is
+    /// counted.
+    fn is_over(&self, now: Instant, options: &HttpServerOptions) -> bool {
         if self.is_ended() {
             return true;
         }
@@ -122,11 +123,19 @@ impl HttpSession {
             self.touch();
             return false;
         }
-        let mut timeout = options.timeouts.session_idle_timeout;
-        if !self.is_initialized() {
-            timeout = timeout.min(options.timeouts.handshake_timeout);
+        let timeouts = &options.timeouts;
+        let idle = timeouts.session_idle_timeout;
+        let (timeout, setting) = match timeouts.handshake_timeout {
+            timeout if timeout < idle && !self.is_initialized() => {
+                (timeout, "HttpTimeouts::handshake_timeout")
+            }
+            _ => (idle, "HttpTimeouts::session_idle_timeout"),
+        };
+        let is_over = now.saturating_duration_since(*self.last_used()) >= timeout;
+        if is_over {
+            count_refusal(setting);
         }
-        now.saturating_duration_since(*self.last_used()) >= timeout
+        is_over
     }
 
     fn end(&self) {
@@ -303,6 +312,8 @@ impl SessionTable {
                     session.end();
                     return Err(OpenSessionError::TooMany(exceeded));
                 }
+                let setting = exceeded.setting("HttpLimits::max_sessions");
+                more.iter().for_each(|_| count_refusal(setting));
                 evicted.extend(more);
             }
         }
@@ -390,7 +401,7 @@ impl SessionTable {
         *last_sweep = Some(now);
         by_id.retain(|_, session| {
             session.remove_expired_streams(now, self.options.replay.stream_ttl);
-            let stays = !session.is_idle(now, &self.options);
+            let stays = !session.is_over(now, &self.options);
             if !stays {
                 counts.remove(session.client);
                 idle.push(session.clone());

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_session::internal::count_refusal;
 use turnbuckle_session::transport::HttpNeeds;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_types::base::debug_fields;
@@ -205,6 +206,7 @@ impl<T: Send + 'static> ProviderEntry<T> {
                     provider,
                     "a provider took longer than {timeout:?} (Provider::timeout)"
                 );
+                count_refusal("Provider::timeout");
                 Err(self.fault("did not answer in time"))
             }
         }

@@ -221,6 +221,7 @@ async fn resolve_failure(
     tracing::warn!(
         "a request asked its client more than {most} times (ServerBuilder::max_input_rounds)"
     );
+    count_refusal("ServerBuilder::max_input_rounds");
     message_reply(
         mapping,
         format!("the request asked its client more than {most} times"),

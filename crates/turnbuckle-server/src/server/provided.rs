@@ -1,7 +1,7 @@
 //! Requests for items that are not registered: a provider finds the item, and its handler answers.
 
 use turnbuckle_session::handler::RequestContext;
-use turnbuckle_session::internal::{FailureCause, HandlerOutcome};
+use turnbuckle_session::internal::{FailureCause, HandlerOutcome, count_refusal};
 use turnbuckle_session::transport::HttpHead;
 use turnbuckle_types::base::text::is_hidden;
 use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
@@ -233,10 +233,13 @@ impl Server {
         let search = self.find_subscribed(uris, honoured, context);
         match tokio::time::timeout(timeouts.max().unwrap_or_default(), search).await {
             Ok(found) => found,
-            Err(_) => Err(ProtocolError::internal(
-                "the providers did not find all resources of the subscription in time \
-                 (Provider::timeout)",
-            )),
+            Err(_) => {
+                count_refusal("Provider::timeout");
+                Err(ProtocolError::internal(
+                    "the providers did not find all resources of the subscription in time \
+                     (Provider::timeout)",
+                ))
+            }
         }
     }
 

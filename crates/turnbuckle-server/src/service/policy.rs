@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_session::internal::HandlerOutcome;
+use turnbuckle_session::internal::{HandlerOutcome, count_refusal};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::Reply;
 
@@ -146,6 +146,7 @@ impl TimeLimited {
         let timeout_reply = move || {
             let message = format!("the call took longer than {duration:?}");
             tracing::warn!(name, "{message} ({set_by})");
+            count_refusal(set_by);
             wrapper_failure_reply(Failure::new(message), errors_in_result)
         };
         Self {

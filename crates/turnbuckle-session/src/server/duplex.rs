@@ -277,11 +277,18 @@ impl<T: Transport> Connection<T> {
             .is_none_or(|sleep| sleep.as_mut().poll(cx).is_ready());
         // A handler that has ended may still be encoding its response: only the queue knows.
         let is_drained = self.queue.is_drained(self.pending) && self.transport.queued_bytes() == 0;
-        if is_drained || timed_out {
-            Poll::Ready(CloseReason::ByPeer)
-        } else {
-            Poll::Pending
+        if !is_drained && !timed_out {
+            return Poll::Pending;
         }
+        // The drain of HTTP+SSE ends with the server, which counts it.
+        if !is_drained && self.context.http.is_none() {
+            count_refusal("Limits::drain_timeout");
+            tracing::debug!(
+                "requests were not answered in time after the end of the input \
+                 (Limits::drain_timeout) and are given up"
+            );
+        }
+        Poll::Ready(CloseReason::ByPeer)
     }
 
     /// Flushes responses that are ready before the connection is dropped, so that the client does

@@ -205,6 +205,7 @@ async fn wait_for_cancelled(
 ) {
     let handler = std::future::poll_fn(|cx| poll_handler(&mut future, cx));
     if tokio::time::timeout(cancel_timeout, handler).await.is_err() {
+        count_refusal("Limits::cancel_timeout");
         tracing::debug!(
             id = %Escaped(context.id()),
             "a cancelled handler did not end in time (Limits::cancel_timeout) and was dropped"

@@ -280,6 +280,7 @@ impl Peer {
             () = self.wait_for_end() => Err(PeerError::Ended),
             () = tokio::time::sleep(after) => {
                 if by_limit {
+                    count_refusal("Limits::request_timeout");
                     tracing::warn!(
                         "the client did not answer within {after:?} (Limits::request_timeout)"
                     );

@@ -10,6 +10,7 @@ use crate::server::dispatch::NotificationFuture;
 use crate::server::peer::{Peer, PeerError};
 use crate::server::session::state::SessionState;
 use crate::shared::signal::Signal;
+use crate::shared::trace::count_refusal;
 
 /// Runs `action` on `target` after `delay`, unless `target` was dropped or `cancelled` fired.
 /// Without a runtime nothing happens.
@@ -68,6 +69,7 @@ pub(crate) fn spawn_pings(
             }
             match peer.ping_over_limit(timeout).await {
                 Err(PeerError::TimedOut { .. }) if peer.has_reader() => {
+                    count_refusal("Limits::ping_timeout");
                     tracing::warn!(
                         ?timeout,
                         "a ping was not answered in time (Limits::ping_timeout): the session ends"

@@ -42,6 +42,7 @@ settings! {
         /// Messages that may wait for the reader of one HTTP exchange before their senders wait.
         // Beyond: the writer waits
         // Tests: bounds::session::the_messages_that_wait_for_an_exchange_are_limited
+        // Uncounted: nothing is refused
         max_queue_messages: usize = 256,
         /// Notifications of one owner that may be handled at the same time. Further notifications
         /// are dropped.
@@ -85,6 +86,7 @@ settings! {
         // room
         // Tests: bounds::session::a_handshake_that_is_too_long_is_kept_without_its_decoration
         //   turnbuckle_session::server::handshake::tests::a_long_handshake_is_kept_in_few_bytes_and_with_all_that_can_be_done
+        // Uncounted: the handshake succeeds all the same
         max_handshake_bytes: usize = 4096,
         /// Rate of requests of one owner. Faster requests are refused. Pings and requests that end
         /// something do not count; completions and handshakes count on their own rates.
@@ -111,6 +113,7 @@ settings! {
         /// the rate allows it.
         // Beyond: only the newest is sent
         // Tests: bounds::progress::the_newest_of_too_frequent_progress_reports_is_sent_later
+        // Uncounted: the newest report is sent
         progress_rate: Rate = Rate::per_second(100),
         /// Bytes of requests and answers that are held for one owner: bodies that are being read,
         /// requests that run, answers and messages that wait for a reader, sessions, long heads
@@ -151,6 +154,7 @@ settings! {
         // Beyond: further ones share one
         // Tests: bounds::rates::principals_beyond_the_table_share_a_rate
         //   turnbuckle_session::shared::account::tests::a_client_known_by_its_address_has_an_account_there_and_takes_no_place_of_principals
+        // Uncounted: nothing is refused
         max_principals: usize = 10_000,
     }
 }

@@ -101,6 +101,12 @@ impl TokenBucket {
         taken.map_err(|wait| too_many(what, self.rate, set_by, wait))
     }
 
+    /// Takes a token if there is one. Returns whether there was. Nothing is counted as a refusal.
+    #[must_use]
+    pub fn try_take(&self) -> bool {
+        self.take(Instant::now).is_ok()
+    }
+
     pub(crate) fn full(rate: Rate, now: Instant) -> Self {
         Self {
             rate,

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use crate::shared::trace::count_refusal;
+
 /// The longest timeout, whatever is set.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -18,15 +20,17 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 pub struct WriteTimeout<S> {
     stream: S,
     timeout: Duration,
-    /// The name of the setting, for the error.
+    /// The name of the setting, for the error and for metrics.
     setting: &'static str,
     timer: Option<Pin<Box<Sleep>>>,
     /// True while bytes wait for the peer.
     is_waiting: bool,
+    /// True once the peer has taken nothing for too long.
+    is_timed_out: bool,
 }
 
 impl<S> WriteTimeout<S> {
-    /// Wraps a stream. `setting` is the name of the setting of `timeout`, for the error.
+    /// Wraps a stream. `setting` is the name of the setting of `timeout`, for the error and for metrics.
     pub fn new(stream: S, timeout: Duration, setting: &'static str) -> Self {
         Self {
             stream,
@@ -34,6 +38,7 @@ impl<S> WriteTimeout<S> {
             setting,
             timer: None,
             is_waiting: false,
+            is_timed_out: false,
         }
     }
 
@@ -58,6 +63,10 @@ impl<S> WriteTimeout<S> {
         } = self;
         let message = format!("the peer read nothing for {timeout:?} ({setting})");
         tracing::debug!("{message}: the connection ends");
+        // A stream that has failed is shut down, and fails at that once more.
+        if !std::mem::replace(&mut self.is_timed_out, true) {
+            count_refusal(setting);
+        }
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, message)))
     }
 }

@@ -10,6 +10,7 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::Limits;
 use turnbuckle_types::LoggingLevel;
 
+use crate::refusals::Refusals;
 use crate::servers::{echo, echo_builder, full_server};
 use crate::traced::Traced;
 
@@ -121,6 +122,7 @@ async fn a_cancelled_request_is_never_answered() {
 // requirement: 23e43825faf9 db33922935d3
 #[tokio::test(start_paused = true)]
 async fn a_stubborn_handler_is_dropped_after_the_grace() {
+    let refusals = Refusals::start();
     for case in Case::all() {
         for grace in [None, Some(Duration::from_secs(7))] {
             let mut limits = Limits::default();
@@ -148,6 +150,8 @@ async fn a_stubborn_handler_is_dropped_after_the_grace() {
             assert!(late <= Duration::from_millis(100), "{case}: {late:?}");
         }
     }
+    let handlers = 2 * Case::all().len();
+    assert_eq!(refusals.count("Limits::cancel_timeout"), handlers);
 }
 
 #[tokio::test(start_paused = true)]

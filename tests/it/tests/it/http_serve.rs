@@ -16,6 +16,7 @@ use turnbuckle_server::{HandlerContext, Server, Tool};
 use turnbuckle_session::handler::Signal;
 use turnbuckle_wire::revision::Revision;
 
+use crate::refusals::Refusals;
 use crate::servers::{echo, echo_builder};
 
 /// Long enough for anything that happens at all.
@@ -271,6 +272,7 @@ async fn a_client_that_closes_gives_its_request_up() {
 // requirement: 5f43537b76a9
 #[tokio::test]
 async fn shutdown_is_bounded() {
+    let refusals = Refusals::start();
     let (server, begun, given_up) = holding();
     let options = HttpServerOptions::new().timeouts(
         HttpTimeouts::new()
@@ -292,6 +294,7 @@ async fn shutdown_is_bounded() {
     timeout(PATIENCE, given_up.notified())
         .await
         .expect("it is given up");
+    assert!(refusals.count("HttpTimeouts::shutdown_timeout") > 0);
 }
 
 #[tokio::test]

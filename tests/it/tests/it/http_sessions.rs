@@ -14,6 +14,7 @@ use turnbuckle_session::handler::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use crate::http::busy;
+use crate::refusals::Refusals;
 use crate::servers::{echo, echo_builder};
 use crate::support::{assert_random, code, principal};
 
@@ -166,6 +167,7 @@ async fn a_session_that_is_used_is_not_idle() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_is_idle_only_from_the_end_of_its_use() {
+    let refusals = Refusals::start();
     let web = Web::with(
         &busy(),
         HttpServerOptions::new().timeouts(HttpTimeouts::new().session_idle_timeout(10 * MINUTE)),
@@ -190,6 +192,7 @@ async fn a_session_is_idle_only_from_the_end_of_its_use() {
         let got = session.request(3, "ping", &json!({})).send().await;
         assert_eq!(got.status, 404);
     }
+    assert_eq!(refusals.count("HttpTimeouts::session_idle_timeout"), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,6 +221,7 @@ async fn a_handshake_has_to_end_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn how_long_a_handshake_may_take_is_settable() {
+    let refusals = Refusals::start();
     let limit = Duration::from_secs(10);
     let brief = Duration::from_millis(1);
     for (wait, status) in [(limit - brief, 200), (limit + brief, 404)] {
@@ -233,6 +237,8 @@ async fn how_long_a_handshake_may_take_is_settable() {
         let ping = web.post(ping.to_string()).header("mcp-session-id", &id);
         let got = ping.send().await;
         assert_eq!(got.status, status);
+        let ended = refusals.count("HttpTimeouts::handshake_timeout");
+        assert_eq!(ended, usize::from(status == 404));
         if status == 404 {
             let error = got.json().await["error"]["message"].to_string();
             assert!(

@@ -58,6 +58,7 @@ mod ping;
 mod progress;
 mod prompts;
 mod providers;
+mod refusals;
 mod request_spans;
 mod resources;
 mod roots;

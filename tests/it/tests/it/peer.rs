@@ -9,6 +9,7 @@ use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Args, HandlerContext, Server, Tool};
 use turnbuckle_session::handler::{Limits, PeerError};
 
+use crate::refusals::Refusals;
 use crate::servers::{Seconds, echo_builder};
 
 /// Creates a server whose tool `ask` asks for roots, with a timeout of `seconds` (0 for the
@@ -56,6 +57,7 @@ fn text(answer: &Value) -> &str {
 // requirement: 2504ad379a5c af3dc5ded27b ed627495b5aa
 #[tokio::test(start_paused = true)]
 async fn a_server_request_times_out() {
+    let refusals = Refusals::start();
     for case in Case::legacy() {
         let mut client = Client::connect_with(case, &asking(), client_with_roots()).await;
         let answer = client.request("tools/call", ask(0)).await;
@@ -68,6 +70,8 @@ async fn a_server_request_times_out() {
         let answer = client.request("tools/call", ask(0)).await;
         assert_eq!(text(&answer), &*late(20), "{case}");
     }
+    let requests = 2 * Case::legacy().len();
+    assert_eq!(refusals.count("Limits::request_timeout"), requests);
 }
 
 // requirement: 6a2cad29576f

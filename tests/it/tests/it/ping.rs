@@ -9,6 +9,7 @@ use turnbuckle_session::handler::Limits;
 use turnbuckle_session::transport::CloseReason;
 use turnbuckle_wire::revision::Revision;
 
+use crate::refusals::Refusals;
 use crate::servers::{echo, full_server};
 use crate::traced::Traced;
 
@@ -154,6 +155,7 @@ async fn a_client_is_asked_whether_it_is_there_however_many_requests_wait() {
 // requirement: 52a18f50bf03
 #[tokio::test(start_paused = true)]
 async fn the_time_limit_is_settable() {
+    let refusals = Refusals::start();
     for case in Case::duplex(Case::legacy()) {
         for timeout in [3, 50] {
             let options = pinging(10, timeout);
@@ -163,6 +165,8 @@ async fn the_time_limit_is_settable() {
             assert_eq!(start.elapsed().as_secs(), 10 + timeout, "{case}");
         }
     }
+    let sessions = 2 * Case::duplex(Case::legacy()).len();
+    assert_eq!(refusals.count("Limits::ping_timeout"), sessions);
 }
 
 // requirement: 341bf0d70634

@@ -16,6 +16,7 @@ use turnbuckle_types::{
 };
 
 use crate::asking::{self, form, good_answer, handler_text, requests, url};
+use crate::refusals::Refusals;
 use crate::support::{
     Question, able, call, code, connect_able, converse, error_text, message, result, text,
 };
@@ -244,6 +245,7 @@ async fn a_completion_asks_for_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn rounds_are_bounded() {
+    let refusals = Refusals::start();
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = asked.clone();
     let server = Server::new("insatiable", "1.0.0")
@@ -270,6 +272,7 @@ async fn rounds_are_bounded() {
         );
         assert_eq!(asked.len(), 3, "{case}");
     }
+    assert!(refusals.count("ServerBuilder::max_input_rounds") > 0);
 }
 
 #[tokio::test(start_paused = true)]

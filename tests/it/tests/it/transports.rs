@@ -10,6 +10,7 @@ use turnbuckle_server::{Args, HandlerContext, Server, Tool};
 use turnbuckle_session::handler::{Limits, Rate};
 use turnbuckle_session::transport::CloseReason;
 
+use crate::refusals::Refusals;
 use crate::servers::{Text, echo, echo_builder, full_server};
 
 fn asking() -> Server {
@@ -153,6 +154,7 @@ async fn a_handler_waits_for_a_slow_reader() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_input_answers_the_requests_before_it() {
+    let refusals = Refusals::start();
     for case in Case::duplex(Case::all()) {
         let mut limits = Limits::default();
         limits.drain_timeout = Duration::from_secs(10);
@@ -171,6 +173,8 @@ async fn the_end_of_the_input_answers_the_requests_before_it() {
         let answered = |message: &Value| message["id"] == long;
         assert!(!client.received_messages().iter().any(answered), "{case}");
     }
+    let connections = Case::duplex(Case::all()).len();
+    assert_eq!(refusals.count("Limits::drain_timeout"), connections);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Arc, Weak};
 
 use tokio::time::Instant;
-use turnbuckle_session::internal::{EvictMemory, MemoryBudget};
+use turnbuckle_session::internal::{EvictMemory, MemoryBudget, count_refusal};
 
 use super::{HttpSession, SessionTable};
 
@@ -68,6 +68,7 @@ impl EvictMemory for SessionTable {
             }
             if let Some(session) = self.remove_unused(&id) {
                 session.end();
+                count_refusal("Limits::max_total_bytes");
                 ended += 1;
             }
         }

@@ -15,6 +15,7 @@ use super::{MessageOutcome, Session};
 use crate::server::inbound_frame::InboundFrame;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
+use crate::shared::trace::count_refusal;
 
 /// The sink for the requests of a batch. It collects their responses into one array for the batch's
 /// own sink, unless that sink takes them one by one.
@@ -149,7 +150,12 @@ impl Session {
                 return self.refuse_batch("a batch must not be empty");
             }
             Ok(elements) => elements,
-            Err(refusal) => return MessageOutcome::Response(self.encode_refusal(&refusal)),
+            Err(refusal) => {
+                if refusal.kind == DecodeErrorKind::InvalidRequest {
+                    count_refusal("Limits::max_batch_messages");
+                }
+                return MessageOutcome::Response(self.encode_refusal(&refusal));
+            }
         };
         let batch_sink = BatchSink::new(sink.clone());
         let element_sink: Arc<dyn ReplySink> = batch_sink.clone();

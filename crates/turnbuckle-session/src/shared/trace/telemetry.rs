@@ -45,8 +45,8 @@ pub trait Telemetry: Send + Sync + 'static {
     /// Counts a change of a level.
     fn level_changed(&self, level: Level, by: i64);
 
-    /// Counts a message or a connection that a server refused or dropped because of a bound: the
-    /// setting of that name, such as `Limits::call_rate`.
+    /// Counts a message, a connection, a session or a handler that a server refused, dropped or gave
+    /// up because of a limit or a timeout: the setting of that name, such as `Limits::call_rate`.
     fn bound_reached(&self, bound: &'static str);
 }
 
@@ -180,8 +180,8 @@ pub(crate) fn change_level(level: Level, by: i64) {
     }
 }
 
-/// Counts a message or a connection that is refused or dropped because of a bound, for metrics:
-/// the setting of that name.
+/// Counts what is refused, dropped or given up because of a limit or a timeout, for metrics: the
+/// setting of that name.
 #[cold]
 pub fn count_refusal(bound: &'static str) {
     if let Some(telemetry) = telemetry() {

@@ -5,13 +5,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
 use turnbuckle_http::HttpServerOptions;
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
 use turnbuckle_server::{Ask, AskError, HandlerContext, Server, Tool};
 use turnbuckle_session::handler::{Limits, Peer, Rate};
+use turnbuckle_session::internal::WriteTimeout;
 
 use super::{echoing, refused_by};
+use crate::refusals::Refusals;
 use crate::servers::echo;
 use crate::support::result;
 
@@ -40,6 +43,7 @@ async fn the_requests_in_flight_are_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_holds_so_many_messages() {
+    let refusals = Refusals::start();
     use turnbuckle_wire::revision::Revision;
     let batching = Revision::ALL
         .into_iter()
@@ -48,11 +52,14 @@ async fn a_batch_holds_so_many_messages() {
         let options = ClientOptions::new().limits(Limits::new().max_batch_messages(2));
         let mut client = Client::connect_with(case, &echo(), options).await;
         let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        let before = refusals.count("Limits::max_batch_messages");
         let two = client.exchange(&json!([ping(51), ping(52)])).await;
         assert_eq!(two.as_array().map(Vec::len), Some(2), "{case}");
         client.send(&json!([ping(53), ping(54), ping(55)])).await;
         let refused: Value = serde_json::from_str(&client.next_raw().await).unwrap();
         refused_by(&refused, "at most 2 messages (Limits::max_batch_messages)");
+        let refused = refusals.count("Limits::max_batch_messages") - before;
+        assert_eq!(refused, 1, "{case}");
     }
 }
 
@@ -193,4 +200,17 @@ async fn questions_that_wait_count_for_the_memory_of_their_owner() {
         let refused = client.request("tools/call", call()).await;
         refused_by(&refused, "Limits::max_owner_bytes");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_reads_nothing_is_counted_once() {
+    let refusals = Refusals::start();
+    let (ours, _theirs) = tokio::io::duplex(4);
+    let setting = "StdioOptions::write_timeout";
+    let mut stream = WriteTimeout::new(ours, Duration::from_secs(60), setting);
+    assert!(stream.write_all(b"more than four").await.is_err());
+    assert_eq!(refusals.count(setting), 1);
+    // The connection is still shut down.
+    assert!(stream.write_all(b"more").await.is_err());
+    assert_eq!(refusals.count(setting), 1);
 }

@@ -11,6 +11,7 @@ use turnbuckle_http::{
 };
 use turnbuckle_session::handler::{Limits, Rate, Signal};
 
+use crate::refusals::Refusals;
 use crate::servers::echo;
 
 /// Long enough for anything that happens at all.
@@ -170,6 +171,7 @@ async fn a_request_has_so_many_headers() {
 
 #[tokio::test]
 async fn open_connections_are_limited_and_further_ones_wait() {
+    let refusals = Refusals::start();
     let (address, shutdown) = start(
         HttpServerOptions::new()
             .http_limits(HttpLimits::new().max_connections(2))
@@ -191,6 +193,7 @@ async fn open_connections_are_limited_and_further_ones_wait() {
     drop(first);
     assert_eq!(status(&mut third).await, 400);
     shutdown.close();
+    assert!(refusals.count("HttpLimits::max_connections") > 0);
 }
 
 #[tokio::test]
@@ -208,6 +211,7 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
 
 #[tokio::test]
 async fn a_head_may_take_so_long() {
+    let refusals = Refusals::start();
     // Longer than a busy machine takes from the answer to where the clock stands still.
     let (limit, brief) = (Duration::from_hours(1), Duration::from_mins(1));
     for (wait, in_time) in [(limit - brief, true), (limit + brief, false)] {
@@ -236,6 +240,7 @@ async fn a_head_may_take_so_long() {
         tokio::time::resume();
         shutdown.close();
     }
+    assert_eq!(refusals.count("HttpTimeouts::header_timeout"), 1);
 }
 
 #[tokio::test]

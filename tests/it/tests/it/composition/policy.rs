@@ -10,6 +10,7 @@ use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{Cancellation, Group, Prompt, Server, Tool};
 use turnbuckle_session::handler::Limits;
 
+use crate::refusals::Refusals;
 use crate::support::{call, error_text, message, text};
 
 /// Counts how many calls of its tools run at once. Each takes a second.
@@ -87,6 +88,7 @@ fn endless(name: &'static str, seen: &Arc<Mutex<Vec<String>>>) -> Tool {
 
 #[tokio::test(start_paused = true)]
 async fn the_innermost_timeout_counts() {
+    let refusals = Refusals::start();
     let seen = Arc::default();
     let server = Server::new("s", "1")
         .timeout(5 * SECOND)
@@ -116,6 +118,17 @@ async fn the_innermost_timeout_counts() {
         let late = client.request("prompts/get", json!({"name": "slow"})).await;
         let says = "the call took longer than 5s";
         assert_eq!(message(&late), says, "{case}");
+    }
+    for (setting, calls) in [
+        ("ServerBuilder::timeout", 2),
+        ("Group::timeout", 1),
+        ("Tool::timeout", 1),
+    ] {
+        assert_eq!(
+            refusals.count(setting),
+            calls * Case::all().len(),
+            "{setting}"
+        );
     }
 }
 

@@ -14,6 +14,7 @@ use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_session::handler::{Limits, Rate};
 
 use super::SseConnection;
+use crate::refusals::Refusals;
 use crate::servers::{echo, echo_builder};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
@@ -55,6 +56,7 @@ async fn the_bytes_of_a_message_are_limited() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_says_nothing_is_let_go() {
+    let refusals = Refusals::start();
     let options = HttpServerOptions::new()
         .timeouts(HttpTimeouts::new().handshake_timeout(Duration::from_secs(5)));
     let begin = Instant::now();
@@ -71,6 +73,7 @@ async fn a_client_that_says_nothing_is_let_go() {
             .status,
         404
     );
+    assert_eq!(refusals.count("HttpTimeouts::handshake_timeout"), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use turnbuckle_types::ProtocolError;
 use turnbuckle_wire::revision::Revision;
 
 use super::{next_cursor, tool};
+use crate::refusals::Refusals;
 use crate::support::{call, code, list_values, message, result};
 
 /// Returns a server with two registered tools, a provider in between and one that works.
@@ -51,6 +52,7 @@ async fn a_failing_provider_fails_its_page_and_no_other() {
 
 #[tokio::test(start_paused = true)]
 async fn a_slow_provider_is_given_up_by_name() {
+    let refusals = Refusals::start();
     async fn list(_: ListRequest) -> Vec<Tool> {
         tokio::time::sleep(Duration::from_secs(3600)).await;
         Vec::new()
@@ -73,6 +75,7 @@ async fn a_slow_provider_is_given_up_by_name() {
         assert!(message(&called).contains("\"slow\""), "{case}");
         assert!(begun.elapsed() < Duration::from_secs(30), "{case}");
     }
+    assert!(refusals.count("Provider::timeout") > 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::XNonce;
 use chacha20poly1305::aead::{Aead, Payload};
+use turnbuckle_session::internal::count_refusal;
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
@@ -106,6 +107,7 @@ impl StateKeyRing {
             .split_first_chunk::<EXPIRY_BYTES>()
             .ok_or(StateError::NotOurs)?;
         if now >= u64::from_be_bytes(*expiry) {
+            count_refusal("ServerBuilder::request_state_ttl");
             return Err(StateError::Expired);
         }
         Ok(payload.to_vec())
