@@ -26,7 +26,7 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, auth, shell};
+use crate::commands::{ServerVerb, auth, keys, shell};
 use crate::error::CliError;
 
 /// glibc's allocator keeps what a burst of small requests has used.
@@ -64,6 +64,10 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
     #[command(subcommand)]
     Auth(auth::AuthCommand),
 
+    /// Makes the secret keys that the instances of a server share
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
@@ -81,7 +85,7 @@ impl Command {
             Self::Verb(verb) => verb.target_args(),
             Self::Shell(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
-            Self::Demo(_) | Self::Completion { .. } => return None,
+            Self::Keys(_) | Self::Demo(_) | Self::Completion { .. } => return None,
         };
         Some(&args.common.output)
     }
@@ -151,6 +155,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Verb(verb) => verb.run().await,
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Auth(command) => auth::run(command).await,
+            Command::Keys(command) => keys::run(&command),
             Command::Demo(options) => demo::run(options).await,
             Command::Completion { shell } => print_completion(shell),
         }

@@ -28,6 +28,7 @@ use tower_layer::Layer;
 use turnbuckle_session::handler::{Rate, Signal};
 use turnbuckle_session::internal::{MemoryBudget, TokenBucket, count_refusal};
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::KeyRing;
 
 use crate::options::HttpServerOptions;
 use crate::reply::SHARE_RETRY_DELAY;
@@ -203,6 +204,12 @@ impl HttpServer {
     pub fn fallback(mut self, service: impl RouteService) -> Self {
         self.routes.add(None, service);
         self
+    }
+
+    /// Returns the keys of what the server hands out and trusts when it comes back, if it has any.
+    #[must_use]
+    pub fn keys(&self) -> Option<&KeyRing> {
+        self.routes.streamable.keys()
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

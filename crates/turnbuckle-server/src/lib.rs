@@ -74,9 +74,7 @@ pub use request::extract::{
     Args, Cancellation, Claims, ClientInfo, Extract, HandlerRequirements, HttpRequest, Invocation,
     Log, Progress, ProgressValue, RawArguments, State,
 };
-pub use request::input::{
-    AnswerFuture, Ask, IntoSamplingRequest, Question, Roots, StateKey, StateKeyRing,
-};
+pub use request::input::{AnswerFuture, Ask, IntoSamplingRequest, Question, Roots};
 pub use request::list::{ItemName, ListPage, ListRequest};
 pub use request::read::ReadRequest;
 pub use server::Server;
@@ -85,7 +83,7 @@ pub use server::extension::{Extension, ExtensionResult};
 pub use server::update::ServerUpdate;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::base::random::RandomnessUnavailable;
-pub use turnbuckle_types::{Audio, File, Image};
+pub use turnbuckle_types::{Audio, File, Image, KeyError, KeyRing, SecretKey};
 pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 
 /// The example of the README, compiled.

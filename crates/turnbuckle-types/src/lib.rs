@@ -47,6 +47,8 @@ mod id;
 mod input;
 mod input_responses;
 mod json;
+#[cfg(feature = "keys")]
+mod key_ring;
 mod logging;
 mod map;
 mod media;
@@ -112,6 +114,9 @@ pub use id::{BigId, ProgressToken, RequestId};
 pub use input::{InputRequest, InputRequests, InputRequiredResult};
 pub use input_responses::InputResponses;
 pub use json::{Json, RawJson, RawObject, describe_decode_error};
+#[cfg(feature = "keys")]
+#[cfg_attr(docsrs, doc(cfg(feature = "keys")))]
+pub use key_ring::{DerivedKeys, KeyError, KeyLabel, KeyRing, SecretKey};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
 pub use media::{Audio, Image, MediaError};

@@ -34,6 +34,8 @@ pub trait Authorize {
     /// The scopes that the items of the server require are added to those of the resource's metadata,
     /// unless [`scopes_supported`](turnbuckle_auth::server::ResourceServerBuilder::scopes_supported)
     /// set these.
+    /// Nonces of DPoP are derived from the keys of the server
+    /// ([`ServerBuilder::keys`](crate::ServerBuilder::keys)).
     /// The result also answers at [`ResourceServer::metadata_path`]: a router of your own sends that
     /// path to it, too.
     fn auth(self, auth: ResourceServer) -> Self::Authorized;
@@ -56,6 +58,7 @@ impl Authorize for HttpServer {
     type Authorized = Self;
 
     fn auth(self, auth: ResourceServer) -> Self {
+        let auth = auth.with_server_keys(self.keys());
         let auth = auth.with_item_scopes(self.scopes());
         self.layer(auth)
     }
@@ -65,6 +68,7 @@ impl Authorize for StreamableHttp {
     type Authorized = ResourceServerService<Self>;
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
+        let auth = auth.with_server_keys(self.keys());
         auth.with_item_scopes(self.scopes()).layer(self)
     }
 }
@@ -73,6 +77,7 @@ impl Authorize for HttpSse {
     type Authorized = ResourceServerService<Self>;
 
     fn auth(self, auth: ResourceServer) -> Self::Authorized {
+        let auth = auth.with_server_keys(self.keys());
         auth.with_item_scopes(self.scopes()).layer(self)
     }
 }

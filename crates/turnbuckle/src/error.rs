@@ -126,6 +126,7 @@ from_errors! {
     std::io::Error,
     turnbuckle_server::AskError,
     turnbuckle_server::BuildError,
+    turnbuckle_server::KeyError,
     turnbuckle_server::RandomnessUnavailable,
     turnbuckle_server::TemplateError,
     turnbuckle_types::ProtocolError,

@@ -54,6 +54,9 @@ struct Axum;
 #[doc = include_str!("../../../docs/guide/src/deploy.md")]
 struct Deploy;
 
+#[doc = include_str!("../../../docs/guide/src/keys.md")]
+struct Keys;
+
 #[doc = include_str!("../../../docs/guide/src/tracing.md")]
 struct Tracing;
 

@@ -120,12 +120,12 @@ pub use turnbuckle_server::{
     AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
     CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, File,
     Group, Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoFailure, IntoItem,
-    IntoSamplingRequest, Invocation, ItemName, ListPage, ListRequest, Log, NeedsInput, NoHandler,
-    Objection, OutputValidator, Profile, Progress, ProgressValue, Prompt, PromptOutput,
-    ProvidedItem, Provider, Question, RandomnessUnavailable, RawArguments, ReadRequest, Resource,
-    ResourceOutput, Roots, SchemaLimits, Server, ServerBuilder, ServerUpdate, State, StateKey,
-    StateKeyRing, Structured, TemplateError, TemplateValue, TemplateVariables, Tool, ToolOutput,
-    UriTemplate, lint,
+    IntoSamplingRequest, Invocation, ItemName, KeyError, KeyRing, ListPage, ListRequest, Log,
+    NeedsInput, NoHandler, Objection, OutputValidator, Profile, Progress, ProgressValue, Prompt,
+    PromptOutput, ProvidedItem, Provider, Question, RandomnessUnavailable, RawArguments,
+    ReadRequest, Resource, ResourceOutput, Roots, SchemaLimits, SecretKey, Server, ServerBuilder,
+    ServerUpdate, State, Structured, TemplateError, TemplateValue, TemplateVariables, Tool,
+    ToolOutput, UriTemplate, lint,
 };
 pub use turnbuckle_server::{middleware, service};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_types::Audit;
 use turnbuckle_types::base::{debug_fields, setters};
+use turnbuckle_types::{Audit, KeyRing};
 
 mod build;
 
@@ -39,6 +39,7 @@ pub struct ResourceServerBuilder {
     algorithms: Option<Vec<String>>,
     dpop: DpopMode,
     has_dpop_nonces: bool,
+    keys: Option<KeyRing>,
     public_base_url: Option<String>,
     resource_name: Option<String>,
     resource_documentation: Option<String>,
@@ -103,6 +104,7 @@ impl ResourceServerBuilder {
             algorithms: None,
             dpop: DpopMode::default(),
             has_dpop_nonces: false,
+            keys: None,
             public_base_url: None,
             resource_name: None,
             resource_documentation: None,
@@ -236,8 +238,13 @@ impl ResourceServerBuilder {
         /// Sets the use of DPoP, [`DpopMode::Optional`] by default.
         dpop(mode: DpopMode) { dpop = mode }
 
-        /// Demands a nonce of this server in each DPoP proof.
+        /// Demands a nonce of this server in each DPoP proof. Several instances need the same
+        /// [`keys`](Self::keys), or they refuse each other's nonces.
         dpop_nonces(has_nonces: bool) { has_dpop_nonces = has_nonces }
+
+        /// Sets the keys that nonces of DPoP are derived from. Default: those of the server that is
+        /// protected, otherwise random ones.
+        keys(keys: KeyRing) { keys = Some(keys) }
 
         /// Sets the public URL of this server's path `/`, for a proxy that changes paths: it and the path
         /// of a request are the URL that DPoP proofs must name (`htu`). It has the origin of the resource.

@@ -2,19 +2,24 @@
 //!
 //! Specification: RFC 9449 sections 7, 9 and 11.1.
 
+use std::sync::OnceLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::HeaderValue;
 use sha2::{Digest as _, Sha256};
-use turnbuckle_types::Principal;
+use turnbuckle_types::base::random::RandomnessUnavailable;
 use turnbuckle_types::base::text::Escaped;
+use turnbuckle_types::{DerivedKeys, KeyLabel, KeyRing, Principal};
 
 use super::authorization_header::{Credentials, Scheme};
 use super::denial::Denial;
 use super::replay_cache::ReplayCache;
 use crate::clock::Clock;
 use crate::dpop::{DpopError, ProofExpectation, VerifiedProof, verify_proof};
-use crate::secret::Secret;
+
+/// The use of the keys that nonces are derived from.
+const LABEL: KeyLabel = KeyLabel::new("DPoP nonce");
 
 /// The seconds by which the time of a proof may differ from that of the server.
 const PROOF_LEEWAY_SECONDS: u64 = 60;
@@ -50,11 +55,18 @@ impl DpopChecker {
         }
     }
 
+    /// Has the nonces derive from the keys of a server, unless they have keys of their own.
+    pub(super) fn share_keys(&self, ring: &KeyRing) {
+        if let Some(nonces) = &self.nonces {
+            nonces.share_keys(ring);
+        }
+    }
+
     /// Returns the current nonce as a header, if nonces are used.
     pub(super) fn nonce_header(&self, clock: &Clock) -> Option<HeaderValue> {
         let nonces = self.nonces.as_ref()?;
-        let nonce = nonces.nonce(clock.now() / NONCE_INTERVAL_SECONDS);
-        HeaderValue::from_str(&nonce).ok()
+        let nonce = nonces.newest(clock.now() / NONCE_INTERVAL_SECONDS);
+        HeaderValue::from_str(&nonce?).ok()
     }
 
     /// Checks that the credentials fit the binding of their token to a key.
@@ -108,16 +120,17 @@ impl DpopChecker {
     ) -> Result<VerifiedProof, Denial> {
         let interval = now / NONCE_INTERVAL_SECONDS;
         let intervals = [interval, interval.saturating_sub(1)];
-        let nonces = self.nonces.as_ref();
-        let nonces = nonces.map(|nonces| intervals.map(|interval| nonces.nonce(interval)));
-        let nonces = nonces
-            .as_ref()
-            .map(|nonces| nonces.each_ref().map(String::as_str));
+        let nonces = self.nonces.as_ref().map(|nonces| {
+            let accepted = intervals.map(|interval| nonces.all(interval));
+            accepted.into_iter().flatten().collect::<Vec<_>>()
+        });
+        let nonces = nonces.as_ref();
+        let nonces = nonces.map(|nonces| nonces.iter().map(String::as_str).collect::<Vec<_>>());
         let expectation = ProofExpectation {
             method,
             url,
             access_token: Some(token),
-            nonces: nonces.as_ref().map(<[_; 2]>::as_slice),
+            nonces: nonces.as_deref(),
             now,
             leeway: PROOF_LEEWAY_SECONDS,
         };
@@ -151,33 +164,91 @@ impl DpopChecker {
     }
 }
 
-/// The nonces of a server: derived from a secret and the time, so that none must be kept.
-pub(super) struct NonceIssuer(Secret);
+/// The nonces of a server: derived from its keys and the time, so that none must be kept and all
+/// instances with the same keys accept each other's.
+pub(super) struct NonceIssuer {
+    keys: OnceLock<DerivedKeys>,
+    /// The keys of this process, for nonces of a server that has no others.
+    own: DerivedKeys,
+}
 
 impl NonceIssuer {
-    pub(super) fn new(secret: Secret) -> Self {
-        Self(secret)
+    /// Creates an issuer with keys, or with random ones, which give way to those of the server.
+    pub(super) fn new(ring: Option<&KeyRing>) -> Result<Self, RandomnessUnavailable> {
+        let keys = OnceLock::new();
+        let own = match ring {
+            Some(ring) => keys.get_or_init(|| ring.derive(LABEL)).clone(),
+            None => KeyRing::generate()?.derive(LABEL),
+        };
+        Ok(Self { keys, own })
     }
 
-    /// Returns the nonce of an interval. The secret has a fixed length and the digest is cut, so no
-    /// other nonce can be derived from it.
-    fn nonce(&self, interval: u64) -> String {
-        let digest = Sha256::new()
-            .chain_update(self.0.expose())
-            .chain_update(interval.to_be_bytes())
-            .finalize();
-        URL_SAFE_NO_PAD.encode(&digest[..16])
+    fn share_keys(&self, ring: &KeyRing) {
+        self.keys.get_or_init(|| ring.derive(LABEL));
     }
+
+    /// Returns the nonce of an interval that clients are given.
+    fn newest(&self, interval: u64) -> Option<String> {
+        self.all(interval).next()
+    }
+
+    /// Returns the nonces of an interval that are accepted: one for each key, the newest first.
+    fn all(&self, interval: u64) -> impl Iterator<Item = String> {
+        let keys = self.keys.get().unwrap_or(&self.own);
+        keys.secrets().map(move |secret| nonce(secret, interval))
+    }
+}
+
+/// Returns the nonce of a key and an interval. The secret has a fixed length and the digest is cut, so
+/// no other nonce can be derived from it.
+fn nonce(secret: &[u8; 32], interval: u64) -> String {
+    let digest = Sha256::new()
+        .chain_update(secret)
+        .chain_update(interval.to_be_bytes())
+        .finalize();
+    URL_SAFE_NO_PAD.encode(&digest[..16])
 }
 
 #[cfg(test)]
 mod tests {
+    use turnbuckle_types::SecretKey;
+
     use super::*;
 
+    fn issuer(ring: &KeyRing) -> NonceIssuer {
+        NonceIssuer::new(Some(ring)).unwrap()
+    }
+
     #[test]
-    fn nonces_change_with_the_time() {
-        let nonces = NonceIssuer::new(Secret::new("secret"));
-        assert_eq!(nonces.nonce(1), nonces.nonce(1));
-        assert_ne!(nonces.nonce(1), nonces.nonce(2));
+    fn nonces_change_with_the_time_and_are_equal_for_equal_keys() {
+        let ring = KeyRing::generate().unwrap();
+        let nonces = issuer(&ring);
+        assert_eq!(nonces.newest(1), issuer(&ring).newest(1));
+        assert_ne!(nonces.newest(1), nonces.newest(2));
+        assert_ne!(
+            nonces.newest(1),
+            issuer(&KeyRing::generate().unwrap()).newest(1)
+        );
+    }
+
+    #[test]
+    fn the_servers_keys_replace_random_ones_and_no_others() {
+        let ring = KeyRing::generate().unwrap();
+        let random = NonceIssuer::new(None).unwrap();
+        assert!(random.newest(1).is_some());
+        random.share_keys(&ring);
+        assert_eq!(random.newest(1), issuer(&ring).newest(1));
+        random.share_keys(&KeyRing::generate().unwrap());
+        assert_eq!(random.newest(1), issuer(&ring).newest(1));
+    }
+
+    #[test]
+    fn the_nonces_of_all_keys_are_accepted_and_the_newest_is_given() {
+        let [old, new] = [1, 2].map(|byte| SecretKey::from_bytes([byte; 32]));
+        let before = issuer(&KeyRing::new(old.clone()));
+        let after = issuer(&KeyRing::new(new.clone()).with_previous(old));
+        let given = before.newest(1).unwrap();
+        assert!(after.all(1).any(|nonce| nonce == given));
+        assert_eq!(after.newest(1), issuer(&KeyRing::new(new)).newest(1));
     }
 }

@@ -26,6 +26,7 @@ mod token;
 use std::sync::Arc;
 
 use tower_layer::Layer;
+use turnbuckle_types::KeyRing;
 
 use crate::metadata::ProtectedResourceMetadata;
 
@@ -123,6 +124,17 @@ impl ResourceServer {
         let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
         self.has_explicit_scopes = true;
         self.replace_scopes(&scopes);
+        self
+    }
+
+    /// Has the nonces of DPoP derive from the keys of the protected server. Keys that the application
+    /// set ([`keys`](ResourceServerBuilder::keys)) stay, and so do those of the first server that
+    /// this value and its clones protect.
+    #[must_use]
+    pub fn with_server_keys(self, keys: Option<&KeyRing>) -> Self {
+        if let Some(keys) = keys {
+            self.shared.authenticator.dpop.share_keys(keys);
+        }
         self
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod auth;
 pub(crate) mod call;
 pub(crate) mod complete;
 pub(crate) mod info;
+pub(crate) mod keys;
 pub(crate) mod list;
 pub(crate) mod listen;
 pub(crate) mod prompt;

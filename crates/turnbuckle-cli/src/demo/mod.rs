@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use turnbuckle::KeyRing;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{CacheScope, Icon};
 
@@ -40,7 +41,7 @@ const INSTRUCTIONS: &str = "\
     with test_ shows one feature of the protocol.";
 
 /// Builds the demo server, with tools about the caller's login if it demands one.
-fn build_server(has_auth: bool) -> Result<Server, Box<dyn Error>> {
+fn build_server(has_auth: bool, keys: Option<KeyRing>) -> Result<Server, Box<dyn Error>> {
     let mut server = Server::new("turnbuckle-demo", VERSION)
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
@@ -60,6 +61,9 @@ fn build_server(has_auth: bool) -> Result<Server, Box<dyn Error>> {
         .group(changes::Changes)
         .group(prompts::Prompts)
         .group(resources::Resources);
+    if let Some(keys) = keys {
+        server = server.keys(keys);
+    }
     if has_auth {
         server = server.group(protected::Protected::default());
     }

@@ -10,7 +10,7 @@ use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth_testing::TestAuthorizationServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
 use turnbuckle::stdio::{self, StdioOptions};
-use turnbuckle::{Authorize as _, Server};
+use turnbuckle::{Authorize as _, KeyRing, Server};
 
 use super::banner::Banner;
 use super::build_server;
@@ -35,6 +35,10 @@ pub(crate) struct Options {
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = parse_path)]
     path: String,
+
+    /// Take the secret keys from an environment variable, to share them with other instances
+    #[arg(long, value_name = "VAR")]
+    keys_env: Option<String>,
 
     /// Demand a login, and run a test authorization server for it
     #[arg(long)]
@@ -61,7 +65,11 @@ fn parse_path(text: &str) -> Result<String, &'static str> {
 
 /// Serves until the client or the user ends it.
 pub(crate) async fn run(options: Options) -> Result<(), CliError> {
-    let server = build_server(options.auth).map_err(|error| CliError::new(error.to_string()))?;
+    let keys = options.keys_env.as_deref().map(KeyRing::from_env);
+    let keys = keys.transpose();
+    let keys = keys.map_err(|error| CliError::usage(error.to_string()))?;
+    let server =
+        build_server(options.auth, keys).map_err(|error| CliError::new(error.to_string()))?;
     if options.stdio {
         serve_stdio(server).await
     } else {

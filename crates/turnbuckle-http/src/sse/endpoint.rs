@@ -13,7 +13,7 @@ use turnbuckle_session::internal::{
     MemoryBudget, ServerEndpoint, count_refusal, serve_with_account,
 };
 use turnbuckle_session::transport::{Dispatch, TransportContext};
-use turnbuckle_types::{ErrorKind, Principal, ProtocolError};
+use turnbuckle_types::{ErrorKind, KeyRing, Principal, ProtocolError};
 use turnbuckle_wire::era::VersionHeader;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
@@ -75,6 +75,11 @@ impl SseEndpoints {
             config,
             shutdown,
         }
+    }
+
+    /// Returns the keys of the server, if it has any.
+    pub(crate) fn keys(&self) -> Option<&KeyRing> {
+        self.server.keys()
     }
 
     /// Returns the scopes that the items of the server require.

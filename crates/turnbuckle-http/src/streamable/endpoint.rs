@@ -12,7 +12,7 @@ use http_body::Body;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{EncodedResponse, InboundFrame, ServerEndpoint};
 use turnbuckle_session::transport::TransportContext;
-use turnbuckle_types::{ErrorKind, Principal};
+use turnbuckle_types::{ErrorKind, KeyRing, Principal};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::rpc::Message;
 use turnbuckle_wire::{FrameKind, classify};
@@ -82,6 +82,11 @@ impl StreamableEndpoint {
             options,
             shutdown,
         }
+    }
+
+    /// Returns the keys of the server, if it has any.
+    pub(crate) fn keys(&self) -> Option<&KeyRing> {
+        self.server.keys()
     }
 
     /// Returns the scopes that the items of the server require.

@@ -14,6 +14,7 @@ use tower_service::Service;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{MemoryBudget, OwnerAccount, ServerEndpoint};
 use turnbuckle_session::transport::Dispatch;
+use turnbuckle_types::KeyRing;
 use turnbuckle_types::base::debug_fields;
 
 use super::endpoint::StreamableEndpoint;
@@ -85,6 +86,12 @@ impl StreamableHttp {
     #[must_use]
     pub fn shutdown(&self) -> Signal {
         Signal::clone(&self.endpoint.shutdown)
+    }
+
+    /// Returns the keys of what the server hands out and trusts when it comes back, if it has any.
+    #[must_use]
+    pub fn keys(&self) -> Option<&KeyRing> {
+        self.endpoint.keys()
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

@@ -15,7 +15,7 @@ use crate::catalog::page::{Cursor, unknown_cursor};
 use crate::catalog::provider::ProviderEntry;
 use crate::catalog::provider_cursor::ProviderPosition;
 use crate::request::context::HandlerContext;
-use crate::request::input::StateKeyRing;
+use crate::request::input::StateKeys;
 use crate::request::list::ListRequest;
 
 /// A page that is being filled.
@@ -38,7 +38,7 @@ impl Catalogs {
         &self,
         cursor: Option<&str>,
         size: NonZeroUsize,
-        keys: &StateKeyRing,
+        keys: &StateKeys,
         context: &HandlerContext,
     ) -> Result<(Vec<Arc<T>>, Option<String>), ProtocolError> {
         let catalog = T::catalog(self);

@@ -1,14 +1,14 @@
 //! Cursors of pages that begin with a provider's items.
 //!
 //! Such a cursor holds the provider's own cursor, which may be the key of a row or a part of a query.
-//! It is encrypted and authenticated with the keys of the request state, and bound to its list and
+//! It is encrypted and authenticated with keys of the server, and bound to its list and
 //! to the principal: a provider gets back only cursors that it returned for the same principal.
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::ProtocolError;
 
 use crate::catalog::page::{self, ListKind};
-use crate::request::input::{StateBinding, StateKeyRing};
+use crate::request::input::{StateBinding, StateKeys};
 
 /// The most bytes of a provider's own cursor.
 pub(crate) const MAX_CURSOR_BYTES: usize = 4096;
@@ -41,7 +41,7 @@ impl ProviderPosition {
     pub(crate) fn seal(
         &self,
         list: ListKind,
-        keys: &StateKeyRing,
+        keys: &StateKeys,
         context: &RequestContext,
     ) -> Result<String, ProtocolError> {
         let mut payload = Vec::with_capacity(64);
@@ -61,7 +61,7 @@ impl ProviderPosition {
     pub(crate) fn open(
         cursor: &str,
         list: ListKind,
-        keys: &StateKeyRing,
+        keys: &StateKeys,
         context: &RequestContext,
     ) -> Result<Self, ProtocolError> {
         if cursor.len() > MAX_SEALED_BYTES {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::handler::Peer;
 use turnbuckle_types::base::{debug_fields, setters};
-use turnbuckle_types::{Audit, CacheScope, Icon, Implementation, Json};
+use turnbuckle_types::{Audit, CacheScope, Icon, Implementation, Json, KeyRing};
 
 use crate::Server;
 use crate::items::IntoItem;
@@ -19,7 +19,6 @@ use crate::items::prompt::Prompt;
 use crate::items::registration::SchemaOptions;
 use crate::items::resource::Resource;
 use crate::items::tool::Tool;
-use crate::request::input::StateKeyRing;
 use crate::server::RootsChangedHook;
 use crate::server::extension::Extension;
 
@@ -51,7 +50,7 @@ struct ServerDraft {
     page_size: NonZeroUsize,
     list_cache: CacheHint,
     discovery_cache: CacheHint,
-    keys: Option<StateKeyRing>,
+    keys: Option<KeyRing>,
     request_state_ttl_secs: u64,
     max_input_rounds: usize,
     max_subscriptions: usize,
@@ -191,11 +190,18 @@ impl ServerBuilder {
             draft.discovery_cache = CacheHint::new(ttl, scope)
         }
 
-        /// Sets the keys that seal the `requestState` of requests that ask for input.
+        /// Sets the keys of everything that the server hands out and trusts when it comes back: the
+        /// `requestState` of questions, the cursors of lists, and the nonces of DPoP.
         ///
         /// Give every instance of a server behind a load balancer the same keys. Default: a random key
         /// that lives as long as the process.
-        request_state_keys(keys: StateKeyRing) { draft.keys = Some(keys) }
+        keys(keys: KeyRing) { draft.keys = Some(keys) }
+    }
+
+    /// Sets the [`keys`](Self::keys), unless they were set before.
+    pub fn default_keys(mut self, keys: KeyRing) -> Self {
+        self.draft.keys.get_or_insert(keys);
+        self
     }
 
     /// Sets how long a sealed `requestState` is accepted, which is how long a client can take to

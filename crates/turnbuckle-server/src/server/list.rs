@@ -67,7 +67,7 @@ impl Server {
         context: HandlerContext,
     ) -> Result<Reply, ProtocolError> {
         let inner = &self.0;
-        let keys = &inner.settings.input_rounds.keys;
+        let keys = &inner.cursor_keys;
         let page =
             inner
                 .catalogs

@@ -23,14 +23,15 @@ use crate::items::cache_hint::CacheHint;
 use crate::items::registration::Registration;
 use crate::request::context::{HandlerContext, ServerSettings};
 use crate::request::extract::{Extract, Invocation};
+use crate::request::input::StateKeys;
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_session::handler::{Change, Peer};
 use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::Dispatch;
-use turnbuckle_types::Audit;
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::{Audit, KeyRing};
 
 /// A server, ready to be served by any transport.
 ///
@@ -51,6 +52,9 @@ pub(crate) struct ServerInner {
     /// Held while an update is checked and applied, so that no other update comes in between.
     pub(crate) update_lock: Mutex<()>,
     pub(crate) extensions: Extensions,
+    /// The keys of what the server hands out and trusts when it comes back.
+    pub(crate) keys: KeyRing,
+    pub(crate) cursor_keys: StateKeys,
     pub(crate) page_size: NonZeroUsize,
     pub(crate) list_cache: CacheHint,
     pub(crate) subscription_limits: SubscriptionLimits,

@@ -11,8 +11,8 @@ use turnbuckle_session::internal::{
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    Audit, EmptyResult, ErrorKind, Principal, ProtocolError, RawJson, SetLevelRequestParams,
-    SubscriptionFilter, SubscriptionsListenRequestParams,
+    Audit, EmptyResult, ErrorKind, KeyRing, Principal, ProtocolError, RawJson,
+    SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
 };
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::params::raw_params;
@@ -78,6 +78,10 @@ impl Dispatch for Server {
 
     fn audit(&self) -> Option<&Arc<dyn Audit>> {
         self.0.audit.as_ref()
+    }
+
+    fn keys(&self) -> Option<&KeyRing> {
+        Some(&self.0.keys)
     }
 
     fn scopes(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use turnbuckle_types::{Audit, Implementation, ServerCapabilities};
+use turnbuckle_types::{Audit, Implementation, KeyRing, ServerCapabilities};
 use turnbuckle_wire::json;
 
 use crate::server::change::ChangeFeed;
@@ -86,6 +86,11 @@ pub trait Dispatch: Send + Sync + 'static {
 
     /// Returns the receiver of the records of all requests, if there is one.
     fn audit(&self) -> Option<&Arc<dyn Audit>> {
+        None
+    }
+
+    /// Returns the keys of what the server hands out and trusts when it comes back, if it has any.
+    fn keys(&self) -> Option<&KeyRing> {
         None
     }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use turnbuckle_types::base::debug_fields;
 
-use turnbuckle_types::{Principal, ProtocolError, RequestId};
+use turnbuckle_types::{KeyRing, Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::{Params, Reply, code_of};
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
@@ -165,6 +165,12 @@ impl ServerEndpoint {
         let mut needs = self.dispatch.dispatch.http_needs();
         needs.head |= has_spans();
         needs
+    }
+
+    /// Returns the keys of what the server hands out and trusts when it comes back, if it has any.
+    #[must_use]
+    pub fn keys(&self) -> Option<&KeyRing> {
+        self.dispatch.dispatch.keys()
     }
 
     /// Returns the scopes that the items of the server require.

@@ -6,13 +6,16 @@ mod shutdown;
 
 use std::env;
 
-use turnbuckle_server::{BuildError, Server, ServerBuilder};
+use turnbuckle_server::{KeyRing, Server, ServerBuilder};
 
 use crate::error::{Error, Result};
 
 pub use arguments::RunArgs;
 #[cfg(feature = "http")]
 pub use shutdown::termination;
+
+/// The environment variable with the keys of a server that sets none.
+const KEYS_VARIABLE: &str = "TURNBUCKLE_KEYS";
 
 /// Runs a [`Server`] or [`ServerBuilder`] as a process.
 ///
@@ -37,11 +40,15 @@ pub trait Run: Sealed {
     /// - otherwise: the client that started the process, on standard input and output, like
     ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
     ///
+    /// A [`ServerBuilder`] without [`keys`](ServerBuilder::keys) takes those of the environment variable
+    /// `TURNBUCKLE_KEYS`, if there is one: a list with commas, the newest first, as `turnbuckle keys
+    /// generate` makes. The other functions of this trait do the same.
+    ///
     /// Arguments that are no options are ignored, and so are all arguments after `--`. A program with
     /// options of its own calls [`run_with`](Self::run_with).
     ///
     /// # Errors
-    /// If the server cannot be built, there is another option, `--http` has no address, or the needed feature is missing;
+    /// If the server cannot be built, `TURNBUCKLE_KEYS` is malformed, there is another option, `--http` has no address, or the needed feature is missing;
     /// and the errors of the chosen transport.
     fn run(self) -> impl Future<Output = Result> + Send
     where
@@ -173,18 +180,22 @@ impl Run for ServerBuilder {}
 /// The types that can be run.
 pub trait Sealed: Send {
     /// Returns the server.
-    fn into_server(self) -> Result<Server, BuildError>;
+    fn into_server(self) -> Result<Server>;
 }
 
 impl Sealed for Server {
-    fn into_server(self) -> Result<Server, BuildError> {
+    fn into_server(self) -> Result<Server> {
         Ok(self)
     }
 }
 
 impl Sealed for ServerBuilder {
-    fn into_server(self) -> Result<Server, BuildError> {
-        self.build()
+    fn into_server(self) -> Result<Server> {
+        let builder = match env::var_os(KEYS_VARIABLE) {
+            Some(_) => self.default_keys(KeyRing::from_env(KEYS_VARIABLE)?),
+            None => self,
+        };
+        Ok(builder.build()?)
     }
 }
 

@@ -50,6 +50,25 @@ fn output(arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+#[test]
+fn keys_of_the_environment_are_read_and_never_shown() {
+    let run = |keys: &str| {
+        let mut command = Command::new(path());
+        command.env("TURNBUCKLE_KEYS", keys).stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let key = turnbuckle::SecretKey::generate().unwrap().to_text();
+    assert!(run(&key).status.success());
+    let output = run(&format!("{key},{key}!"));
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("TURNBUCKLE_KEYS: key 2 of the list"),
+        "{error}"
+    );
+    assert!(!error.contains(&key));
+}
+
 fn error(arguments: &[&str]) -> String {
     let output = output(arguments);
     assert_eq!(output.status.code(), Some(1));

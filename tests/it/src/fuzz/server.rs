@@ -7,8 +7,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use turnbuckle_server::{
-    Args, Ask, CompletionRequest, Failure, HandlerContext, NeedsInput, Prompt, ReadRequest,
-    Resource, Server, StateKey, StateKeyRing, Tool,
+    Args, Ask, CompletionRequest, Failure, HandlerContext, KeyRing, NeedsInput, Prompt,
+    ReadRequest, Resource, SecretKey, Server, Tool,
 };
 use turnbuckle_types::{ElicitRequestFormParams, ElicitationSchema, StringSchema};
 
@@ -80,7 +80,7 @@ pub(super) fn server() -> &'static Server {
         let read = async |reading: ReadRequest, _: HandlerContext| reading.uri;
         let complete = async |typing: CompletionRequest, _: HandlerContext| vec![typing.value];
         Server::new("small", "1")
-            .request_state_keys(StateKeyRing::new(StateKey::from_bytes([7; 32])))
+            .keys(KeyRing::new(SecretKey::from_bytes([7; 32])))
             .request_state_ttl(LIFETIME)
             .page_size(NonZeroUsize::new(PAGE).expect("not zero"))
             .logging()

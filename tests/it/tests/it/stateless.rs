@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{
-    Failure, HandlerContext, Prompt, Server, ServerBuilder, StateKey, StateKeyRing, Tool,
+    Failure, HandlerContext, KeyRing, Prompt, SecretKey, Server, ServerBuilder, Tool,
 };
 use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::Revision;
@@ -12,8 +12,8 @@ use crate::asking::{self, form, good_answer, handler_text, requests};
 use crate::support::{able, call, code, connect_able, result, retry, taking, text};
 
 fn builder() -> ServerBuilder {
-    let key = || StateKeyRing::new(StateKey::from_bytes([7; 32]));
-    asking::builder().request_state_keys(key())
+    let key = || KeyRing::new(SecretKey::from_bytes([7; 32]));
+    asking::builder().keys(key())
 }
 
 // requirement: f10aa01fa303
@@ -64,13 +64,13 @@ async fn another_connection_serves_as_well() {
 #[tokio::test(start_paused = true)]
 async fn keys_can_be_replaced() {
     let (old, new) = (
-        || StateKey::from_bytes([1; 32]),
-        || StateKey::from_bytes([2; 32]),
+        || SecretKey::from_bytes([1; 32]),
+        || SecretKey::from_bytes([2; 32]),
     );
-    let with = |keys: StateKeyRing| asking::builder().request_state_keys(keys).build().unwrap();
-    let before = with(StateKeyRing::new(old()));
-    let rolled = with(StateKeyRing::new(new()).with_previous(old()));
-    let after = with(StateKeyRing::new(new()));
+    let with = |keys: KeyRing| asking::builder().keys(keys).build().unwrap();
+    let before = with(KeyRing::new(old()));
+    let rolled = with(KeyRing::new(new()).with_previous(old()));
+    let after = with(KeyRing::new(new()));
     for case in Case::modern() {
         let [(method, params), ..] = requests("form,roots");
         let able = able(case.revision);

@@ -72,11 +72,12 @@ impl ResourceServerBuilder {
             required_scopes: self.required_scopes.clone(),
             dpop: self.dpop,
         };
-        let secret = self.has_dpop_nonces.then(crate::pkce::random_token);
-        let secret = secret.transpose();
-        let secret =
-            secret.map_err(|error| ResourceServerError::new("dpop_nonces", error.to_string()))?;
-        let nonces = secret.map(NonceIssuer::new);
+        let nonces = self
+            .has_dpop_nonces
+            .then(|| NonceIssuer::new(self.keys.as_ref()));
+        let nonces = nonces.transpose();
+        let nonces =
+            nonces.map_err(|error| ResourceServerError::new("dpop_nonces", error.to_string()))?;
         let mut authenticator = Authenticator {
             resource,
             extra_audiences: self.audiences,

@@ -1,11 +1,12 @@
 //! Tokens that are bound to a key.
 
 use serde_json::json;
+use turnbuckle_types::KeyRing;
 use url::Url;
 
 use super::support::{Answer, Fixture, RESOURCE, TestIssuer, request, status};
 use crate::dpop::DpopKey;
-use crate::server::DpopMode;
+use crate::server::{DpopMode, ResourceServerBuilder};
 
 struct BoundClient {
     key: DpopKey,
@@ -236,6 +237,39 @@ async fn nonces_are_demanded_if_configured() {
     );
     // Bearer tokens need none.
     fixture.assert_admitted(&issuer.token()).await;
+}
+
+#[tokio::test]
+async fn two_instances_with_the_same_keys_accept_each_others_nonces() {
+    let issuer = TestIssuer::start().await;
+    let instance = || Fixture::new(|it| it.issuer(issuer.issuer()).dpop_nonces(true));
+    let client = BoundClient::new(&issuer);
+    let ring = KeyRing::generate().unwrap();
+    // The keys of the protected server, and keys that the resource server has itself.
+    let protecting = || instance().map_server(|it| it.with_server_keys(Some(&ring)));
+    let own = || {
+        let configure = |it: ResourceServerBuilder| it.keys(ring.clone());
+        Fixture::new(|it| configure(it.issuer(issuer.issuer()).dpop_nonces(true)))
+            .map_server(|it| it.with_server_keys(KeyRing::generate().ok().as_ref()))
+    };
+    for (instances, status) in [
+        ([instance(), instance()], 401),
+        ([protecting(), protecting()], 200),
+        ([own(), own()], 200),
+        ([own(), protecting()], 200),
+    ] {
+        let answer = client
+            .send(&instances[0], &client.proof(&instances[0]))
+            .await;
+        let mut nonce = answer.header("dpop-nonce").unwrap().to_owned();
+        for turn in 1..6 {
+            let instance = &instances[turn % 2];
+            let proof = client.proof_for("POST", RESOURCE, Some(&nonce), instance.now());
+            let answer = client.send(instance, &proof).await;
+            assert_eq!(answer.status, status, "{turn}");
+            nonce = answer.header("dpop-nonce").unwrap().to_owned();
+        }
+    }
 }
 
 #[tokio::test]

@@ -288,6 +288,12 @@ impl Fixture {
         Self::new(|builder| builder.issuer(issuer.issuer()))
     }
 
+    /// Replaces the server.
+    pub(super) fn map_server(mut self, map: impl FnOnce(ResourceServer) -> ResourceServer) -> Self {
+        self.server = map(self.server);
+        self
+    }
+
     /// Sets the response of the inner service.
     pub(super) fn respond(
         mut self,

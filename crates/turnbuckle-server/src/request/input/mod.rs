@@ -26,8 +26,7 @@ use crate::schema::describe_mismatch;
 pub use ask::{AnswerFuture, Ask, IntoSamplingRequest};
 pub(crate) use canonical::canonical_arguments;
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
-pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, mac};
-pub use request_state::{StateKey, StateKeyRing};
+pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, StateKeys, mac};
 pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
 pub(crate) use watch::run_until_input_required;
 

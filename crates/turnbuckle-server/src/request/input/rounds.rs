@@ -18,7 +18,7 @@ use turnbuckle_wire::revision::{Features, Method};
 use super::answer_log::{AnswerLog, SealedAnswerLog};
 use super::canonical;
 use super::check_elicitation_url;
-use super::request_state::{SealError, StateBinding, StateError, StateKeyRing};
+use super::request_state::{SealError, StateBinding, StateError, StateKeys};
 use crate::error::NeedsInput;
 
 /// The most input responses in one request.
@@ -148,7 +148,7 @@ impl<'a> BoundRequest<'a> {
 /// Opens and seals request state, with the settings for rounds of input.
 #[derive(Debug)]
 pub(crate) struct InputRounds {
-    pub(crate) keys: StateKeyRing,
+    pub(crate) keys: StateKeys,
     /// The time that a sealed state is accepted, in seconds.
     pub(crate) ttl_secs: u64,
     /// The most rounds of one request of a legacy client.

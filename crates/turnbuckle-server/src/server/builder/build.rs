@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use turnbuckle_session::internal::ServerIdentity;
 use turnbuckle_types::{
-    CacheScope, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
+    CacheScope, KeyRing, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
 };
 
 use super::{ServerBuilder, ServerDraft};
@@ -13,7 +13,7 @@ use crate::catalog::registry::Registry;
 use crate::error::BuildError;
 use crate::items::registration::Registration;
 use crate::request::context::ServerSettings;
-use crate::request::input::{InputRounds, StateKey, StateKeyRing};
+use crate::request::input::{InputRounds, StateKeys};
 use crate::server::extension::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
@@ -70,15 +70,13 @@ impl ServerDraft {
         }
         let keys = match self.keys {
             Some(keys) => keys,
-            None => {
-                StateKeyRing::new(StateKey::generate().map_err(|e| BuildError::new(e.to_string()))?)
-            }
+            None => KeyRing::generate().map_err(|error| BuildError::new(error.to_string()))?,
         };
         let settings = ServerSettings {
             max_waiting: self.max_waiting,
             masks_errors: registration.masks_errors(),
             input_rounds: InputRounds {
-                keys,
+                keys: StateKeys::for_request_state(&keys),
                 ttl_secs: self.request_state_ttl_secs,
                 max: self.max_input_rounds,
             },
@@ -99,6 +97,8 @@ impl ServerDraft {
             catalogs: registry.catalogs,
             update_lock: Mutex::default(),
             extensions,
+            cursor_keys: StateKeys::for_cursors(&keys),
+            keys,
             page_size: self.page_size,
             list_cache: self.list_cache,
             subscription_limits: SubscriptionLimits {

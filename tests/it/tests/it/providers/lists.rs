@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use turnbuckle_it::harness::{Case, Client};
 use turnbuckle_server::{
-    Group, HandlerContext, ListPage, ListRequest, Provider, Server, StateKey, StateKeyRing, Tool,
+    Group, HandlerContext, KeyRing, ListPage, ListRequest, Provider, SecretKey, Server, Tool,
 };
 use turnbuckle_types::Principal;
 
@@ -192,8 +192,8 @@ async fn hostile_cursors_are_refused_before_a_provider_is_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_cursor_is_good_for_its_principal_and_for_servers_with_the_same_keys() {
-    let keys = || StateKeyRing::new(StateKey::from_bytes([7; 32]));
-    let server = |table: &Arc<Table>| provider_server(table, 1).request_state_keys(keys()).build();
+    let keys = || KeyRing::new(SecretKey::from_bytes([7; 32]));
+    let server = |table: &Arc<Table>| provider_server(table, 1).keys(keys()).build();
     let table = Table::with(&["a", "b"]);
     let (one, other) = (server(&table).unwrap(), server(&table).unwrap());
     let stranger = provider_server(&table, 1).build().unwrap();

@@ -11,9 +11,7 @@ use zeroize::Zeroizing;
 /// Returns the message authentication code (MAC) of a text: an unforgeable fingerprint.
 ///
 /// The MAC is the tag of XChaCha20-Poly1305 for an empty message with `text` as associated data and
-/// a nonce of zeros: a Poly1305 of the text with a one-time key derived from the secret. A key of a
-/// ring makes one such MAC, that of its id, and no state is sealed with that nonce, since nonces are
-/// random.
+/// a nonce of zeros: a Poly1305 of the text with a one-time key derived from the secret.
 pub(crate) fn mac(secret: &[u8; 32], text: &[u8]) -> [u8; 16] {
     XChaCha20Poly1305::new(secret.into())
         .encrypt_in_place_detached(&XNonce::default(), text, &mut [])

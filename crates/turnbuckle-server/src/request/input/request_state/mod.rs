@@ -7,19 +7,14 @@
 //!
 //! Specification: basic/patterns/mrtr (2026-07-28).
 
-mod key;
 mod mac;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20poly1305::XNonce;
-use chacha20poly1305::aead::{Aead, Payload};
 use turnbuckle_session::internal::count_refusal;
-use turnbuckle_types::Principal;
-use turnbuckle_types::base::random::{self, RandomnessUnavailable};
+use turnbuckle_types::base::random::RandomnessUnavailable;
+use turnbuckle_types::{DerivedKeys, KeyLabel, KeyRing, Principal};
 
-use key::KEY_ID_BYTES;
-pub use key::{StateKey, StateKeyRing};
 pub(crate) use mac::{MacKey, mac};
 
 /// The most bytes that can be sealed.
@@ -28,15 +23,27 @@ pub(crate) const MAX_STATE_BYTES: usize = 64 * 1024;
 /// The default time that a sealed state is accepted, in seconds.
 pub(crate) const DEFAULT_STATE_TTL_SECS: u64 = 10 * 60;
 
-const VERSION: u8 = 1;
-const NONCE_BYTES: usize = 24;
-const TAG_BYTES: usize = 16;
 const EXPIRY_BYTES: usize = 8;
-const HEAD_BYTES: usize = 1 + KEY_ID_BYTES + NONCE_BYTES;
 const MAX_SEALED_BYTES: usize =
-    (HEAD_BYTES + EXPIRY_BYTES + MAX_STATE_BYTES + TAG_BYTES).div_ceil(3) * 4;
+    (DerivedKeys::OVERHEAD + EXPIRY_BYTES + MAX_STATE_BYTES).div_ceil(3) * 4;
 
-impl StateKeyRing {
+/// The keys that seal what a server gives to its clients and trusts when it comes back.
+#[derive(Debug)]
+pub(crate) struct StateKeys(DerivedKeys);
+
+impl StateKeys {
+    /// Returns the keys for the `requestState` of questions.
+    pub(crate) fn for_request_state(ring: &KeyRing) -> Self {
+        const LABEL: KeyLabel = KeyLabel::new("request state");
+        Self(ring.derive(LABEL))
+    }
+
+    /// Returns the keys for the cursors of lists.
+    pub(crate) fn for_cursors(ring: &KeyRing) -> Self {
+        const LABEL: KeyLabel = KeyLabel::new("list cursor");
+        Self(ring.derive(LABEL))
+    }
+
     /// Seals `payload` until `expires_at`, in seconds since the Unix epoch.
     pub(crate) fn seal(
         &self,
@@ -47,29 +54,13 @@ impl StateKeyRing {
         if payload.len() > MAX_STATE_BYTES {
             return Err(SealError::TooLarge);
         }
-        let mut head = [VERSION; HEAD_BYTES];
-        head[1..1 + KEY_ID_BYTES].copy_from_slice(&self.current.id());
-        random::fill(&mut head[1 + KEY_ID_BYTES..])?;
-
-        let mut plain = Vec::with_capacity(EXPIRY_BYTES + payload.len());
-        plain.extend_from_slice(&expires_at.to_be_bytes());
-        plain.extend_from_slice(payload);
-        let sealed = self
-            .current
-            .cipher()
-            .encrypt(
-                XNonce::from_slice(&head[1 + KEY_ID_BYTES..]),
-                Payload {
-                    msg: &plain,
-                    aad: &binding.associated_data(&head),
-                },
-            )
-            .map_err(|_| SealError::TooLarge)?;
-        Ok(URL_SAFE_NO_PAD.encode([head.as_slice(), &sealed].concat()))
+        let plain = [expires_at.to_be_bytes().as_slice(), payload].concat();
+        let sealed = self.0.seal(&binding.associated_data(), &plain)?;
+        Ok(URL_SAFE_NO_PAD.encode(sealed))
     }
 
-    /// Opens a state that [`StateKeyRing::seal`] sealed for an equal binding; `now` is in seconds
-    /// since the Unix epoch.
+    /// Opens a state that [`seal`](Self::seal) sealed for an equal binding; `now` is in seconds since
+    /// the Unix epoch.
     pub(crate) fn open(
         &self,
         binding: &StateBinding<'_>,
@@ -79,29 +70,15 @@ impl StateKeyRing {
         if state.len() > MAX_SEALED_BYTES {
             return Err(StateError::Malformed);
         }
-        let bytes = URL_SAFE_NO_PAD
+        let sealed = URL_SAFE_NO_PAD
             .decode(state)
             .map_err(|_| StateError::Malformed)?;
-        let (head, sealed) = bytes
-            .split_first_chunk::<HEAD_BYTES>()
-            .ok_or(StateError::Malformed)?;
-        if head[0] != VERSION || sealed.len() < EXPIRY_BYTES + TAG_BYTES {
+        if sealed.len() < DerivedKeys::OVERHEAD + EXPIRY_BYTES {
             return Err(StateError::Malformed);
         }
-        let (id, nonce) = head[1..].split_at(KEY_ID_BYTES);
-        let aad = binding.associated_data(head);
-        let plain = std::iter::once(&self.current)
-            .chain(&self.previous)
-            .filter(|key| key.id() == id)
-            .find_map(|key| {
-                let payload = Payload {
-                    msg: sealed,
-                    aad: &aad,
-                };
-                key.cipher()
-                    .decrypt(XNonce::from_slice(nonce), payload)
-                    .ok()
-            })
+        let plain = self
+            .0
+            .open(&binding.associated_data(), &sealed)
             .ok_or(StateError::NotOurs)?;
         let (expiry, payload) = plain
             .split_first_chunk::<EXPIRY_BYTES>()
@@ -130,13 +107,12 @@ pub(crate) struct StateBinding<'a> {
 impl StateBinding<'_> {
     /// Returns all parts, each with its length before it, so that no two bindings have the same
     /// bytes.
-    fn associated_data(&self, head: &[u8]) -> Vec<u8> {
+    fn associated_data(&self) -> Vec<u8> {
         let mut data = b"turnbuckle requestState".to_vec();
         let mut part = |bytes: &[u8]| {
             data.extend_from_slice(&(bytes.len() as u64).to_be_bytes());
             data.extend_from_slice(bytes);
         };
-        part(head);
         part(self.method.as_bytes());
         part(self.target.as_bytes());
         part(self.arguments.as_bytes());
