@@ -1,21 +1,53 @@
 //! State that the instances of one server share.
 //!
-//! [`keys`] has the secret keys of a server: a [`KeyRing`](keys::KeyRing) is read from one setting, and
-//! each use derives keys of its own from it.
+//! - [`keys`] has the secret keys of a server: a [`KeyRing`](keys::KeyRing) is read from one setting, and
+//!   each use derives keys of its own from it.
+//! - [`Store`] is what a server needs of a shared engine: values with versions, logs, topics and queues, of
+//!   bytes. [`MemoryStore`] is one for a single process.
+//! - `contract` (feature `contract`) tests a store against the rules of the trait.
+//!
+//! A lease is a value with a short time to live that one instance puts with [`Condition::Absent`] and
+//! renews with [`Condition::Version`]:
 //!
 //! ```
-//! use turnbuckle_store::keys::KeyRing;
+//! use std::time::Duration;
 //!
-//! let ring = KeyRing::generate()?;
-//! let cursors = ring.derive("cursors");
-//! let sealed = cursors.seal(b"list of tools", b"page 2")?;
-//! assert_eq!(cursors.open(b"list of tools", &sealed)?, b"page 2");
-//! assert!(cursors.open(b"list of prompts", &sealed).is_err());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! use turnbuckle_store::{Condition, MemoryStore, Store, StoreKey};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = MemoryStore::new();
+//! let lease = StoreKey::new("lease/cleanup")?;
+//! let ttl = Duration::from_secs(10);
+//!
+//! let mine = store.put(&lease, "a".into(), Condition::Absent, ttl).await?;
+//! let version = mine.ok_or("another instance has the lease")?;
+//! assert_eq!(store.put(&lease, "b".into(), Condition::Absent, ttl).await?, None);
+//! assert!(store.put(&lease, "a".into(), Condition::Version(version), ttl).await?.is_some());
+//! # Ok(())
+//! # }
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod bounds;
+#[cfg(any(test, feature = "contract"))]
+pub mod contract;
+mod error;
 pub mod keys;
+mod memory;
+mod store;
+mod topic;
+mod types;
+
+pub use error::{StoreError, StoreErrorKind};
+pub use memory::{MemoryStore, MemoryStoreOptions};
+pub use store::{Store, StoreFuture};
+pub use topic::{
+    MAX_SUBSCRIPTIONS, MAX_WAITING_BYTES, MAX_WAITING_MESSAGES, Subscription, TopicEvent, TopicHub,
+};
+pub use types::{
+    AppendAt, Claim, Condition, Keep, LogSlice, Position, ReadLimit, StoreKey, Version, Versioned,
+};
 
 /// The example of the README, compiled.
 #[cfg(doctest)]
