@@ -75,6 +75,7 @@ pub use input::sampling::SamplingRejected;
 pub use input::url::{UrlAnswer, UrlRequest, UrlWarning};
 pub use method::ServerMethod;
 pub use request::builder::RequestBuilder;
+pub use request::extension::ExtensionRequestBuilder;
 pub use request::list::{List, ListMethod};
 pub use request::progress::Progress;
 pub use server_info::{EraPreference, ServerInfo};

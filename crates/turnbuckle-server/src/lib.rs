@@ -79,7 +79,9 @@ pub use request::list::{ItemName, ListPage, ListRequest};
 pub use request::read::ReadRequest;
 pub use server::Server;
 pub use server::builder::ServerBuilder;
-pub use server::extension::{Extension, ExtensionResult};
+pub use server::extension::{
+    AcceptedFilter, Background, Extension, ExtensionResult, UndeclaredPolicy,
+};
 pub use server::update::ServerUpdate;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::base::random::RandomnessUnavailable;

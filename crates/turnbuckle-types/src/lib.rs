@@ -122,7 +122,7 @@ pub use map::{Extra, Map};
 pub use media::{Audio, Image, MediaError};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
-pub use method::{Notification, Outcome, Request};
+pub use method::{ExtensionNotification, ExtensionRequest, Notification, Outcome, Request};
 pub use number::{NotFinite, Number};
 pub use pagination::{EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams};
 pub use peer_address::PeerAddress;

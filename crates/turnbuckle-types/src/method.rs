@@ -35,6 +35,30 @@ pub trait Notification: 'static {
     type Params: Serialize + DeserializeOwned + Send + 'static;
 }
 
+/// A request of an extension.
+///
+/// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
+pub trait ExtensionRequest: Request {
+    /// The id of the extension.
+    const EXTENSION: &'static str;
+    /// The member of the parameters, a string, that the HTTP header `Mcp-Name` mirrors. Without one the
+    /// request has no such header.
+    ///
+    /// Specification: basic/transports/streamable-http, "Standard Request Headers" (2026-07-28).
+    const MIRRORED_PARAM: Option<&'static str> = None;
+    /// True if a client may send the request again after a lost connection, when the server may have
+    /// acted on it already.
+    const IS_SAFE_TO_RESEND: bool = false;
+}
+
+/// A notification of an extension.
+///
+/// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
+pub trait ExtensionNotification: Notification {
+    /// The id of the extension.
+    const EXTENSION: &'static str;
+}
+
 /// The outcome of a request that did not fail.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome<T> {

@@ -93,6 +93,9 @@ struct Revisions;
 #[doc = include_str!("../../../docs/guide/src/extensions.md")]
 struct Extensions;
 
+#[doc = include_str!("../../../docs/guide/src/own-extensions.md")]
+struct OwnExtensions;
+
 #[doc = include_str!("../../../docs/guide/src/without-macros.md")]
 struct WithoutMacros;
 

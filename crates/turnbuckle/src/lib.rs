@@ -117,15 +117,15 @@ pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use turnbuckle_server::HttpExtension;
 pub use turnbuckle_server::{
-    AnswerFuture, Args, Ask, AskError, Audio, BuildError, Cancellation, Claims, Completer,
-    CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract, Failure, File,
-    Group, Handler, HandlerContext, HandlerRequirements, HttpRequest, Image, IntoFailure, IntoItem,
-    IntoSamplingRequest, Invocation, ItemName, KeyError, KeyRing, ListPage, ListRequest, Log,
-    NeedsInput, NoHandler, Objection, OutputValidator, Profile, Progress, ProgressValue, Prompt,
-    PromptOutput, ProvidedItem, Provider, Question, RandomnessUnavailable, RawArguments,
-    ReadRequest, Resource, ResourceOutput, Roots, SchemaLimits, SecretKey, Server, ServerBuilder,
-    ServerUpdate, State, Structured, TemplateError, TemplateValue, TemplateVariables, Tool,
-    ToolOutput, UriTemplate, lint,
+    AcceptedFilter, AnswerFuture, Args, Ask, AskError, Audio, Background, BuildError, Cancellation,
+    Claims, Completer, CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract,
+    Failure, File, Group, Handler, HandlerContext, HandlerRequirements, HttpRequest, Image,
+    IntoFailure, IntoItem, IntoSamplingRequest, Invocation, ItemName, KeyError, KeyRing, ListPage,
+    ListRequest, Log, NeedsInput, NoHandler, Objection, OutputValidator, Profile, Progress,
+    ProgressValue, Prompt, PromptOutput, ProvidedItem, Provider, Question, RandomnessUnavailable,
+    RawArguments, ReadRequest, Resource, ResourceOutput, Roots, SchemaLimits, SecretKey, Server,
+    ServerBuilder, ServerUpdate, State, Structured, TemplateError, TemplateValue,
+    TemplateVariables, Tool, ToolOutput, UndeclaredPolicy, UriTemplate, lint,
 };
 pub use turnbuckle_server::{middleware, service};
 

@@ -13,8 +13,8 @@ use turnbuckle_session::transport::{
 };
 use turnbuckle_types::meta::check_extension_id;
 use turnbuckle_types::{
-    ClientCapabilities, Implementation, LoggingLevel, LoggingMessageNotificationParams,
-    MetaKeyError, RawObject,
+    ClientCapabilities, ExtensionNotification, Implementation, LoggingLevel,
+    LoggingMessageNotificationParams, MetaKeyError, RawObject,
 };
 
 use crate::cache::ResultCache;
@@ -186,6 +186,17 @@ impl ClientBuilder {
     /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
     pub fn extension(mut self, id: impl Into<String>, settings: RawObject) -> Self {
         self.input.extensions.insert(id.into(), settings);
+        self
+    }
+
+    /// Calls `callback` for each valid notification of an extension. Where the extension has subscriptions,
+    /// a [`ChangeFilter`](crate::ChangeFilter::extension) makes the server send them. The callback must not
+    /// block: the client reads nothing else meanwhile.
+    pub fn on_notification<N: ExtensionNotification>(
+        mut self,
+        callback: impl Fn(N::Params) + Send + Sync + 'static,
+    ) -> Self {
+        self.notifications.add_extension::<N>(callback);
         self
     }
 

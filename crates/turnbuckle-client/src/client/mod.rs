@@ -16,8 +16,8 @@ use turnbuckle_types::method::{
 };
 use turnbuckle_types::{
     CallToolRequestParams, CompleteRequestParams, CompletionArgument, CompletionReference,
-    GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams, RawObject,
-    ReadResourceRequestParams, RequestParams, SetLevelRequestParams,
+    ExtensionRequest, GetPromptRequestParams, Json, LoggingLevel, PaginatedRequestParams,
+    RawObject, ReadResourceRequestParams, RequestParams, SetLevelRequestParams,
 };
 use turnbuckle_wire::revision::Features;
 
@@ -26,8 +26,10 @@ use crate::error::Error;
 use crate::incoming::filter::ChangeFilter;
 use crate::method::ServerMethod;
 use crate::request::builder::RequestBuilder;
+use crate::request::extension::ExtensionRequestBuilder;
 use crate::request::inner::ClientInner;
 use crate::request::list::List;
+use crate::request::options::RequestOptions;
 use crate::server_info::ServerInfo;
 use crate::subscription::Subscription;
 
@@ -180,8 +182,26 @@ impl Client {
         params: Option<RawObject>,
         timeout: Option<Duration>,
     ) -> Result<Json, Error> {
-        let timeouts = timeout.map_or(self.inner.timeouts, Timeouts::uniform);
-        self.inner.raw_request(method, params, timeouts).await
+        let options = RequestOptions {
+            timeouts: timeout.map(Timeouts::uniform),
+            ..RequestOptions::default()
+        };
+        let method = method.to_owned().into();
+        self.inner.raw_request(method, params, options).await
+    }
+
+    /// Creates a request of an extension. The header `Mcp-Name` mirrors the parameter that the type of the
+    /// request names.
+    ///
+    /// The server must have declared the extension. Most extensions also need the client's declaration:
+    /// [`ClientBuilder::extension`].
+    ///
+    /// Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
+    pub fn request_extension<M: ExtensionRequest>(
+        &self,
+        params: M::Params,
+    ) -> ExtensionRequestBuilder<M> {
+        ExtensionRequestBuilder::new(self.inner.clone(), params)
     }
 
     /// Subscribes to changes. Every change after this call is reported.

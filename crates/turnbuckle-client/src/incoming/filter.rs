@@ -1,10 +1,10 @@
 //! The choice of changes that a subscription reports.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::{ServerCapabilities, SubscriptionFilter};
+use turnbuckle_types::{Json, ServerCapabilities, SubscriptionFilter};
 
 use crate::resource_uri::change_affects;
 
@@ -23,6 +23,8 @@ pub struct ChangeFilter {
     prompts: bool,
     resources: bool,
     uris: BTreeSet<Arc<str>>,
+    /// The members of extensions.
+    extensions: BTreeMap<String, Json>,
 }
 
 impl ChangeFilter {
@@ -55,13 +57,28 @@ impl ChangeFilter {
         self
     }
 
+    /// Adds a member of an extension, which has notifications of its own: see
+    /// [`ClientBuilder::on_notification`](crate::ClientBuilder::on_notification). Revisions before
+    /// 2026-07-28 have none.
+    pub fn extension(mut self, member: impl Into<String>, value: Json) -> Self {
+        self.extensions.insert(member.into(), value);
+        self
+    }
+
+    /// Returns the value of a member of an extension: in an acknowledged filter, the part that the server
+    /// accepted.
+    #[must_use]
+    pub fn extension_member(&self, member: &str) -> Option<&Json> {
+        self.extensions.get(member)
+    }
+
     /// Returns whether the filter has no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns one change of every kind in the filter.
+    /// Returns one change of every kind in the filter, without those of extensions.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let lists = [
@@ -109,6 +126,9 @@ impl ChangeFilter {
         filter.resources_list_changed = self.resources.then_some(true);
         let uris: Vec<String> = self.uris.iter().map(|uri| (**uri).to_owned()).collect();
         filter.resource_subscriptions = (!uris.is_empty()).then_some(uris);
+        for (member, value) in &self.extensions {
+            filter.extra.insert(member.as_str(), value.clone());
+        }
         filter
     }
 
@@ -121,6 +141,12 @@ impl ChangeFilter {
             resources: self.resources && agreed.resources_list_changed == Some(true),
             uris: uris
                 .filter_map(|uri| self.uris.get(uri.as_str()).cloned())
+                .collect(),
+            extensions: agreed
+                .extra
+                .iter()
+                .filter(|(member, _)| self.extensions.contains_key(*member))
+                .map(|(member, value)| (member.to_owned(), value.clone()))
                 .collect(),
         }
     }
@@ -146,6 +172,7 @@ impl ChangeFilter {
                 Some(true) => self.uris.clone(),
                 _ => BTreeSet::new(),
             },
+            extensions: BTreeMap::new(),
         }
     }
 }

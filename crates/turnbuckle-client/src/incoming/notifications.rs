@@ -1,6 +1,7 @@
 //! Handles notifications of the server: they update the caches and reach subscriptions and
 //! callbacks.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -13,8 +14,8 @@ use turnbuckle_types::method::{
     ToolListChanged,
 };
 use turnbuckle_types::{
-    CancelledNotificationParams, LoggingMessageNotificationParams, Notification,
-    NotificationParams, RawJson, RequestId, ResourceUpdatedNotificationParams,
+    CancelledNotificationParams, ExtensionNotification, LoggingMessageNotificationParams,
+    Notification, NotificationParams, RawJson, RequestId, ResourceUpdatedNotificationParams,
     SubscriptionsAcknowledgedNotificationParams,
 };
 use turnbuckle_wire::era::params::raw_params;
@@ -26,6 +27,7 @@ use crate::incoming::registry::SubscriptionRegistry;
 use crate::tools::ToolDefinitions;
 
 type OnLog = Box<dyn Fn(LoggingMessageNotificationParams, Option<&RequestTag>) + Send + Sync>;
+type OnExtension = Box<dyn Fn(IncomingNotification<'_>) + Send + Sync>;
 type OnInvalidMessage = Box<dyn Fn(u64, &str) + Send + Sync>;
 
 /// The receivers of notifications in one client.
@@ -33,6 +35,7 @@ type OnInvalidMessage = Box<dyn Fn(u64, &str) + Send + Sync>;
 pub(crate) struct NotificationHandlers {
     pub(crate) on_log: Option<OnLog>,
     pub(crate) on_invalid_message: Option<OnInvalidMessage>,
+    extensions: HashMap<&'static str, OnExtension>,
     pub(crate) cache: Arc<ResultCache>,
     pub(crate) tools: Arc<ToolDefinitions>,
     pub(crate) subscriptions: Arc<SubscriptionRegistry>,
@@ -46,6 +49,19 @@ impl NotificationHandlers {
         {
             callback(params, tag);
         }
+    }
+
+    /// Adds a callback for a notification of an extension.
+    pub(crate) fn add_extension<N: ExtensionNotification>(
+        &mut self,
+        callback: impl Fn(N::Params) + Send + Sync + 'static,
+    ) {
+        let callback = move |notice: IncomingNotification<'_>| {
+            if let Some(params) = decode_params(notice) {
+                callback(params);
+            }
+        };
+        self.extensions.insert(N::METHOD, Box::new(callback));
     }
 
     /// Passes output that is no message to the user's callback.
@@ -94,7 +110,10 @@ impl NotificationHandlers {
                     self.subscriptions.end_stream(&stream);
                 }
             }
-            method => tracing::trace!(method, "an unknown notification is ignored"),
+            method => match self.extensions.get(method) {
+                Some(callback) => callback(notice),
+                None => tracing::trace!(method, "an unknown notification is ignored"),
+            },
         }
     }
 

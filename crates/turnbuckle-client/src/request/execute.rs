@@ -5,18 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnbuckle_session::internal::{
-    MirroredFields, OutboundRequest, RawParams, RawResult, RequestError,
-};
-use turnbuckle_session::transport::{LinkError, RequestTag, Timeouts};
+use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawResult, RequestError};
+use turnbuckle_session::transport::{LinkError, RequestTag};
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
-    InputRequiredResult, InputResponses, Json, PaginatedRequestParams, RawJson, RawObject,
-    describe_decode_error,
+    InputRequiredResult, InputResponses, PaginatedRequestParams, describe_decode_error,
 };
-use turnbuckle_wire::era::headers::mirrored_name;
-use turnbuckle_wire::era::{Params, Project, ResultType, code, is_complete, result_type};
-use turnbuckle_wire::revision::{EraKind, Method};
+use turnbuckle_wire::era::{Project, ResultType, code, is_complete, result_type};
+use turnbuckle_wire::revision::EraKind;
 
 use crate::connection::Connection;
 use crate::error::Error;
@@ -31,7 +27,7 @@ use crate::request::options::RequestOptions;
 /// act on the request, which may be sent again in a new session.
 ///
 /// Specification: basic/transports, "Session Management" (2025-11-25).
-fn is_unknown_session(error: &Error) -> bool {
+pub(super) fn is_unknown_session(error: &Error) -> bool {
     matches!(
         error,
         Error::ConnectionLost {
@@ -185,54 +181,6 @@ impl ClientInner {
                 _ => return Err(error),
             }
         }
-    }
-
-    /// Passes a request of any method through the layers and sends it once.
-    pub(crate) async fn raw_request(
-        self: &Arc<Self>,
-        method: &str,
-        params: Option<RawObject>,
-        timeouts: Timeouts,
-    ) -> Result<Json, Error> {
-        if self.layers.is_empty() {
-            return self.raw_request_directly(method, params, timeouts).await;
-        }
-        self.raw_request_through_layers(method, params, timeouts)
-            .await
-    }
-
-    /// Sends a request of any method behind the layers.
-    pub(crate) async fn raw_request_directly(
-        &self,
-        method: &str,
-        params: Option<RawObject>,
-        timeouts: Timeouts,
-    ) -> Result<Json, Error> {
-        let deadline = RequestDeadline::start(timeouts, &self.user_waits);
-        let connection = self.connection(&deadline).await?;
-        let params = params.map(RawParams);
-        let fields = params.as_ref().and_then(|params| params.0.decode().ok());
-        let fields: Params<'_> = fields.unwrap_or_default();
-        let row = Method::parse(method);
-        let name = row.and_then(|row| mirrored_name(row, &fields)?.and_then(RawJson::text));
-        let param_headers = name
-            .as_deref()
-            .filter(|_| row.is_some_and(Method::mirrors_arguments))
-            .and_then(|name| self.tools.param_headers(name));
-        let mut request =
-            OutboundRequest::new(method, params.as_ref(), &connection.negotiated_revision);
-        request.mirrored = MirroredFields {
-            name: name.as_deref(),
-            param_headers: param_headers.as_deref().unwrap_or_default(),
-            arguments: fields.arguments,
-        };
-        request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.start_time().into_std());
-        let raw = self.send_request(&connection, request).await?;
-        serde_json::from_str(raw.as_str()).map_err(|error| Error::InvalidResult {
-            method: method.to_owned(),
-            reason: describe_decode_error(&error),
-        })
     }
 
     /// Inspects a result for the second time, with the tools listed anew, if the definition of the

@@ -4,10 +4,12 @@
 pub(crate) mod builder;
 pub(crate) mod deadline;
 mod execute;
+pub(crate) mod extension;
 pub(crate) mod from_fn;
 pub(crate) mod inner;
 pub(crate) mod list;
 pub(crate) mod options;
 pub(crate) mod progress;
+mod raw;
 pub(crate) mod reconnector;
 pub(crate) mod service;

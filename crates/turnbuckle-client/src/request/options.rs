@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_session::internal::ProgressHandler;
 use turnbuckle_session::transport::{RequestTag, Timeouts};
-use turnbuckle_types::LoggingLevel;
+use turnbuckle_types::{ExtensionRequest, LoggingLevel};
 
 use crate::request::progress::ProgressListener;
 
@@ -23,4 +23,27 @@ pub(crate) struct RequestOptions {
     pub(crate) bypass_cache: bool,
     /// True if the content blocks of a tool's result are skipped.
     pub(crate) structured_only: bool,
+    /// The facts about a request of an extension.
+    pub(crate) extension: Option<ExtensionFacts>,
+}
+
+/// The facts about a request of an extension.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ExtensionFacts {
+    /// The id of the extension.
+    pub(crate) id: &'static str,
+    /// The member of the parameters that the header `Mcp-Name` mirrors.
+    pub(crate) mirrored_param: Option<&'static str>,
+    /// True if the request may be sent again although the server may have acted on it.
+    pub(crate) is_safe_to_resend: bool,
+}
+
+impl ExtensionFacts {
+    pub(crate) fn new<M: ExtensionRequest>() -> Self {
+        Self {
+            id: M::EXTENSION,
+            mirrored_param: M::MIRRORED_PARAM,
+            is_safe_to_resend: M::IS_SAFE_TO_RESEND,
+        }
+    }
 }

@@ -15,6 +15,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json, Map, RawObject, describe_decode_error};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::mirrored_name;
+use turnbuckle_wire::era::params::member_of;
 use turnbuckle_wire::revision::Method;
 
 use crate::error::Error;
@@ -52,11 +53,18 @@ impl ClientRequest {
         &self.method
     }
 
-    /// Returns the name of the tool or prompt, or the URI of the resource. `None` for other methods.
+    /// Returns the name of the tool or prompt, the URI of the resource, or the parameter that a request of
+    /// an extension mirrors in `Mcp-Name`. `None` for other methods.
     #[must_use]
     pub fn name(&self) -> Option<String> {
-        let fields: Params<'_> = self.params.as_ref()?.decode().ok()?;
-        let name = mirrored_name(Method::parse(&self.method)?, &fields)??;
+        let params = self.params.as_ref()?;
+        let name = match &self.options.extension {
+            Some(facts) => member_of(params.as_str(), facts.mirrored_param?)?,
+            None => {
+                let fields: Params<'_> = params.decode().ok()?;
+                mirrored_name(Method::parse(&self.method)?, &fields)??
+            }
+        };
         name.text().map(Cow::into_owned)
     }
 
@@ -307,32 +315,28 @@ impl ClientInner {
     /// Passes a request of any method through the layers and sends it behind them.
     pub(crate) async fn raw_request_through_layers(
         self: &Arc<Self>,
-        method: &str,
+        method: Cow<'static, str>,
         params: Option<RawObject>,
-        timeouts: Timeouts,
+        options: RequestOptions,
     ) -> Result<Json, Error> {
         let request = ClientRequest {
-            method: Cow::Owned(method.to_owned()),
+            method: method.clone(),
             params,
-            options: RequestOptions {
-                timeouts: Some(timeouts),
-                ..RequestOptions::default()
-            },
+            options,
             client: self.clone(),
             passed: 0,
             send: |request| {
                 Box::pin(async move {
-                    let timeouts = request.timeouts();
                     let sent = request.client.raw_request_directly(
                         &request.method,
                         request.params,
-                        timeouts,
+                        &request.options,
                     );
                     sent.await.map(ClientResponse::new)
                 })
             },
         };
-        let (result, _) = request.pass_on().await?.into_result(method)?;
+        let (result, _) = request.pass_on().await?.into_result(&method)?;
         Ok(result)
     }
 }

@@ -6,8 +6,9 @@ use http::HeaderMap;
 use turnbuckle_session::internal::{EncodedResponse, ExchangeOutcome, InboundFrame};
 use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::Params;
-use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues, check_headers};
-use turnbuckle_wire::revision::{Method, MethodRole, Revision};
+use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues, check_headers, mirrored_name};
+use turnbuckle_wire::era::params::raw_param;
+use turnbuckle_wire::revision::{Method, MethodRole, Party, Revision};
 use turnbuckle_wire::rpc;
 
 use super::endpoint::{RequestSender, StreamableEndpoint, modern_reply};
@@ -34,7 +35,16 @@ impl StreamableEndpoint {
         sender: RequestSender<'_>,
     ) -> PostOutcome<'_> {
         let RequestHeaders { method, name, .. } = *head;
-        if let Err(error) = check_headers(&request.method, &request.params, method, name) {
+        let core = Method::parse(&request.method)
+            .filter(|method| method.is_received_by(Party::Server, revision));
+        let mirrored = match core {
+            Some(method) => mirrored_name(method, &request.params),
+            None => {
+                let member = self.server.dispatch().mirrored_param(&request.method);
+                member.map(|member| raw_param(frame.text, member))
+            }
+        };
+        if let Err(error) = check_headers(&request.method, mirrored, method, name) {
             return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
         }
         let headers = RequestHeaderSource(map);

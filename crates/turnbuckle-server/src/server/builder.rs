@@ -148,7 +148,7 @@ impl ServerBuilder {
         strict_arguments() { draft.schemas.lenient = false }
 
         /// Adds a protocol extension.
-        extension(extension: Extension) { draft.extensions.push(extension) }
+        extension(extension: impl Into<Extension>) { draft.extensions.push(extension.into()) }
 
         /// Declares an experimental capability.
         experimental(name: impl Into<String>, settings: Json) {

@@ -1,33 +1,48 @@
-//! Protocol extensions: methods, notifications and result types under an extension id.
+//! Protocol extensions: methods, notifications, result types and subscriptions under an extension id.
 //!
-//! They are offered only to clients that declared the extension in the request (or, in the legacy
-//! era, in the handshake); for all others they do not exist.
+//! They are for clients that declared the extension in the request (or, in the legacy era, in the
+//! handshake). [`UndeclaredPolicy`] says what others get.
 //!
 //! Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
 
-use std::collections::{BTreeSet, HashMap};
+mod background;
+mod filter;
+pub(super) mod registry;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use turnbuckle_session::handler::Peer;
 use turnbuckle_session::internal::{HandlerOutcome, NotificationFuture};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    ClientCapabilities, ErrorKind, Json, Meta, Notification, ProtocolError, RawObject, Request,
-    meta,
+    ExtensionNotification, ExtensionRequest, Json, Meta, ProtocolError, RawObject,
+    SubscriptionFilter, meta,
 };
-use turnbuckle_wire::era::params::{MetaFields, raw_meta, raw_params};
+use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Reply, ResultBody, WriteTarget};
 use turnbuckle_wire::json::{self, WriteError};
 use turnbuckle_wire::revision::Method;
 
 use crate::error::BuildError;
-use crate::error::failure::{Failure, FailureKind, Result};
-use crate::handler::failure_log::report_error;
+use crate::error::failure::Result;
 use crate::handler::output::tool::{OutputValidator, ToolOutput};
+use crate::items::IntoItem;
+use crate::items::group::Group;
 use crate::items::tool::Tool;
 use crate::request::context::HandlerContext;
+
+pub use filter::AcceptedFilter;
+pub use registry::{Background, UndeclaredPolicy};
+
+use background::BackgroundTask;
+use filter::{FilterHandler, filter_handler};
+use registry::{
+    Extensions, FilterEntry, MethodEntry, MethodHandler, NotificationHandler, Owner, error_of,
+};
 
 /// A protocol extension that a server offers.
 ///
@@ -35,9 +50,31 @@ use crate::request::context::HandlerContext;
 pub struct Extension {
     id: String,
     settings: RawObject,
-    methods: Vec<(&'static str, MethodHandler)>,
-    notifications: Vec<(&'static str, NotificationHandler)>,
+    undeclared: UndeclaredPolicy,
+    methods: Vec<ExtensionMethod>,
+    notifications: Vec<ExtensionNotice>,
     result_types: BTreeSet<&'static str>,
+    filters: Vec<(&'static str, FilterHandler)>,
+    background: Vec<BackgroundTask<Background>>,
+    pub(super) items: Vec<Group>,
+}
+
+/// A method, before it is registered.
+struct ExtensionMethod {
+    name: &'static str,
+    /// The extension that the type of the request names.
+    extension: &'static str,
+    /// The member of the parameters that the header `Mcp-Name` mirrors.
+    mirrored_param: Option<&'static str>,
+    handler: MethodHandler,
+}
+
+/// A notification, before it is registered.
+struct ExtensionNotice {
+    name: &'static str,
+    /// The extension that the type of the notification names.
+    extension: &'static str,
+    handler: NotificationHandler,
 }
 
 impl Extension {
@@ -47,9 +84,13 @@ impl Extension {
         Self {
             id: id.into(),
             settings: RawObject::empty(),
+            undeclared: UndeclaredPolicy::Hidden,
             methods: Vec::new(),
             notifications: Vec::new(),
             result_types: BTreeSet::new(),
+            filters: Vec::new(),
+            background: Vec::new(),
+            items: Vec::new(),
         }
     }
 
@@ -60,11 +101,29 @@ impl Extension {
         self
     }
 
+    /// Sets what clients get that did not declare the extension. By default it is hidden from them.
+    #[must_use]
+    pub fn undeclared_policy(mut self, policy: UndeclaredPolicy) -> Self {
+        self.undeclared = policy;
+        self
+    }
+
+    /// Adds tools, prompts, resources and providers that the server offers with the extension, to every
+    /// client.
+    #[must_use]
+    pub fn items(mut self, items: impl IntoItem<Group>) -> Self {
+        self.items.push(items.into_item());
+        self
+    }
+
     /// Adds a handler for requests of a method.
+    ///
+    /// The name may be that of a core method of revisions without extensions; clients of those get the
+    /// core's answer.
     #[must_use]
     pub fn method<M, F, Fut>(mut self, handler: F) -> Self
     where
-        M: Request,
+        M: ExtensionRequest,
         F: Fn(M::Params, HandlerContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<M::Result>> + Send + 'static,
     {
@@ -86,7 +145,12 @@ impl Extension {
                 }
             }))
         };
-        self.methods.push((M::METHOD, Arc::new(answer)));
+        self.methods.push(ExtensionMethod {
+            name: M::METHOD,
+            extension: M::EXTENSION,
+            mirrored_param: M::MIRRORED_PARAM,
+            handler: Arc::new(answer),
+        });
         self
     }
 
@@ -99,7 +163,7 @@ impl Extension {
     #[must_use]
     pub fn notification<N, F, Fut>(mut self, handler: F) -> Self
     where
-        N: Notification,
+        N: ExtensionNotification,
         F: Fn(N::Params, Peer) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
@@ -108,7 +172,46 @@ impl Extension {
             let params: N::Params = serde_json::from_str(params).ok()?;
             Some(Box::pin(handler(params, peer.clone())))
         };
-        self.notifications.push((N::METHOD, Arc::new(notify)));
+        self.notifications.push(ExtensionNotice {
+            name: N::METHOD,
+            extension: N::EXTENSION,
+            handler: Arc::new(notify),
+        });
+        self
+    }
+
+    /// Adds a member to the filter of `subscriptions/listen`. `accept` gets the value that a client sent
+    /// and returns the part of it that is accepted, with the topics that the client is subscribed to from
+    /// then on; [`Server::notify_topic`](crate::Server::notify_topic) notifies the subscribers of a topic.
+    ///
+    /// Topics count for [`ServerBuilder::max_subscriptions`](crate::ServerBuilder::max_subscriptions) and
+    /// [`max_total_subscriptions`](crate::ServerBuilder::max_total_subscriptions) like resources. A
+    /// failure of `accept` refuses the whole subscription.
+    ///
+    /// Specification: basic/patterns/subscriptions (2026-07-28).
+    #[must_use]
+    pub fn filter<T, F, Fut>(mut self, member: &'static str, accept: F) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        F: Fn(T, HandlerContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<AcceptedFilter>> + Send + 'static,
+    {
+        self.filters.push((member, filter_handler(member, accept)));
+        self
+    }
+
+    /// Adds work that runs beside the requests, from the time when the server is first served until it
+    /// ends: a loop that polls a folder, for example.
+    ///
+    /// The work should end when [`Background::end`] fires, and is dropped a few seconds later. A panic ends
+    /// the work and is logged.
+    #[must_use]
+    pub fn background<F, Fut>(mut self, work: F) -> Self
+    where
+        F: FnOnce(Background) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.background.push(BackgroundTask::new(&self.id, work));
         self
     }
 
@@ -130,26 +233,9 @@ impl<H> Tool<H> {
 debug_fields!(Extension {
     id,
     settings,
+    undeclared,
     result_types
 });
-
-fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolError {
-    let asks = || ProtocolError::internal("a method of an extension cannot ask for input");
-    match failure.into_kind() {
-        // Requiring URLs to be visited is a question, too.
-        FailureKind::Protocol { error, .. } => match error.kind() {
-            ErrorKind::UrlElicitationRequired(_) => asks(),
-            _ => error,
-        },
-        FailureKind::Message { text, .. } => ProtocolError::internal(text),
-        FailureKind::Error { error, is_hidden } => {
-            let mask = is_hidden || context.settings.masks_errors;
-            ProtocolError::internal(report_error(None, context, &*error, mask))
-        }
-        FailureKind::Arguments(error) => ProtocolError::invalid_params(error.to_string()),
-        FailureKind::NeedsInput(_) => asks(),
-    }
-}
 
 /// A tool's result of a type that an extension defines.
 ///
@@ -193,44 +279,50 @@ impl<T: Serialize + Send> ResultBody for AsIs<T> {
     }
 }
 
-/// Answers a request, given its text.
-type MethodHandler = Arc<dyn Fn(&str, HandlerContext) -> HandlerOutcome + Send + Sync>;
-
-/// Handles a notification, given its text; `None` if the text is malformed.
-type NotificationHandler = Arc<dyn Fn(&str, &Peer) -> Option<NotificationFuture> + Send + Sync>;
-
-/// The registered extensions.
-#[derive(Default)]
-pub(crate) struct Extensions {
-    methods: HashMap<&'static str, (Arc<str>, MethodHandler)>,
-    notifications: HashMap<&'static str, (Arc<str>, NotificationHandler)>,
-    pub(super) result_types: HashMap<&'static str, Arc<str>>,
-}
-
-impl Extensions {
-    /// Adds an extension and returns its id and settings, to be declared.
-    pub(crate) fn add(&mut self, extension: Extension) -> Result<(String, Json), BuildError> {
+impl Extension {
+    /// Registers the extension, and returns its id and settings, to be declared.
+    pub(super) fn register(
+        self,
+        extensions: &mut Extensions,
+    ) -> Result<(String, Json), BuildError> {
+        let extension = self;
         let fail =
             |reason: String| BuildError::new(format!("extension {:?}: {reason}", extension.id));
         match meta::check_extension_id(&extension.id) {
             Ok(()) | Err(turnbuckle_types::MetaKeyError::Reserved) => {}
             Err(error) => return Err(fail(error.to_string())),
         }
-        let id: Arc<str> = extension.id.as_str().into();
-        for (name, method) in extension.methods {
-            if Method::parse(name).is_some() {
+        let owner = Owner {
+            id: extension.id.as_str().into(),
+            undeclared: extension.undeclared,
+        };
+        let check_owner = |name: &str, named: &str| match named == extension.id {
+            true => Ok(()),
+            false => Err(fail(format!("{name:?} belongs to the extension {named:?}"))),
+        };
+        for method in extension.methods {
+            let name = method.name;
+            check_owner(name, method.extension)?;
+            if Method::parse(name).is_some_and(|core| !core.is_free_for_extensions()) {
                 return Err(fail(format!("{name:?} is a method of the core")));
             }
-            if self.methods.insert(name, (id.clone(), method)).is_some() {
+            let entry = MethodEntry {
+                owner: owner.clone(),
+                mirrored_param: method.mirrored_param,
+                handler: method.handler,
+            };
+            if extensions.methods.insert(name, entry).is_some() {
                 return Err(fail(format!("there are two methods {name:?}")));
             }
         }
-        for (name, handler) in extension.notifications {
+        for notice in extension.notifications {
+            let name = notice.name;
+            check_owner(name, notice.extension)?;
             if Method::parse(name).is_some() {
                 return Err(fail(format!("{name:?} is a notification of the core")));
             }
-            let entry = (id.clone(), handler);
-            if self.notifications.insert(name, entry).is_some() {
+            let entry = (owner.clone(), notice.handler);
+            if extensions.notifications.insert(name, entry).is_some() {
                 return Err(fail(format!("there are two notifications {name:?}")));
             }
         }
@@ -238,44 +330,40 @@ impl Extensions {
             if matches!(name, "complete" | "input_required") || name.len() > 32 {
                 return Err(fail(format!("{name:?} cannot be a result type of its own")));
             }
-            if self.result_types.insert(name, id.clone()).is_some() {
+            if extensions
+                .result_types
+                .insert(name, owner.id.clone())
+                .is_some()
+            {
                 return Err(fail(format!("there are two result types {name:?}")));
             }
         }
+        for (member, accept) in extension.filters {
+            let json = serde_json::json!({ member: null }).to_string();
+            let is_core = serde_json::from_str::<SubscriptionFilter>(&json)
+                .is_ok_and(|filter| filter.extra.is_empty());
+            if is_core
+                || extensions
+                    .filters
+                    .iter()
+                    .any(|entry| entry.member == member)
+            {
+                return Err(fail(format!(
+                    "there is a member {member:?} of filters already"
+                )));
+            }
+            extensions.filters.push(FilterEntry {
+                owner: owner.clone(),
+                member,
+                accept,
+            });
+        }
+        if !extension.background.is_empty() {
+            extensions
+                .background
+                .get_or_insert_default()
+                .add(extension.background);
+        }
         Ok((extension.id, extension.settings.into()))
     }
-
-    /// Answers a request of an extension's method, if the client declared the extension.
-    pub(crate) fn answer(
-        &self,
-        name: &str,
-        text: &str,
-        context: HandlerContext,
-    ) -> Option<HandlerOutcome> {
-        let (id, method) = self.methods.get(name)?;
-        context
-            .extension(id)
-            .filter(|_| context.features().extensions)?;
-        Some(method(text, context))
-    }
-
-    /// Passes a notification on to its handler, if the client declared the extension.
-    pub(crate) fn notify(&self, name: &str, text: &str, peer: &Peer) -> Option<NotificationFuture> {
-        let (id, handler) = self.notifications.get(name)?;
-        // Without capabilities in the notification, those of a modern client are unknown: accept it.
-        let declared = declares(id, text, peer).unwrap_or(true);
-        declared.then(|| handler(text, peer)).flatten()
-    }
-}
-
-/// Returns whether the sender of a notification declared an extension: in the notification, or else
-/// in the handshake. `None` if neither says anything.
-fn declares(id: &str, text: &str, peer: &Peer) -> Option<bool> {
-    let meta = raw_meta(text).and_then(|meta| meta.decode::<MetaFields<'_>>().ok());
-    if let Some(carried) = meta.and_then(|meta| meta.client_capabilities) {
-        let carried: ClientCapabilities = carried.decode().unwrap_or_default();
-        return Some(carried.extensions.contains_key(id));
-    }
-    let state = peer.legacy_state()?;
-    Some(state.capabilities().extensions.contains_key(id))
 }

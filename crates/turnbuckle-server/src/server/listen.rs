@@ -5,33 +5,43 @@
 use std::sync::Arc;
 
 use turnbuckle_session::handler::Change;
-use turnbuckle_session::internal::ChangeFeed;
+use turnbuckle_session::internal::{ChangeFeed, TopicNotification};
 use turnbuckle_session::transport::Binding;
 use turnbuckle_types::{
-    CancelledNotificationParams, SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenResult,
+    CancelledNotificationParams, ExtensionNotification, Extra, Json, ProtocolError,
+    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
 };
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
-use super::subscription::SubscriptionHub;
+use super::subscription::{SubscriptionHub, SubscriptionKey, check_subscription_count, topic_key};
 use crate::Server;
+use crate::error::failure::Failure;
 use crate::request::context::HandlerContext;
 
 /// Serves one `subscriptions/listen` request: acknowledges the filter that is honoured, then sends
 /// every change until the client or the server ends the subscription.
 ///
-/// `provided` are resources of the filter that are not registered, which providers may have.
+/// `provided` are resources of the filter that are not registered, which providers may have, and
+/// `extra` are its members that extensions may have.
 pub(crate) async fn listen(
     server: Server,
     context: HandlerContext,
     mut honoured: SubscriptionFilter,
     provided: Vec<String>,
+    extra: Extra,
 ) -> Reply {
     let found = server.honour_provided(provided, &mut honoured, &context);
     if let Err(error) = found.await {
         return error.into();
     }
+    let topics = match server
+        .accept_extension_filters(&extra, &mut honoured, &context)
+        .await
+    {
+        Ok(topics) => topics,
+        Err(error) => return error.into(),
+    };
     let feed = Arc::new(ChangeFeed::new());
     let hub = &server.0.subscriptions;
     let end = CloseOnDrop(feed.clone(), hub);
@@ -48,7 +58,10 @@ pub(crate) async fn listen(
     }
     let uris = honoured.resource_subscriptions.iter().flatten();
     let limits = server.0.subscription_limits;
-    let subscribed = hub.subscribe_for(&context, &feed, uris.map(String::as_str), limits);
+    let keys = uris
+        .map(|uri| SubscriptionKey::Resource(uri))
+        .chain(topics.iter().map(|topic| SubscriptionKey::Topic(topic)));
+    let subscribed = hub.subscribe_for(&context, &feed, keys, limits);
     if let Err(error) = subscribed {
         return error.into();
     }
@@ -62,8 +75,8 @@ pub(crate) async fn listen(
         tokio::select! {
             biased;
             () = context.closing() => break,
-            change = feed.next() => match change {
-                Some(change) => context.send_frame(change.to_notification(Some(&id))).await,
+            frame = feed.next_frame(&id) => match frame {
+                Some(frame) => context.send_frame(frame).await,
                 None => break,
             },
         }
@@ -76,6 +89,50 @@ pub(crate) async fn listen(
         context.notify(Method::Cancelled.as_str(), cancelled).await;
     }
     Reply::complete(SubscriptionsListenResult::for_subscription(id))
+}
+
+impl Server {
+    /// Accepts the members of a subscription filter that belong to extensions, and returns the keys of
+    /// their topics.
+    async fn accept_extension_filters(
+        &self,
+        extra: &Extra,
+        honoured: &mut SubscriptionFilter,
+        context: &HandlerContext,
+    ) -> Result<Vec<String>, ProtocolError> {
+        let topics = self
+            .0
+            .extensions
+            .accept_filters(extra, honoured, context)
+            .await?;
+        let resources = honoured.resource_subscriptions.as_ref().map_or(0, Vec::len);
+        let limit = self.0.subscription_limits.per_subscriber;
+        check_subscription_count(resources + topics.len(), limit)?;
+        Ok(topics)
+    }
+
+    /// Notifies the clients that are subscribed to a topic of an extension; see
+    /// [`Extension::filter`](crate::Extension::filter).
+    ///
+    /// A subscriber that is too far behind gets the latest notification of each method for each topic.
+    ///
+    /// # Errors
+    /// When the parameters do not encode as a JSON object.
+    pub fn notify_topic<N: ExtensionNotification>(
+        &self,
+        topic: &str,
+        params: &N::Params,
+    ) -> crate::Result<()> {
+        let params = Json::encode(params).and_then(|params| params.decode());
+        let params = params.map_err(|error| Failure::new(format!("{}: {error}", N::METHOD)))?;
+        let notification = TopicNotification {
+            method: N::METHOD,
+            params: Arc::new(params),
+        };
+        let key = topic_key(N::EXTENSION, topic);
+        self.0.subscriptions.publish_to_topic(&key, &notification);
+        Ok(())
+    }
 }
 
 /// Closes the feed and removes it from the hub when dropped.

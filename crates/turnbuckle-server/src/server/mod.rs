@@ -24,7 +24,7 @@ use crate::items::registration::Registration;
 use crate::request::context::{HandlerContext, ServerSettings};
 use crate::request::extract::{Extract, Invocation};
 use crate::request::input::StateKeys;
-use crate::server::extension::Extensions;
+use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_session::handler::{Change, Peer};

@@ -29,7 +29,7 @@ use crate::request::input::{BoundRequest, InputRound};
 use crate::request::read::ReadRequest;
 use crate::server::listen::listen;
 use crate::server::provided::{pending, unknown_prompt, unknown_tool};
-use crate::server::subscription::check_subscription_count;
+use crate::server::subscription::{SubscriptionKey, check_subscription_count};
 use crate::uri_template::{DecodedUri, TemplateVariables};
 
 impl Dispatch for Server {
@@ -37,7 +37,17 @@ impl Dispatch for Server {
         &self.0.identity
     }
 
+    fn start(&self) {
+        self.0.extensions.start_background(self);
+    }
+
+    fn mirrored_param(&self, method: &str) -> Option<&'static str> {
+        self.0.extensions.mirrored_param(method)
+    }
+
     fn call(&self, call: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome {
+        // An endpoint may have been made outside of a runtime.
+        self.0.extensions.start_background(self);
         match self.route(call, context) {
             Ok(handling) => handling,
             Err(error) => Reply::Error(error).into(),
@@ -98,7 +108,7 @@ impl Server {
     ) -> Result<HandlerOutcome, ProtocolError> {
         let Some(method) = call.method else {
             let context = HandlerContext::new(context, self.0.settings.clone(), None);
-            let answer = self.0.extensions.answer(call.name, call.text, context);
+            let answer = self.0.extensions.answer(call.name, call.text, context)?;
             return answer.ok_or_else(|| unknown_method(call.name));
         };
         if !self.offers(method) {
@@ -295,7 +305,8 @@ impl Server {
         // Without a session there is no stream to notify the client on.
         if let Some(feed) = context.session_change_feed() {
             let (hub, limits) = (&self.0.subscriptions, self.0.subscription_limits);
-            hub.subscribe_for(context, feed, std::iter::once(uri), limits)?;
+            let key = SubscriptionKey::Resource(uri);
+            hub.subscribe_for(context, feed, std::iter::once(key), limits)?;
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
@@ -347,6 +358,7 @@ impl Server {
             context,
             honoured,
             unregistered,
+            wanted.extra,
         ))))
     }
 }

@@ -11,14 +11,16 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use turnbuckle_session::handler::{Change, RequestContext};
-use turnbuckle_session::internal::{ChangeFeed, MemoryPermit, count_refusal, limit_error};
+use turnbuckle_session::internal::{
+    ChangeFeed, MemoryPermit, TopicNotification, count_refusal, limit_error,
+};
 use turnbuckle_types::{ClientAddress, ProtocolError};
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
 /// ended by then.
 const RETRY_DELAY: Duration = Duration::from_secs(4);
 
-/// The bytes that a subscription to a resource takes besides its URI.
+/// The bytes that a subscription to a resource or topic takes besides its key.
 const SUBSCRIPTION_BYTES: usize = 256;
 
 /// The subscribers of one server.
@@ -39,11 +41,13 @@ struct Subscribers {
     /// Subscribers of each resource. A hash table, since every change of a resource looks its URI
     /// up.
     by_uri: HashMap<Arc<str>, FeedSet>,
-    /// The number of resources that each feed is subscribed to, by the feed's address.
+    /// Subscribers of each topic of an extension.
+    by_topic: HashMap<Arc<str>, FeedSet>,
+    /// The number of resources and topics that each feed is subscribed to, by the feed's address.
     resource_counts: BTreeMap<usize, ResourceCount>,
-    /// The number of resources that the feeds of each client are subscribed to.
+    /// The number of resources and topics that the feeds of each client are subscribed to.
     by_client: BTreeMap<ClientKey, usize>,
-    /// The number of resources that all feeds are subscribed to.
+    /// The number of resources and topics that all feeds are subscribed to.
     resource_total: usize,
     /// Subscriptions added or abandoned since closed feeds were last removed.
     changes_since_cleanup: usize,
@@ -51,7 +55,34 @@ struct Subscribers {
     open_at_cleanup: usize,
 }
 
-/// The resources that one feed is subscribed to.
+/// A resource, by its URI, or a topic of an extension.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum SubscriptionKey<'a> {
+    /// A resource.
+    Resource(&'a str),
+    /// A topic, by the text that [`topic_key`] returns.
+    Topic(&'a str),
+}
+
+impl<'a> SubscriptionKey<'a> {
+    fn as_str(self) -> &'a str {
+        match self {
+            Self::Resource(key) | Self::Topic(key) => key,
+        }
+    }
+
+    /// Returns the bytes that the subscription takes.
+    fn bytes(self) -> usize {
+        SUBSCRIPTION_BYTES + self.as_str().len()
+    }
+}
+
+/// Returns the key of a topic of an extension. Ids of extensions have no space.
+pub(crate) fn topic_key(extension: &str, topic: &str) -> String {
+    format!("{extension} {topic}")
+}
+
+/// The resources and topics that one feed is subscribed to.
 #[derive(Debug)]
 struct ResourceCount {
     feed: Weak<ChangeFeed>,
@@ -66,7 +97,7 @@ struct ResourceCount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClientKey(u64);
 
-/// The bounds of subscriptions to resources.
+/// The bounds of subscriptions to resources and topics.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SubscriptionLimits {
     /// Resources that one subscriber can subscribe to.
@@ -164,6 +195,17 @@ impl SubscriptionHub {
         }
     }
 
+    /// Sends a notification to every feed that is subscribed to a topic.
+    pub(crate) fn publish_to_topic(&self, key: &str, notification: &TopicNotification) {
+        let subscribers = self.subscribers();
+        let Some((key, feeds)) = subscribers.by_topic.get_key_value(key) else {
+            return;
+        };
+        for feed in feeds.0.values().filter_map(upgrade_open) {
+            feed.publish_to_topic(key, notification);
+        }
+    }
+
     /// Subscribes a feed to a change.
     pub(crate) fn subscribe(&self, feed: &Arc<ChangeFeed>, change: Change) {
         let is_resource = matches!(change, Change::Resource(_));
@@ -182,7 +224,7 @@ impl SubscriptionHub {
         Some(ClientKey(hash))
     }
 
-    /// Subscribes a feed to resources for the client of a request, on whose account they count.
+    /// Subscribes a feed to resources or topics for the client of a request, on whose account they count.
     ///
     /// # Errors
     /// When the subscriber, the client or all together have as many subscriptions or bytes as the
@@ -191,36 +233,36 @@ impl SubscriptionHub {
         &self,
         context: &RequestContext,
         feed: &Arc<ChangeFeed>,
-        uris: impl Iterator<Item = &'a str> + Clone,
+        keys: impl Iterator<Item = SubscriptionKey<'a>> + Clone,
         limits: SubscriptionLimits,
     ) -> Result<(), ProtocolError> {
-        let bytes = uris.clone().map(subscription_bytes).sum();
+        let bytes = keys.clone().map(SubscriptionKey::bytes).sum();
         // Reserved before the lock is taken, since sessions may end for it.
         let memory = context.reserve_memory(bytes)?;
-        self.subscribe_resources(feed, self.client_of(context), uris, limits, memory)
+        self.subscribe_keys(feed, self.client_of(context), keys, limits, memory)
     }
 
-    /// Subscribes a feed of this client to resources, for which `memory` is enough.
-    fn subscribe_resources<'a>(
+    /// Subscribes a feed of this client to resources or topics, for which `memory` is enough.
+    fn subscribe_keys<'a>(
         &self,
         feed: &Arc<ChangeFeed>,
         client: Option<ClientKey>,
-        uris: impl IntoIterator<Item = &'a str>,
+        keys: impl IntoIterator<Item = SubscriptionKey<'a>>,
         limits: SubscriptionLimits,
         mut memory: MemoryPermit,
     ) -> Result<(), ProtocolError> {
         let mut subscribers = self.subscribers();
         let mut bytes = 0;
-        let subscribed = uris.into_iter().try_for_each(|uri| {
-            let feeds = subscribers.by_uri.get(uri);
+        let subscribed = keys.into_iter().try_for_each(|key| {
+            let feeds = subscribers.table(key).get(key.as_str());
             if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
                 return Ok(());
             }
             let count = subscribers.resource_count(feed) + 1;
             check_subscription_count(count, limits.per_subscriber)?;
             subscribers.check_total(client, limits)?;
-            subscribers.add_resource(feed, client, uri);
-            bytes += subscription_bytes(uri);
+            subscribers.add_counted(feed, client, key);
+            bytes += key.bytes();
             Ok(())
         });
         if let Some(resources) = subscribers.resource_counts.get_mut(&address(feed)) {
@@ -265,7 +307,7 @@ impl SubscriptionHub {
         {
             resources.count -= 1;
             let left = resources.memory.bytes();
-            let left = left.saturating_sub(subscription_bytes(uri));
+            let left = left.saturating_sub(SubscriptionKey::Resource(uri).bytes());
             resources.memory.resize_beyond_limits(left);
             let client = resources.client;
             subscribers.give_back(client, 1);
@@ -280,11 +322,6 @@ impl SubscriptionHub {
         subscribers.remove_closed();
         subscribers.open_at_cleanup
     }
-}
-
-/// Returns the bytes that a subscription to a resource takes.
-fn subscription_bytes(uri: &str) -> usize {
-    SUBSCRIPTION_BYTES + uri.len()
 }
 
 /// Returns the address of a feed, which identifies the feed while a weak reference to it exists.
@@ -303,6 +340,14 @@ impl Subscribers {
         [&mut self.tools, &mut self.prompts, &mut self.resources]
     }
 
+    /// Returns the subscribers of each resource, or of each topic.
+    fn table(&mut self, key: SubscriptionKey<'_>) -> &mut HashMap<Arc<str>, FeedSet> {
+        match key {
+            SubscriptionKey::Resource(_) => &mut self.by_uri,
+            SubscriptionKey::Topic(_) => &mut self.by_topic,
+        }
+    }
+
     /// Subscribes a feed to a list.
     fn add(&mut self, feed: &Arc<ChangeFeed>, change: Change) {
         self.count(1);
@@ -310,15 +355,23 @@ impl Subscribers {
             Change::Tools => &mut self.tools,
             Change::Prompts => &mut self.prompts,
             Change::Resources => &mut self.resources,
-            Change::Resource(uri) => return self.add_resource(feed, None, &uri),
+            Change::Resource(uri) => {
+                return self.add_counted(feed, None, SubscriptionKey::Resource(&uri));
+            }
         };
         feeds.add(feed);
     }
 
-    /// Subscribes a feed to a resource.
-    fn add_resource(&mut self, feed: &Arc<ChangeFeed>, client: Option<ClientKey>, uri: &str) {
+    /// Subscribes a feed to a resource or topic.
+    fn add_counted(
+        &mut self,
+        feed: &Arc<ChangeFeed>,
+        client: Option<ClientKey>,
+        key: SubscriptionKey<'_>,
+    ) {
         self.count(1);
-        if !self.by_uri.entry(uri.into()).or_default().add(feed) {
+        let feeds = self.table(key).entry(key.as_str().into()).or_default();
+        if !feeds.add(feed) {
             return;
         }
         let new = || ResourceCount {
@@ -396,8 +449,11 @@ impl Subscribers {
 
     fn remove_closed(&mut self) {
         self.lists().into_iter().for_each(FeedSet::remove_closed);
-        self.by_uri.values_mut().for_each(FeedSet::remove_closed);
-        self.by_uri.retain(|_, feeds| !feeds.0.is_empty());
+        for table in [&mut self.by_uri, &mut self.by_topic] {
+            table.values_mut().for_each(FeedSet::remove_closed);
+            table.retain(|_, feeds| !feeds.0.is_empty());
+            shrink_if_sparse(table);
+        }
         let mut closed = Vec::new();
         self.resource_counts.retain(|_, resources| {
             let is_open = upgrade_open(&resources.feed).is_some();
@@ -409,11 +465,11 @@ impl Subscribers {
         for (client, count) in closed {
             self.give_back(client, count);
         }
-        shrink_if_sparse(&mut self.by_uri);
         drop_if_empty(&mut self.resource_counts);
         let lists = self.lists().map(|feeds| feeds.0.len());
-        let by_uri = self.by_uri.values().map(|feeds| feeds.0.len());
-        self.open_at_cleanup = lists.into_iter().chain(by_uri).sum();
+        let keyed = self.by_uri.values().chain(self.by_topic.values());
+        let keyed = keyed.map(|feeds| feeds.0.len());
+        self.open_at_cleanup = lists.into_iter().chain(keyed).sum();
         self.changes_since_cleanup = 0;
     }
 }

@@ -1,12 +1,12 @@
 //! Change notifications: a server publishes a change, and every subscriber is told of it in the way
 //! that its era has.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use serde::Serialize;
-use turnbuckle_types::{RequestId, meta};
+use turnbuckle_types::{Json, Map, RequestId, meta};
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
@@ -67,8 +67,31 @@ impl Change {
     }
 }
 
-/// The changes that one subscriber was not told of yet. Changes coalesce into a flag per list and a
-/// set of URIs.
+/// A notification of an extension, for the subscribers of a topic.
+#[derive(Debug, Clone)]
+pub struct TopicNotification {
+    /// The name on the wire.
+    pub method: &'static str,
+    /// The members of `params`, without the subscription's id.
+    pub params: Arc<Map<Json>>,
+}
+
+impl TopicNotification {
+    /// Returns the notification as a frame of a subscription stream.
+    fn to_frame(&self, subscription: &RequestId) -> Vec<u8> {
+        let mut params = (*self.params).clone();
+        let meta = params.get("_meta").and_then(|meta| meta.decode().ok());
+        let mut meta: turnbuckle_types::Meta = meta.unwrap_or_default();
+        meta.set_subscription_id(subscription.clone());
+        if let Ok(meta) = Json::encode(&meta) {
+            params.insert("_meta", meta);
+        }
+        rpc::encode_notification(self.method, Some(&params)).unwrap_or_default()
+    }
+}
+
+/// The changes that one subscriber was not told of yet. Changes coalesce into a flag per list, a
+/// set of URIs, and the latest notification of each method for each topic of an extension.
 #[derive(Debug, Default)]
 pub struct ChangeFeed {
     state: Mutex<State>,
@@ -78,6 +101,7 @@ pub struct ChangeFeed {
 struct State {
     lists: u8,
     resources: BTreeSet<Arc<str>>,
+    topics: BTreeMap<(Arc<str>, &'static str), TopicNotification>,
     closed: bool,
     reader: Option<Waker>,
 }
@@ -95,16 +119,29 @@ impl ChangeFeed {
 
     /// Adds a change. A change that the subscriber was not told of yet is added once.
     pub fn publish(&self, change: &Change) {
-        let mut state = self.state();
-        if state.closed {
-            return;
-        }
-        match change {
+        self.add(|state| match change {
             Change::Resource(uri) => {
                 state.resources.insert(uri.clone());
             }
             list => state.lists |= list.flag(),
+        });
+    }
+
+    /// Adds a notification of a topic. It takes the place of an earlier one of the same method that the
+    /// subscriber was not sent yet.
+    pub fn publish_to_topic(&self, topic: &Arc<str>, notification: &TopicNotification) {
+        self.add(|state| {
+            let key = (topic.clone(), notification.method);
+            state.topics.insert(key, notification.clone());
+        });
+    }
+
+    fn add(&self, add: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        if state.closed {
+            return;
         }
+        add(&mut state);
         let reader = state.reader.take();
         drop(state);
         if let Some(reader) = reader {
@@ -123,6 +160,7 @@ impl ChangeFeed {
         state.closed = true;
         state.lists = 0;
         state.resources.clear();
+        state.topics.clear();
         let reader = state.reader.take();
         drop(state);
         if let Some(reader) = reader {
@@ -153,6 +191,21 @@ impl ChangeFeed {
         }
         state.reader = Some(cx.waker().clone());
         Poll::Pending
+    }
+
+    /// Returns the frame of the next notification for a subscription stream, or `None` once the feed is
+    /// closed.
+    pub async fn next_frame(&self, subscription: &RequestId) -> Option<Vec<u8>> {
+        std::future::poll_fn(|cx| match self.poll_next(cx) {
+            Poll::Ready(change) => {
+                Poll::Ready(change.map(|change| change.to_notification(Some(subscription))))
+            }
+            Poll::Pending => match self.state().topics.pop_first() {
+                Some((_, notification)) => Poll::Ready(Some(notification.to_frame(subscription))),
+                None => Poll::Pending,
+            },
+        })
+        .await
     }
 
     /// Returns the next change, or `None` once the feed is closed.

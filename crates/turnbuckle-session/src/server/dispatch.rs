@@ -52,6 +52,17 @@ pub trait Dispatch: Send + Sync + 'static {
     /// Returns the server's description of itself. The description never changes.
     fn identity(&self) -> &ServerIdentity;
 
+    /// Begins the work that the server does beside requests. It is called for each endpoint of the server
+    /// and each connection, and begins the work once.
+    fn start(&self) {}
+
+    /// Returns the member of the parameters that the header `Mcp-Name` mirrors in requests of a method
+    /// that an extension defines.
+    fn mirrored_param(&self, method: &str) -> Option<&'static str> {
+        let _ = method;
+        None
+    }
+
     /// Handles a request whose method the sender's revision has, or no revision has.
     fn call(&self, request: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome;
 

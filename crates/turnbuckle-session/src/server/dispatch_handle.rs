@@ -19,6 +19,7 @@ pub(crate) struct DispatchHandle {
 
 impl DispatchHandle {
     pub(crate) fn new(dispatch: Arc<dyn Dispatch>) -> Self {
+        dispatch.start();
         let server_info = dispatch.identity().to_server_info();
         Self {
             dispatch,

@@ -67,7 +67,7 @@ impl From<Reply> for HandlerOutcome {
 }
 
 /// Returns the method of a request for `receiver`: `None` if the specification defines no such
-/// method in any revision.
+/// method in any revision, or if the revision leaves its name to extensions of servers.
 ///
 /// # Errors
 /// Returns an error if the revision with these `features` has no such method for `receiver`.
@@ -78,7 +78,11 @@ pub(crate) fn received_method(
 ) -> Result<Option<Method>, ProtocolError> {
     match Method::parse(name) {
         Some(method) if !method.is_received_by(receiver, features.revision) => {
-            Err(method_not_found(name))
+            let may_be_extension = features.extensions && receiver == Party::Server;
+            match may_be_extension && method.is_free_for_extensions() {
+                true => Ok(None),
+                false => Err(method_not_found(name)),
+            }
         }
         method => Ok(method),
     }

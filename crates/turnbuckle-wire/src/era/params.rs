@@ -181,3 +181,62 @@ pub fn raw_meta(frame: &str) -> Option<RawJson<'_>> {
     }
     raw_params(frame)?.decode::<WithMeta<'_>>().ok()?.meta
 }
+
+/// Returns a member of `params`, decoded again from the whole frame. `None` when there is no such member,
+/// or more than one.
+#[must_use]
+pub fn raw_param<'a>(frame: &'a str, name: &str) -> Option<RawJson<'a>> {
+    member_of(raw_params(frame)?.as_str(), name)
+}
+
+/// Returns a member of a JSON object. `None` when there is no such member, or more than one.
+#[must_use]
+pub fn member_of<'a>(object: &'a str, name: &str) -> Option<RawJson<'a>> {
+    struct Member<'n>(&'n str);
+
+    impl<'de> Visitor<'de> for Member<'_> {
+        type Value = Option<RawJson<'de>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = None;
+            while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
+                if *key != *self.0 {
+                    map.next_value::<IgnoredAny>()?;
+                } else if found.replace(map.next_value()?).is_some() {
+                    return Err(A::Error::custom("a member stands twice"));
+                }
+            }
+            Ok(found)
+        }
+    }
+
+    let mut json = serde_json::Deserializer::from_str(object);
+    json.deserialize_map(Member(name)).ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_is_found_by_its_decoded_name_and_only_if_it_is_the_only_one() {
+        let find = |params: &str| {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x/y","params":{params}}}"#);
+            raw_param(&frame, "taskId").map(|found| found.as_str().to_owned())
+        };
+        assert_eq!(find(r#"{"a":{"taskId":1},"taskId":"t"}"#).unwrap(), "\"t\"");
+        assert_eq!(find(r#"{"t\u0061skId": [1] }"#).unwrap(), "[1]");
+        for none in [
+            r#"{"a":{"taskId":1}}"#,
+            r#"{"taskId":1,"t\u0061skId":1}"#,
+            "[]",
+            "{}",
+        ] {
+            assert_eq!(find(none), None, "{none}");
+        }
+    }
+}

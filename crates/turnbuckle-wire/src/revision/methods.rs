@@ -324,6 +324,18 @@ impl Method {
         };
         revisions & revision.bit() != 0
     }
+
+    /// Returns whether an extension may define a method of the same name: no revision that has
+    /// extensions has the method in its core, and it has no part in the life of a connection.
+    #[must_use]
+    pub fn is_free_for_extensions(self) -> bool {
+        let facts = self.facts();
+        let is_core = |revision: &Revision| {
+            revision.features().extensions
+                && (facts.to_server | facts.to_client) & revision.bit() != 0
+        };
+        facts.role == MethodRole::Ordinary && !Revision::ALL.iter().any(is_core)
+    }
 }
 
 /// Writes the methods that return one fact each.

@@ -6,7 +6,7 @@ use turnbuckle_server::{
     CompletionRequest, Extension, HandlerContext, Prompt, ReadRequest, Resource, Server,
     ServerBuilder,
 };
-use turnbuckle_types::{EmptyResult, Json, Request};
+use turnbuckle_types::{EmptyResult, ExtensionRequest, Json, Request};
 
 use crate::asking::{self, KINDS, requests, required_capability};
 use crate::support::{able, code, connect_able, error_text, message, result, taking};
@@ -288,6 +288,10 @@ impl Request for Probe {
     type Result = EmptyResult;
 }
 
+impl ExtensionRequest for Probe {
+    const EXTENSION: &'static str = "com.example/one";
+}
+
 #[test]
 fn two_extensions_cannot_add_the_same_method() {
     let probing = |id: &str| {
@@ -303,8 +307,18 @@ fn two_extensions_cannot_add_the_same_method() {
     };
     let other = Extension::new("com.example/other");
     assert_eq!(built([probing("com.example/one"), other]), Ok(()));
-    let twice = built([probing("com.example/one"), probing("com.example/two")]);
+    let probe = async |_, _: HandlerContext| Ok(EmptyResult::new());
+    let twice = built([
+        probing("com.example/one").method::<Probe, _, _>(probe),
+        Extension::new("com.example/other"),
+    ]);
     assert!(twice.unwrap_err().contains("two methods \"example/probe\""));
+    let foreign = built([
+        probing("com.example/two"),
+        Extension::new("com.example/other"),
+    ]);
+    let belongs = "\"example/probe\" belongs to the extension \"com.example/one\"";
+    assert!(foreign.unwrap_err().contains(belongs));
     let same = built(["", ""].map(|_| Extension::new("com.example/one")));
     assert!(same.unwrap_err().contains("two extensions"));
     let typed = |id: &str| Extension::new(id).result_type("task");

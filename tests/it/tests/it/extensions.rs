@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_server::{Extension, ExtensionResult, HandlerContext, Result, Server, Tool};
-use turnbuckle_types::{Notification, Request};
+use turnbuckle_types::{ExtensionNotification, ExtensionRequest, Notification, Request};
 
 use crate::servers::echo_builder;
 
-const ID: &str = "com.example/clock";
+pub(crate) const ID: &str = "com.example/clock";
 
 #[derive(Serialize, Deserialize)]
-struct Zone {
-    zone: String,
+pub(crate) struct Zone {
+    pub(crate) zone: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -33,8 +33,12 @@ impl Request for Now {
     type Result = Time;
 }
 
+impl ExtensionRequest for Now {
+    const EXTENSION: &'static str = ID;
+}
+
 /// Creates a server with an extension: a method, and a result type that a tool uses where it can.
-fn clock() -> Server {
+pub(crate) fn clock() -> Server {
     let extension = Extension::new(ID)
         .method::<Now, _, _>(async |asked: Zone, _: HandlerContext| {
             Ok(Time {
@@ -59,7 +63,7 @@ fn clock() -> Server {
         .unwrap()
 }
 
-fn declaring() -> ClientOptions {
+pub(crate) fn declaring() -> ClientOptions {
     ClientOptions::new().capabilities(json!({"extensions": {ID: {}}}))
 }
 
@@ -99,6 +103,10 @@ struct Tick;
 impl Notification for Tick {
     const METHOD: &'static str = "clock/tick";
     type Params = serde_json::Value;
+}
+
+impl ExtensionNotification for Tick {
+    const EXTENSION: &'static str = ID;
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use turnbuckle_server::{
     CompletionRequest, Extension, HandlerContext, Prompt, ReadRequest, Resource, Result, Server,
     Tool,
 };
-use turnbuckle_types::{CompleteRequestParams, CompleteResult, Request};
+use turnbuckle_types::{CompleteRequestParams, CompleteResult, ExtensionRequest, Request};
 
 use crate::support::{assert_panicked, call, code, connect_able, message, text};
 
@@ -16,6 +16,10 @@ impl Request for Probe {
     const METHOD: &'static str = "example/probe";
     type Params = CompleteRequestParams;
     type Result = CompleteResult;
+}
+
+impl ExtensionRequest for Probe {
+    const EXTENSION: &'static str = "com.example/probe";
 }
 
 /// Panics at once, after a while, or before there is a future at all.

@@ -12,7 +12,8 @@ use turnbuckle_server::{
     Prompt, Result, Server, Tool,
 };
 use turnbuckle_types::{
-    CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, ProtocolError, Request,
+    CompleteRequestParams, CompleteResult, ElicitRequestUrlParams, ExtensionRequest, ProtocolError,
+    Request,
 };
 
 use crate::asking::{self, form, good_answer, handler_text, requests, url};
@@ -134,6 +135,10 @@ impl Request for Probe {
     const METHOD: &'static str = "example/probe";
     type Params = CompleteRequestParams;
     type Result = CompleteResult;
+}
+
+impl ExtensionRequest for Probe {
+    const EXTENSION: &'static str = "com.example/probe";
 }
 
 // requirement: 48c3bc054aef

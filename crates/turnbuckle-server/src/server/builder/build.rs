@@ -14,7 +14,7 @@ use crate::error::BuildError;
 use crate::items::registration::Registration;
 use crate::request::context::ServerSettings;
 use crate::request::input::{InputRounds, StateKeys};
-use crate::server::extension::Extensions;
+use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
 use crate::server::{OwnServer, ServerInner};
@@ -50,11 +50,15 @@ impl ServerDraft {
         settings.states.insert(OwnServer::new());
         let registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
         let mut registry = Registry::new();
+        for extension in &mut self.extensions {
+            let items = extension.items.drain(..);
+            self.group.groups.extend(items.map(|items| (None, items)));
+        }
         registry.add_group(std::mem::take(&mut self.group), &registration)?;
         let mut extensions = Extensions::default();
         let mut capabilities = self.capabilities(&registry);
         for extension in self.extensions {
-            let (id, settings) = extensions.add(extension)?;
+            let (id, settings) = extension.register(&mut extensions)?;
             if capabilities.extensions.contains_key(&id) {
                 return Err(BuildError::new(format!("there are two extensions {id:?}")));
             }

@@ -20,7 +20,13 @@ fn subscribe(
     feed: &Arc<ChangeFeed>,
     uri: &str,
 ) -> Result<(), ProtocolError> {
-    hub.subscribe_resources(feed, None, [uri], LIMITS, MemoryPermit::default())
+    hub.subscribe_keys(
+        feed,
+        None,
+        [SubscriptionKey::Resource(uri)],
+        LIMITS,
+        MemoryPermit::default(),
+    )
 }
 
 #[test]
@@ -28,10 +34,10 @@ fn one_client_has_half_of_all_subscriptions() {
     let hub = SubscriptionHub::default();
     let feeds: Vec<_> = (0..5).map(|_| Arc::new(ChangeFeed::new())).collect();
     let add = |feed: usize, client, uri: &str| {
-        hub.subscribe_resources(
+        hub.subscribe_keys(
             &feeds[feed],
             Some(ClientKey(client)),
-            [uri],
+            [SubscriptionKey::Resource(uri)],
             LIMITS,
             MemoryPermit::default(),
         )
@@ -73,10 +79,11 @@ fn subscriptions_count_for_the_memory_of_their_client() {
     let memory = account.memory();
     let hub = SubscriptionHub::default();
     let feed = Arc::new(ChangeFeed::new());
-    let one = subscription_bytes("a");
+    let one = SubscriptionKey::Resource("a").bytes();
     let add = |uris: &[&str]| {
         let held = memory.reserve(one * uris.len()).unwrap();
-        hub.subscribe_resources(&feed, None, uris.iter().copied(), LIMITS, held)
+        let keys = uris.iter().map(|uri| SubscriptionKey::Resource(uri));
+        hub.subscribe_keys(&feed, None, keys, LIMITS, held)
     };
     add(&["a"]).unwrap();
     add(&["a", "b"]).unwrap();

@@ -14,7 +14,7 @@ mod resources;
 use std::num::NonZeroUsize;
 
 use turnbuckle::prelude::*;
-use turnbuckle::types::Request;
+use turnbuckle::types::{ExtensionRequest, Request};
 use turnbuckle::{Extension, ServerBuilder};
 
 /// The name of the test's extension.
@@ -61,4 +61,8 @@ impl Request for Echo {
     const METHOD: &'static str = EXTENSION;
     type Params = Shout;
     type Result = Shout;
+}
+
+impl ExtensionRequest for Echo {
+    const EXTENSION: &'static str = EXTENSION;
 }
