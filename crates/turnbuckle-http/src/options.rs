@@ -69,6 +69,10 @@ settings! {
         /// layer, host or token is looked at. Both say 200; `/readyz` says 503 once the shutdown
         /// has begun.
         health_routes: bool = false,
+        /// Makes an [`HttpServer`](crate::HttpServer) answer `/metrics`, before any layer, host or token
+        /// is looked at, as [`metrics_route`](crate::HttpServer::metrics_route) does at any path.
+        #[cfg(feature = "prometheus")]
+        metrics_route: bool = false,
         /// The largest size of one message in bytes.
         // Beyond: `a message may have … bytes at most (HttpServerOptions::max_message_bytes)`, 413
         // Tests: bounds::endpoint::a_request_at_a_limit_passes_and_one_beyond_is_refused_by_name

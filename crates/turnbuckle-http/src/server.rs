@@ -128,7 +128,9 @@ impl HttpServer {
             routes,
             layers: RouteLayers::default(),
             #[cfg(feature = "prometheus")]
-            metrics: None,
+            metrics: options
+                .metrics_route
+                .then(|| metrics::MetricsRoute::new("/metrics")),
             options,
             shutdown: Signal::new(),
             closing,
@@ -331,7 +333,7 @@ impl HttpServer {
                     let permit = (permit, share);
                     connections.spawn(connection::serve(stream, permit, context.clone()));
                 }
-                Err(exceeded) => shares.refuse(stream, exceeded, &options),
+                Err(exceeded) => shares.refuse(stream, exceeded, &context),
             }
         };
         drop(self.listener);
@@ -405,14 +407,14 @@ impl AddressShares {
 
     /// Closes a connection whose address has its share. A client without TLS is told why, if the socket
     /// takes the answer at once.
-    fn refuse(&self, stream: AcceptedStream, exceeded: Exceeded, options: &HttpServerOptions) {
+    fn refuse(&self, stream: AcceptedStream, exceeded: Exceeded, context: &ConnectionContext) {
         let setting = exceeded.setting("HttpLimits::max_connections");
-        count_refusal(setting);
+        context.count_refusal(setting, stream.peer());
         let message = exceeded.message("connections", "HttpLimits::max_connections");
         if self.log_rate.try_take() {
             tracing::warn!(address = ?stream.peer(), "a connection was closed: {message}");
         }
-        if !options.has_tls() {
+        if !context.options.has_tls() {
             stream.write_now(&connection::refusal(
                 StatusCode::TOO_MANY_REQUESTS,
                 &message,

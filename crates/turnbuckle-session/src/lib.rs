@@ -88,8 +88,8 @@ pub mod internal {
     #[cfg(all(unix, feature = "signals"))]
     pub use crate::shared::signals::{SignalHandlers, end_process_while};
     pub use crate::shared::trace::{
-        EndedRequest, EndedSession, FailureCause, Level, Side, StreamCount, Telemetry,
-        TraceContext, count_refusal, limit_error, set_local_metrics, set_telemetry,
+        EndedRequest, EndedSession, FailureCause, Level, RefusedSender, Side, StreamCount,
+        Telemetry, TraceContext, count_refusal, limit_error, set_local_metrics, set_telemetry,
     };
     pub use crate::shared::write_timeout::WriteTimeout;
 

@@ -30,7 +30,7 @@ pub struct AuditRecord<'a> {
     /// The network address of the client, if it is known.
     pub client_address: Option<IpAddr>,
     /// The method of the request, such as `tools/call`. `None` if the request was refused before its
-    /// message was read.
+    /// message was read, or its message is malformed.
     pub method: Option<&'a str>,
     /// The name of the tool or prompt, or the URI.
     pub target: Option<&'a str>,
@@ -74,7 +74,7 @@ pub enum AuditOutcome<'a> {
     UnknownMethod,
     /// The caller lacks scopes that the item requires.
     MissingScopes(&'a RequiredScopes),
-    /// The request was refused because of a limit.
+    /// The request was refused because of a limit, or of a host or origin that is not allowed.
     Refused {
         /// The setting of the limit, such as `Limits::call_rate`.
         limit: &'static str,

@@ -28,6 +28,7 @@
 /// The comments after the documentation of a row are for the page `docs/security-tests.md`, whose
 /// tables `cargo xtask settings` writes: `// Beyond: …` says what happens beyond the limit and quotes the
 /// error, `// Tests: …` lists the paths of the tests that hold it. A row without tests is on no page.
+/// Metrics of servers count what is beyond a limit; `// Uncounted: …` says why they do not.
 #[macro_export]
 macro_rules! settings {
     (@setter $(#[$attribute:meta])* $name:ident: $Type:ty) => {

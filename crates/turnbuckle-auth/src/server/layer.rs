@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use pin_project_lite::pin_project;
 use tokio::time::{Duration, Instant};
 use tower_service::Service;
-use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::{debug_fields, panics};
 use turnbuckle_types::method::{Request as _, SubscriptionsListen};
 use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, ClientAddress, RequiredScopes};
 
@@ -253,7 +253,9 @@ impl Shared {
             .flatten()
             .and_then(|credentials| authenticator.known_identity(&credentials).ok().flatten());
         record.principal = identity.as_ref().map(|identity| &*identity.principal);
-        audit.record(&record);
+        if let Err(panic) = panics::catch(|| audit.record(&record)) {
+            tracing::error!(panic, "the receiver of audit records panicked");
+        }
     }
 
     /// Adds the challenge to a response that names scopes that the caller lacks. Any other response

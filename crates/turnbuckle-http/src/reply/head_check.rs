@@ -2,9 +2,8 @@
 
 use http::StatusCode;
 use http::request::Parts;
-use turnbuckle_session::internal::count_refusal;
 
-use super::{HttpReply, error_reply};
+use super::{HttpReply, error_reply, limit_reply};
 use crate::options::HttpServerOptions;
 use crate::request::head::RequestHeaders;
 use crate::request::origin::OriginPolicy;
@@ -25,7 +24,7 @@ pub(crate) fn check_head<'h>(
     if parts.headers.len() > most {
         let message =
             format!("a request may have {most} headers at most (HttpLimits::max_headers)");
-        return Err(too_large(&message, "HttpLimits::max_headers"));
+        return Err(too_large("HttpLimits::max_headers", &message));
     }
     let head = RequestHeaders::read(&parts.headers);
     let most = limits.max_header_bytes;
@@ -33,12 +32,12 @@ pub(crate) fn check_head<'h>(
         let message = format!(
             "the head of a request may have {most} bytes at most (HttpLimits::max_header_bytes)"
         );
-        return Err(too_large(&message, "HttpLimits::max_header_bytes"));
+        return Err(too_large("HttpLimits::max_header_bytes", &message));
     }
     let host = head.requested_host(&parts.uri);
     if let Err(refusal) = allowed.check(host, head.origin) {
-        count_refusal(refusal.setting());
-        let reply = error_reply(StatusCode::FORBIDDEN, &refusal.to_string());
+        let message = refusal.to_string();
+        let reply = limit_reply(StatusCode::FORBIDDEN, refusal.setting(), &message);
         return Err(Box::new(reply));
     }
     if head.has_unknown_coding {
@@ -50,8 +49,7 @@ pub(crate) fn check_head<'h>(
 }
 
 #[cold]
-fn too_large(message: &str, setting: &'static str) -> Box<HttpReply> {
-    count_refusal(setting);
+fn too_large(limit: &'static str, message: &str) -> Box<HttpReply> {
     let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-    Box::new(error_reply(status, message))
+    Box::new(limit_reply(status, limit, message))
 }

@@ -3,6 +3,7 @@
 
 mod body;
 mod head_check;
+mod refusal_log;
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use bytes::Bytes;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Extensions, Response, StatusCode};
 use turnbuckle_session::internal::{MemoryExceeded, MemoryPermit, count_refusal};
-use turnbuckle_wire::era::write_decode_error;
+use turnbuckle_types::{AuditOutcome, ErrorKind, ProtocolError};
+use turnbuckle_wire::era::{decode_error_code, write_decode_error};
 use turnbuckle_wire::revision::Features;
 use turnbuckle_wire::rpc::{self, DecodeError};
 
@@ -21,6 +23,7 @@ use crate::shares::Exceeded;
 
 pub use body::ResponseBody;
 pub(crate) use head_check::check_head;
+pub(crate) use refusal_log::RefusalLog;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static(event::MEDIA_TYPE);
@@ -49,11 +52,12 @@ enum Content {
     Events(ResponseBody),
 }
 
-/// Headers and extensions that few replies have.
+/// Headers, extensions and the refusal, which few replies have.
 #[derive(Default)]
 struct Extra {
     headers: HeaderMap,
     extensions: Extensions,
+    refusal: Option<AuditOutcome<'static>>,
 }
 
 impl HttpReply {
@@ -72,6 +76,15 @@ impl HttpReply {
 
     pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
         &mut self.more.get_or_insert_default().headers
+    }
+
+    /// Returns how the audit log records a request that was refused before its message was served.
+    pub(crate) fn refusal(&self) -> Option<AuditOutcome<'static>> {
+        self.more.as_ref()?.refusal
+    }
+
+    fn set_refusal(&mut self, outcome: AuditOutcome<'static>) {
+        self.more.get_or_insert_default().refusal = Some(outcome);
     }
 
     pub(crate) fn extensions_mut(&mut self) -> &mut Extensions {
@@ -122,14 +135,46 @@ impl HttpReply {
 pub(crate) fn refusal_reply(refusal: &DecodeError, features: Option<&Features>) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
     write_decode_error(&mut frame, refusal, features);
-    json_reply(StatusCode::BAD_REQUEST, frame, Bytes::new())
+    let mut reply = json_reply(StatusCode::BAD_REQUEST, frame, Bytes::new());
+    let code = decode_error_code(refusal.kind);
+    reply.set_refusal(AuditOutcome::Error { code });
+    reply
 }
 
 /// Returns a reply with an error message that belongs to no request.
 pub(crate) fn error_reply(code: StatusCode, message: &str) -> HttpReply {
     let mut frame = Vec::with_capacity(128);
-    rpc::write_error_response_without_id(&mut frame, false, rpc::code::INVALID_REQUEST, message);
-    json_reply(code, frame, Bytes::new())
+    let number = rpc::code::INVALID_REQUEST;
+    rpc::write_error_response_without_id(&mut frame, false, number, message);
+    let mut reply = json_reply(code, frame, Bytes::new());
+    reply.set_refusal(AuditOutcome::Error { code: number });
+    reply
+}
+
+/// Returns a reply with the message of a refusal because of a limit, the setting `limit`, and counts
+/// it.
+#[cold]
+pub(crate) fn limit_reply(code: StatusCode, limit: &'static str, message: &str) -> HttpReply {
+    count_refusal(limit);
+    let mut reply = error_reply(code, message);
+    reply.set_refusal(AuditOutcome::Refused { limit });
+    reply
+}
+
+/// Returns the reply to a handshake that comes too fast, which was counted.
+#[cold]
+pub(crate) fn too_fast_reply(error: &ProtocolError) -> HttpReply {
+    let mut reply = error_reply(StatusCode::TOO_MANY_REQUESTS, error.message());
+    if let Some(limit) = error.limit() {
+        reply.set_refusal(AuditOutcome::Refused { limit });
+    }
+    if let ErrorKind::RateLimited {
+        retry_after: Some(delay),
+    } = error.kind()
+    {
+        set_retry_after(&mut reply, *delay);
+    }
+    reply
 }
 
 /// Returns a reply with a message in one or two parts.
@@ -210,12 +255,12 @@ pub(crate) fn retry_after_seconds(wait: Duration) -> u64 {
 /// total.
 #[cold]
 pub(crate) fn exceeded_reply(exceeded: Exceeded, things: &str, total: &'static str) -> HttpReply {
-    count_refusal(exceeded.setting(total));
     let code = match exceeded {
         Exceeded::Total => StatusCode::SERVICE_UNAVAILABLE,
         Exceeded::Owner | Exceeded::Address => StatusCode::TOO_MANY_REQUESTS,
     };
-    let mut reply = error_reply(code, &exceeded.message(things, total));
+    let message = exceeded.message(things, total);
+    let mut reply = limit_reply(code, exceeded.setting(total), &message);
     set_retry_after(&mut reply, SHARE_RETRY_DELAY);
     reply
 }
@@ -232,8 +277,8 @@ pub(crate) fn memory_status(exceeded: &MemoryExceeded) -> StatusCode {
 /// Returns the reply to a request for which there is no memory.
 #[cold]
 pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
-    exceeded.count_refusal();
-    let mut reply = error_reply(memory_status(&exceeded), &exceeded.to_string());
+    let message = exceeded.to_string();
+    let mut reply = limit_reply(memory_status(&exceeded), exceeded.limit(), &message);
     set_retry_after(&mut reply, exceeded.retry_after());
     reply
 }
@@ -250,21 +295,19 @@ pub(crate) fn unsupported_media_type() -> HttpReply {
 pub(crate) fn body_error_reply(why: &BodyError, options: &HttpServerOptions) -> HttpReply {
     match why {
         BodyError::TooLarge => {
-            count_refusal("HttpServerOptions::max_message_bytes");
             let message = format!(
                 "a message may have {} bytes at most (HttpServerOptions::max_message_bytes)",
                 options.max_message_bytes
             );
-            error_reply(StatusCode::PAYLOAD_TOO_LARGE, &message)
+            let limit = "HttpServerOptions::max_message_bytes";
+            limit_reply(StatusCode::PAYLOAD_TOO_LARGE, limit, &message)
         }
         BodyError::NoMemory(exceeded) => memory_reply(*exceeded),
         BodyError::Broken => error_reply(StatusCode::BAD_REQUEST, "the body broke off"),
-        BodyError::TimedOut => {
-            count_refusal("HttpTimeouts::body_timeout");
-            error_reply(
-                StatusCode::REQUEST_TIMEOUT,
-                "the body did not come in time (HttpTimeouts::body_timeout)",
-            )
-        }
+        BodyError::TimedOut => limit_reply(
+            StatusCode::REQUEST_TIMEOUT,
+            "HttpTimeouts::body_timeout",
+            "the body did not come in time (HttpTimeouts::body_timeout)",
+        ),
     }
 }

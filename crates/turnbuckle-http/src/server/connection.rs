@@ -62,6 +62,40 @@ pub(super) struct ConnectionContext {
     pub(super) tls: Option<TlsHandshakes>,
 }
 
+impl ConnectionContext {
+    /// Counts what is refused of a client before there is a request, and passes its record to the audit
+    /// log.
+    pub(super) fn count_refusal(&self, limit: &'static str, peer: Option<IpAddr>) {
+        count_refusal(limit);
+        self.routes.streamable.audit_refusal(limit, peer);
+    }
+
+    /// Logs the failure of a connection, and counts it if a bound was reached. `hyper` is the failure as
+    /// hyper knows it.
+    pub(super) fn log_failure(
+        &self,
+        error: &dyn Display,
+        hyper: Option<&hyper::Error>,
+        peer: Option<IpAddr>,
+    ) {
+        if hyper.is_some_and(hyper::Error::is_parse_too_large) {
+            self.count_refusal("HttpLimits::max_header_bytes", peer);
+            tracing::debug!(
+                "the head of a request is too large (HttpLimits::max_header_bytes, \
+             HttpLimits::max_headers)"
+            );
+        } else if hyper.is_some_and(hyper::Error::is_timeout) {
+            count_refusal("HttpTimeouts::header_timeout");
+            tracing::debug!(
+                "the head of a request did not come in time (HttpTimeouts::header_timeout): the \
+             connection ends"
+            );
+        } else {
+            tracing::debug!(error = %Escaped(error), "a connection ended early");
+        }
+    }
+}
+
 /// The permission to serve one connection: one of all, and one of the share of its address.
 pub(super) type ConnectionPermit = (OwnedSemaphorePermit, Option<Share>);
 
@@ -133,6 +167,12 @@ impl ConnectionService {
         self.connection.account.memory()
     }
 
+    /// Returns the address of the peer, if there is one.
+    #[cfg(feature = "http2")]
+    pub(super) fn peer(&self) -> Option<IpAddr> {
+        self.connection.peer()
+    }
+
     /// Answers a request.
     pub(super) async fn answer(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
         if let Some(health) = &self.context.health
@@ -185,6 +225,7 @@ async fn serve_http1<S>(stream: S, service: Arc<ConnectionService>, context: &Co
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let peer = service.connection.peer();
     let answer = service_fn(move |request: Request<Incoming>| {
         let service = service.clone();
         async move { Ok::<_, Infallible>(service.answer(request).await) }
@@ -225,27 +266,7 @@ where
         }
     };
     if let Err(error) = served {
-        log_failure(&error, Some(&error));
-    }
-}
-
-/// Logs the failure of a connection, and counts it if a bound was reached. `hyper` is the failure as
-/// hyper knows it.
-pub(super) fn log_failure(error: &dyn Display, hyper: Option<&hyper::Error>) {
-    if hyper.is_some_and(hyper::Error::is_parse_too_large) {
-        count_refusal("HttpLimits::max_header_bytes");
-        tracing::debug!(
-            "the head of a request is too large (HttpLimits::max_header_bytes, \
-             HttpLimits::max_headers)"
-        );
-    } else if hyper.is_some_and(hyper::Error::is_timeout) {
-        count_refusal("HttpTimeouts::header_timeout");
-        tracing::debug!(
-            "the head of a request did not come in time (HttpTimeouts::header_timeout): the \
-             connection ends"
-        );
-    } else {
-        tracing::debug!(error = %Escaped(error), "a connection ended early");
+        context.log_failure(&error, Some(&error), peer);
     }
 }
 

@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{sleep, timeout};
 use turnbuckle_session::internal::{MemoryPermit, count_refusal};
 
-use super::connection::{ConnectionContext, ConnectionService, Http1Bounds, log_failure};
+use super::connection::{ConnectionContext, ConnectionService, Http1Bounds};
 use super::write_progress::{UnsentChunks, WriteProgress};
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
@@ -51,6 +51,7 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let peer = service.peer();
     let activity = Arc::new(Activity::default());
     let counted = activity.clone();
     let write_progress = WriteProgress::new(context.options.timeouts.write_timeout);
@@ -99,7 +100,7 @@ pub(super) async fn serve<S>(
         }
     };
     if let Err(error) = served {
-        log_failure(&error, error.downcast_ref());
+        context.log_failure(&error, error.downcast_ref(), peer);
     }
 }
 

@@ -13,18 +13,19 @@ use turnbuckle_session::internal::{
     MemoryBudget, ServerEndpoint, count_refusal, serve_with_account,
 };
 use turnbuckle_session::transport::{Dispatch, TransportContext};
-use turnbuckle_types::{ErrorKind, KeyRing, Principal, ProtocolError};
+use turnbuckle_types::{KeyRing, Principal};
 use turnbuckle_wire::era::VersionHeader;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
 
 use crate::event;
 use crate::options::HttpServerOptions;
+use crate::reply::RefusalLog;
 use crate::reply::ResponseBody;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, check_head, error_reply,
-    exceeded_reply, method_not_allowed, preflight_reply, refusal_reply, set_retry_after,
-    stream_reply, unsupported_media_type,
+    exceeded_reply, limit_reply, method_not_allowed, preflight_reply, refusal_reply, stream_reply,
+    too_fast_reply, unsupported_media_type,
 };
 use crate::request::body;
 use crate::request::head::RequestHeaders;
@@ -108,7 +109,9 @@ impl SseEndpoints {
         if connection.is_none() {
             self.proxies.show_client(&mut parts);
         }
+        let refusals = RefusalLog::start(&self.server);
         let reply = self.reply(&parts, body, messages, connection).await;
+        refusals.record(&reply, &parts.extensions, connection);
         reply.into_response(parts.headers)
     }
 
@@ -168,7 +171,7 @@ impl SseEndpoints {
             .server
             .account(principal.as_deref(), account.as_deref());
         if let Err(error) = self.clients.admit_handshake(client, &owner) {
-            return too_many_requests(&error);
+            return too_fast_reply(&error);
         }
         let account = self
             .server
@@ -302,23 +305,11 @@ fn check_message(body: &[u8]) -> Result<&[u8], Box<HttpReply>> {
     Ok(body.trim_ascii())
 }
 
-/// Returns the reply to a connection that is opened too soon after others.
-fn too_many_requests(error: &ProtocolError) -> HttpReply {
-    let mut reply = error_reply(StatusCode::TOO_MANY_REQUESTS, error.message());
-    if let ErrorKind::RateLimited {
-        retry_after: Some(delay),
-    } = error.kind()
-    {
-        set_retry_after(&mut reply, *delay);
-    }
-    reply
-}
-
 /// Returns the reply to a message that found no room in time, because of the setting `limit`.
 fn queue_full(limit: &'static str) -> HttpReply {
-    count_refusal(limit);
-    error_reply(
+    limit_reply(
         StatusCode::SERVICE_UNAVAILABLE,
+        limit,
         "too many messages of this connection wait (Limits::max_queue_bytes, \
          HttpLimits::max_streams, HttpTimeouts::body_timeout): read its stream",
     )

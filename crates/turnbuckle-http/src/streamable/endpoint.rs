@@ -14,6 +14,7 @@ use turnbuckle_session::internal::{EncodedResponse, InboundFrame, ServerEndpoint
 use turnbuckle_session::transport::TransportContext;
 use turnbuckle_types::{ErrorKind, KeyRing, Principal};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
+use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::Message;
 use turnbuckle_wire::{FrameKind, classify};
 
@@ -23,9 +24,9 @@ use super::status;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::{
-    HttpReply, accepted_reply, allow_origin, body_error_reply, check_head, counted_json_reply,
-    error_reply, method_not_allowed, preflight_reply, refusal_reply, set_retry_after,
-    unsupported_media_type,
+    HttpReply, RefusalLog, accepted_reply, allow_origin, body_error_reply, check_head,
+    counted_json_reply, error_reply, method_not_allowed, preflight_reply, refusal_reply,
+    set_retry_after, unsupported_media_type,
 };
 use crate::request::head::RequestHeaders;
 use crate::request::origin::OriginPolicy;
@@ -113,7 +114,9 @@ impl StreamableEndpoint {
         if connection.is_none() {
             self.proxies.show_client(parts);
         }
+        let refusals = RefusalLog::start(&self.server);
         let reply = self.reply(parts, body, connection).await;
+        refusals.record(&reply, &parts.extensions, connection);
         reply.into_response(std::mem::take(&mut parts.headers))
     }
 
@@ -266,7 +269,10 @@ impl StreamableEndpoint {
                 sender,
             ),
             (MessageEra::Invalid(error), Message::Request(request)) => {
-                self.refuse_envelope(&request.id, error).into()
+                let refused = self
+                    .server
+                    .refuse(&request, error, Revision::NEWEST, &transport);
+                modern_reply(refused).into()
             }
             // A notification by POST has no effect in the modern era, and a response neither.
             (MessageEra::Modern(_) | MessageEra::Invalid(_), _) => accepted_reply().into(),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{InboundFrame, MessageOutcome, ReplySink, Session};
-use turnbuckle_types::{Principal, ProtocolError, RequestId};
+use turnbuckle_types::Principal;
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -58,7 +58,11 @@ impl StreamableEndpoint {
         if let (Some(client), Message::Request(request)) = (handshake, &message) {
             let account = self.server.account(sender.principal, frame.account);
             if let Err(error) = self.clients.admit_handshake(client, &account) {
-                return self.refuse_handshake(&request.id, error).into();
+                let revision = Revision::NEWEST_LEGACY;
+                let refused = self
+                    .server
+                    .refuse(request, error, revision, frame.transport);
+                return response_reply(refused, StatusCode::TOO_MANY_REQUESTS).into();
             }
         }
         let body = Some(message);
@@ -188,13 +192,6 @@ impl StreamableEndpoint {
                 "there is no randomness for a session id",
             ),
         }
-    }
-
-    /// Returns the reply to a handshake that came too fast.
-    #[cold]
-    fn refuse_handshake(&self, id: &RequestId, error: ProtocolError) -> HttpReply {
-        let refusal = self.server.encode_error(id, error, Revision::NEWEST_LEGACY);
-        response_reply(refusal, StatusCode::TOO_MANY_REQUESTS)
     }
 
     fn post_in_session(

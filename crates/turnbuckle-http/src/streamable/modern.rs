@@ -4,7 +4,6 @@
 
 use http::HeaderMap;
 use turnbuckle_session::internal::{EncodedResponse, ExchangeOutcome, InboundFrame};
-use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues, check_headers, mirrored_name};
 use turnbuckle_wire::era::params::raw_param;
@@ -19,11 +18,6 @@ use crate::request::head::{RequestHeaders, header_values};
 use crate::shares::Share;
 
 impl StreamableEndpoint {
-    /// Returns the reply to a request whose envelope is invalid.
-    pub(super) fn refuse_envelope(&self, id: &RequestId, error: ProtocolError) -> HttpReply {
-        modern_reply(self.server.encode_error(id, error, Revision::NEWEST))
-    }
-
     /// Serves a request of the modern era.
     pub(super) fn post_modern(
         &self,
@@ -45,7 +39,10 @@ impl StreamableEndpoint {
             }
         };
         if let Err(error) = check_headers(&request.method, mirrored, method, name) {
-            return modern_reply(self.server.encode_error(&request.id, error, revision)).into();
+            let refused = self
+                .server
+                .refuse(request, error, revision, frame.transport);
+            return modern_reply(refused).into();
         }
         let headers = RequestHeaderSource(map);
         let frame = InboundFrame {

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use bytes::Buf;
 use http::request::Parts;
@@ -12,10 +13,10 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 use turnbuckle_session::handler::Signal;
-use turnbuckle_session::internal::{MemoryBudget, OwnerAccount, ServerEndpoint};
+use turnbuckle_session::internal::{MemoryBudget, OwnerAccount, RefusedSender, ServerEndpoint};
 use turnbuckle_session::transport::Dispatch;
-use turnbuckle_types::KeyRing;
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::{AuditOutcome, KeyRing};
 
 use super::endpoint::StreamableEndpoint;
 use crate::mounted;
@@ -78,6 +79,18 @@ impl StreamableHttp {
         let server = &self.endpoint.server;
         let address = address.map(|address| server.memory_budget().address(address));
         server.new_account().with_address(address)
+    }
+
+    /// Passes the record of a client that is refused because of a limit, before it sent a request, to the
+    /// audit log.
+    pub(crate) fn audit_refusal(&self, limit: &'static str, address: Option<IpAddr>) {
+        let principal = None;
+        let (sender, outcome) = (
+            RefusedSender { principal, address },
+            AuditOutcome::Refused { limit },
+        );
+        let server = &self.endpoint.server;
+        server.audit_refusal(sender, outcome, Instant::now());
     }
 
     /// Returns the signal that ends the streams of listening clients when it is closed. A server in

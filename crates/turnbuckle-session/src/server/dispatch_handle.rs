@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use turnbuckle_types::{ProtocolError, RequestId};
-use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::Features;
+use turnbuckle_wire::rpc;
 
 use crate::server::dispatch::Dispatch;
 use crate::shared::account::OwnerAccount;
 use crate::shared::memory_budget::MemoryExceeded;
 use crate::shared::reply_sink::EncodedResponse;
+use crate::shared::trace::{audit_refusal, refusal_outcome};
+use crate::shared::transport::TransportContext;
 
 /// A [`Dispatch`] with its encoded server information.
 pub(crate) struct DispatchHandle {
@@ -35,6 +38,22 @@ impl DispatchHandle {
         features: &'static Features,
     ) -> EncodedResponse {
         EncodedResponse::encode(id, reply, features, self.server_info.as_deref())
+    }
+
+    /// Encodes the error response to a request that is refused before it is served, and passes its
+    /// record to the audit log.
+    #[cold]
+    pub(crate) fn refuse(
+        &self,
+        request: &rpc::Request<'_, Params<'_>>,
+        error: ProtocolError,
+        features: &'static Features,
+        sender: &TransportContext,
+    ) -> EncodedResponse {
+        let (audit, method) = (self.dispatch.audit(), Some(&*request.method));
+        let outcome = refusal_outcome(&error, features);
+        audit_refusal(audit, sender.into(), method, outcome, 0);
+        self.encode(&request.id, &error.into(), features)
     }
 
     /// Encodes the response to a request, and counts its memory if it has more than `uncounted`

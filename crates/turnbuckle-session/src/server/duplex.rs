@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::Sleep;
-use turnbuckle_types::{ProtocolError, RequestId};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
 use turnbuckle_wire::revision::{Method, MethodRole, Revision};
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind, Message};
@@ -344,7 +343,8 @@ impl<T: Transport> Connection<T> {
                 return MessageOutcome::NoResponse;
             }
             FrameKind::Invalid(error) => {
-                return MessageOutcome::Response(self.session.encode_refusal(&error));
+                let response = self.session.refuse(&error, None, &self.context);
+                return MessageOutcome::Response(response);
             }
             FrameKind::Batch(text) => return self.session.receive_batch(inbound(text), &self.sink),
             FrameKind::Message { text, message, era } => (text, message, era),
@@ -352,7 +352,10 @@ impl<T: Transport> Connection<T> {
         let modern = match (era, &message) {
             (MessageEra::Modern(revision), Message::Request(_)) => Some(revision),
             (MessageEra::Invalid(error), Message::Request(request)) => {
-                return MessageOutcome::Response(modern_error(&request.id, &error));
+                let dispatch = self.session.dispatch();
+                let features = Revision::NEWEST.features();
+                let response = dispatch.refuse(request, error, features, &self.context);
+                return MessageOutcome::Response(response);
             }
             (_, Message::Request(request)) if self.is_new_session(&request.method) => {
                 self.initialize = Some(frame.clone());
@@ -367,8 +370,7 @@ impl<T: Transport> Connection<T> {
 
     #[cold]
     fn refuse_too_long(&self, limit: usize) -> EncodedResponse {
-        count_refusal("StdioOptions::max_message_bytes");
-        self.session.encode_refusal(&DecodeError {
+        let refusal = DecodeError {
             kind: DecodeErrorKind::InvalidRequest,
             id: None,
             message: format!(
@@ -376,19 +378,9 @@ impl<T: Transport> Connection<T> {
                  skipped"
             )
             .into(),
-        })
-    }
-}
-
-#[cold]
-fn modern_error(id: &RequestId, error: &ProtocolError) -> EncodedResponse {
-    let mut frame = Vec::with_capacity(256);
-    turnbuckle_wire::era::write_error(&mut frame, id, error, Revision::NEWEST.features());
-    EncodedResponse {
-        frame,
-        tail: Bytes::new(),
-        failure: Some(error.kind().clone()),
-        memory: MemoryPermit::default(),
+        };
+        let limit = Some("StdioOptions::max_message_bytes");
+        self.session.refuse(&refusal, limit, &self.context)
     }
 }
 

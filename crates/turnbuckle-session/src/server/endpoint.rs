@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use turnbuckle_types::base::debug_fields;
 
-use turnbuckle_types::{KeyRing, Principal, ProtocolError, RequestId};
+use turnbuckle_types::{AuditOutcome, KeyRing, Principal, ProtocolError, RequestId};
 use turnbuckle_wire::era::{Params, Reply, code_of};
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 use turnbuckle_wire::rpc;
@@ -25,8 +26,8 @@ use crate::shared::kernel::RequestDecision;
 use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryBudget;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::trace::{RequestTrace, has_spans};
-use crate::shared::transport::{Binding, HttpNeeds};
+use crate::shared::trace::{RefusedSender, RequestTrace, audit_refusal, has_spans};
+use crate::shared::transport::{Binding, HttpNeeds, TransportContext};
 
 /// A server behind an HTTP endpoint. It serves requests that need no session, each in an exchange
 /// of its own, and opens legacy sessions. Cheap to clone.
@@ -226,15 +227,42 @@ impl ServerEndpoint {
         session
     }
 
-    /// Encodes the error response to a request that was refused before it was served.
+    /// Encodes the error response to a request that is refused before it is served, and passes its
+    /// record to the audit log.
     #[must_use]
-    pub fn encode_error(
+    pub fn refuse(
         &self,
-        id: &RequestId,
+        request: &rpc::Request<'_, Params<'_>>,
         error: ProtocolError,
         revision: Revision,
+        sender: &TransportContext,
     ) -> EncodedResponse {
-        self.dispatch.encode(id, &error.into(), revision.features())
+        self.dispatch
+            .refuse(request, error, revision.features(), sender)
+    }
+
+    /// Passes the record of a message that was refused before it was read to the audit log. `start` is
+    /// when the message began to come.
+    pub fn audit_refusal(
+        &self,
+        sender: RefusedSender<'_>,
+        outcome: AuditOutcome<'_>,
+        start: Instant,
+    ) {
+        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        audit_refusal(
+            self.dispatch.dispatch.audit(),
+            sender,
+            None,
+            outcome,
+            micros,
+        );
+    }
+
+    /// Returns whether there is an audit log.
+    #[must_use]
+    pub fn has_audit(&self) -> bool {
+        self.dispatch.dispatch.audit().is_some()
     }
 }
 
@@ -267,8 +295,10 @@ impl Lifecycle for SingleRequest<'_> {
         if let Some(trace) = trace {
             trace.fail_with_code(code_of(error.kind(), self.revision.features()));
         }
+        let features = self.revision.features();
         self.endpoint
-            .encode_error(&request.id, error, self.revision)
+            .dispatch
+            .encode(&request.id, &error.into(), features)
     }
 
     fn client(&self) -> Option<ClientDetails> {

@@ -1,14 +1,13 @@
 //! Panics of user code become errors: they end one request and nothing else.
 
-use std::any::Any;
 use std::collections::hash_map::RandomState;
 use std::error::Error;
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
 use turnbuckle_types::ProtocolError;
+use turnbuckle_types::base::panics;
 use turnbuckle_wire::era::Reply;
 
 use crate::shared::incoming::HandlerFuture;
@@ -39,7 +38,7 @@ impl Error for HandlerPanic {}
 /// Returns an internal error when the function panics. Its message has a
 /// [reference](log_reference) and nothing of the panic; the log has both.
 pub fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, ProtocolError> {
-    catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_error(&*panic))
+    panics::catch(function).map_err(|panic| panic_error(&panic))
 }
 
 /// Runs a callback of user code and logs a panic.
@@ -61,14 +60,9 @@ pub fn log_reference() -> String {
 }
 
 #[cold]
-fn panic_error(panic: &(dyn Any + Send)) -> ProtocolError {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message");
+fn panic_error(panic: &str) -> ProtocolError {
     let reference = log_reference();
-    tracing::error!(panic = message, reference, "a handler panicked");
+    tracing::error!(panic, reference, "a handler panicked");
     ProtocolError::internal(format!(
         "the handler failed unexpectedly (reference {reference})"
     ))

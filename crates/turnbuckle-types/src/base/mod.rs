@@ -8,6 +8,7 @@ pub mod error_chain;
 pub mod fair_permits;
 pub mod host;
 pub mod nearest;
+pub mod panics;
 pub mod quote;
 pub mod random;
 pub mod revision_dates;

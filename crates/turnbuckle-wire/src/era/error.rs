@@ -80,16 +80,22 @@ pub fn write_error(out: &mut Vec<u8>, id: &RequestId, error: &ProtocolError, fea
     );
 }
 
-/// Appends the answer to a frame that is no message. `features` are those of the peer, as far as
-/// they are known.
-pub fn write_decode_error(out: &mut Vec<u8>, refusal: &DecodeError, features: Option<&Features>) {
-    let number = match refusal.kind {
+/// Returns the code of the answer to a frame that is no message.
+#[must_use]
+pub fn decode_error_code(kind: DecodeErrorKind) -> i64 {
+    match kind {
         DecodeErrorKind::ParseError => code::PARSE_ERROR,
         DecodeErrorKind::InvalidRequest => code::INVALID_REQUEST,
         DecodeErrorKind::InvalidParams | DecodeErrorKind::InvalidNotification => {
             code::INVALID_PARAMS
         }
-    };
+    }
+}
+
+/// Appends the answer to a frame that is no message. `features` are those of the peer, as far as
+/// they are known.
+pub fn write_decode_error(out: &mut Vec<u8>, refusal: &DecodeError, features: Option<&Features>) {
+    let number = decode_error_code(refusal.kind);
     match &refusal.id {
         Some(id) => rpc::write_error_response(out, id, number, &refusal.message, None),
         None => {

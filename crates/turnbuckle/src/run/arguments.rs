@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 /// The most characters of an unknown option that its error shows.
 const MAX_OPTION_CHARS: usize = 64;
 
+const HTTP: &str = "--http";
+const METRICS: &str = "--metrics";
+
 /// The command line arguments of a server: the transport that
 /// [`run_with`](super::Run::run_with) serves. The default is standard input and output.
 ///
@@ -22,6 +25,12 @@ pub struct RunArgs {
     /// Serves HTTP at this address instead of standard input and output.
     #[cfg_attr(feature = "clap", arg(long, value_name = "ADDRESS"))]
     pub http: Option<String>,
+    /// Answers `/metrics` with the metrics of the process, to anyone who reaches the server. Needs
+    /// `--http`.
+    #[cfg(feature = "prometheus")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "prometheus")))]
+    #[cfg_attr(feature = "clap", arg(long, requires = "http"))]
+    pub metrics: bool,
     #[cfg(feature = "http")]
     #[cfg_attr(feature = "clap", arg(skip))]
     pub(super) http_options: crate::http::HttpServerOptions,
@@ -29,16 +38,38 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Takes the arguments of a server out of those of a program, without its name: `--http ADDRESS`
-    /// or `--http=ADDRESS`. The program reads what remains. Arguments after `--` are left alone.
+    /// or `--http=ADDRESS`, and with the feature `prometheus` `--metrics`. The program reads what
+    /// remains. Arguments after `--` are left alone.
     ///
     /// # Errors
-    /// If `--http` has no address.
+    /// If `--http` has no address, or is missing beside `--metrics`.
     pub fn take_from(arguments: &mut Vec<OsString>) -> Result<Self> {
+        #[cfg(feature = "prometheus")]
+        let metrics = {
+            let mut own = arguments.iter().take_while(|argument| *argument != "--");
+            let found = own.position(|argument| argument == METRICS);
+            found.map(|at| arguments.remove(at)).is_some()
+        };
+        let args = Self::take_http(arguments)?;
+        #[cfg(feature = "prometheus")]
+        if metrics && args.http.is_none() {
+            return Err(Error::new(
+                "--metrics needs a server on HTTP, as in --http 127.0.0.1:8080 --metrics",
+            ));
+        }
+        Ok(Self {
+            #[cfg(feature = "prometheus")]
+            metrics,
+            ..args
+        })
+    }
+
+    fn take_http(arguments: &mut Vec<OsString>) -> Result<Self> {
         let own = arguments.iter().take_while(|argument| *argument != "--");
         let own: Vec<_> = own.map(|argument| argument.to_str()).collect();
         let end = own.len();
         let is_http = |argument: &Option<&str>| {
-            argument.is_some_and(|text| text == "--http" || text.starts_with("--http="))
+            argument.is_some_and(|text| text == HTTP || text.starts_with("--http="))
         };
         let Some(at) = own.iter().position(is_http) else {
             return Ok(Self::default());
@@ -75,8 +106,21 @@ impl RunArgs {
         };
         let unknown = Foreign::cut(&unknown.to_string_lossy(), MAX_OPTION_CHARS).to_string();
         let name = unknown.split('=').next().unwrap_or_default();
-        let question = did_you_mean(name, ["--http"]);
-        let question = question.unwrap_or_else(|| "the only one is --http ADDRESS;".to_owned());
+        if name == METRICS && !cfg!(feature = "prometheus") {
+            return Err(Error::new(
+                "--metrics needs the feature \"prometheus\" of the crate turnbuckle: cargo add \
+                 turnbuckle --features prometheus",
+            ));
+        }
+        let (options, known): (&[&str], _) = match cfg!(feature = "prometheus") {
+            true => (
+                &[HTTP, METRICS],
+                "the only ones are --http ADDRESS and --metrics;",
+            ),
+            false => (&[HTTP], "the only one is --http ADDRESS;"),
+        };
+        let question = did_you_mean(name, options.iter().copied());
+        let question = question.unwrap_or_else(|| known.to_owned());
         Err(Error::new(format!(
             "there is no option {unknown:?}: {question} a program with options of its own reads them and \
              calls Run::run_with"
@@ -152,7 +196,7 @@ mod tests {
         );
         let error = take(&["--http", "[::1]:0", "-v"]).unwrap_err();
         assert!(
-            error.contains("\"-v\": the only one is --http ADDRESS"),
+            error.contains("\"-v\": the only one") && error.contains("--http ADDRESS"),
             "{error}"
         );
         assert_eq!(take(&["file", "--", "--verbose"]), Ok(None));
@@ -160,6 +204,36 @@ mod tests {
             take(&["--http=[::1]:0", "file"]),
             Ok(Some("[::1]:0".to_owned()))
         );
+    }
+
+    #[cfg(feature = "prometheus")]
+    #[test]
+    fn metrics_are_taken_with_http_alone() {
+        let take = |arguments: &[&str]| {
+            let mut arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+            let taken = RunArgs::take_from(&mut arguments);
+            let taken = taken.map(|args| (args.http.is_some(), args.metrics, arguments.len()));
+            taken.map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            take(&["--metrics", "--http", "[::1]:0"]),
+            Ok((true, true, 0))
+        );
+        assert_eq!(
+            take(&["--http=[::1]:0", "--metrics", "x"]),
+            Ok((true, true, 1))
+        );
+        assert_eq!(
+            take(&["--http=[::1]:0", "--", "--metrics"]),
+            Ok((true, false, 2))
+        );
+        let error = take(&["--metrics"]).unwrap_err();
+        assert!(
+            error.contains("--metrics needs a server on HTTP"),
+            "{error}"
+        );
+        // An address is not taken for an option, nor an option for an address.
+        assert!(take(&["--http", "--metrics"]).is_err());
     }
 
     #[test]

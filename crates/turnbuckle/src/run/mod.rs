@@ -36,7 +36,9 @@ pub trait Run: Sealed {
     ///
     /// - `--http ADDRESS` or `--http=ADDRESS`: Streamable HTTP on that address, which may be a Unix
     ///   socket (`unix:/run/mcp.sock`), like
-    ///   [`serve_http`](Self::serve_http). Needs the feature `http`.
+    ///   [`serve_http`](Self::serve_http). Needs the feature `http`. With `--metrics` besides, `/metrics`
+    ///   has the metrics of the process, for anyone who reaches the server; this needs the feature
+    ///   `prometheus`.
     /// - otherwise: the client that started the process, on standard input and output, like
     ///   [`serve_stdio`](Self::serve_stdio). Needs the feature `stdio`.
     ///
@@ -216,6 +218,11 @@ async fn stdio(_: impl Run) -> Result {
 #[cfg(feature = "http")]
 async fn http(server: impl Run, address: &str, args: &RunArgs) -> Result {
     let options = args.http_options.clone();
+    #[cfg(feature = "prometheus")]
+    let options = {
+        let is_on = args.metrics || options.metrics_route;
+        options.metrics_route(is_on)
+    };
     server.serve_http_with(address, options).await
 }
 

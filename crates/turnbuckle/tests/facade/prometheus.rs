@@ -143,3 +143,37 @@ async fn a_scrape_without_a_token_reads_what_was_measured() {
     assert!(calls >= 1.0, "{text}");
     served.abort();
 }
+
+/// Runs a server on a Unix socket as `run` does, and returns the status of `/metrics`.
+#[cfg(unix)]
+async fn status_of_run(name: &str, is_on: bool) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::UnixStream;
+
+    let path = std::env::temp_dir().join(format!("turnbuckle-{name}-{}", std::process::id()));
+    let mut args = turnbuckle::RunArgs::default();
+    args.http = Some(format!("unix:{}", path.display()));
+    args.metrics = is_on;
+    let served = tokio::spawn(Server::new("s", "1.0.0").tools(tools![add]).run_with(args));
+    let mut stream = loop {
+        match UnixStream::connect(&path).await {
+            Ok(stream) => break stream,
+            Err(_) => tokio::task::yield_now().await,
+        }
+        assert!(!served.is_finished(), "it serves");
+    };
+    let request = b"GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    served.abort();
+    let _ = std::fs::remove_file(path);
+    response[9..12].to_owned()
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_program_shows_its_metrics_only_if_it_is_told_to() {
+    assert_eq!(status_of_run("metrics-off", false).await, "404");
+    assert_eq!(status_of_run("metrics-on", true).await, "200");
+}

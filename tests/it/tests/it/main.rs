@@ -8,6 +8,7 @@
 
 mod ask;
 mod asking;
+mod audit_refusals;
 mod authorization;
 mod bounds;
 mod caching;

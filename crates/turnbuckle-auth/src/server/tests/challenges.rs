@@ -160,3 +160,13 @@ async fn the_canonical_uri_is_the_audience() {
         .assert_admitted(&issuer.token_with("aud", "https://MCP.EXAMPLE.COM/mcp/".into()))
         .await;
 }
+
+#[tokio::test]
+async fn a_receiver_of_audit_records_that_panics_changes_no_response() {
+    let fixture = Fixture::new(|it| {
+        let it = it.static_token("ci", "a-long-random-token-of-a-test", ["x"]);
+        it.audit(|_: &turnbuckle_types::AuditRecord<'_>| panic!("a bug"))
+    });
+    assert_eq!(fixture.post(&[]).await.status, 401);
+    assert!(fixture.requests().is_empty());
+}

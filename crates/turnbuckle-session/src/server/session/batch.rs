@@ -15,7 +15,7 @@ use super::{MessageOutcome, Session};
 use crate::server::inbound_frame::InboundFrame;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
-use crate::shared::trace::count_refusal;
+use crate::shared::transport::TransportContext;
 
 /// The sink for the requests of a batch. It collects their responses into one array for the batch's
 /// own sink, unless that sink takes them one by one.
@@ -143,18 +143,18 @@ impl Session {
         sink: &Arc<dyn ReplySink>,
     ) -> MessageOutcome {
         let Some(max_batch_messages) = self.max_batch_messages() else {
-            return self.refuse_batch("several messages at once are no message in this revision");
+            let message = "several messages at once are no message in this revision";
+            return self.refuse_batch(message, frame.transport);
         };
         let elements = match rpc::split_batch(frame.text, max_batch_messages) {
             Ok(elements) if elements.is_empty() => {
-                return self.refuse_batch("a batch must not be empty");
+                return self.refuse_batch("a batch must not be empty", frame.transport);
             }
             Ok(elements) => elements,
             Err(refusal) => {
-                if refusal.kind == DecodeErrorKind::InvalidRequest {
-                    count_refusal("Limits::max_batch_messages");
-                }
-                return MessageOutcome::Response(self.encode_refusal(&refusal));
+                let is_too_long = refusal.kind == DecodeErrorKind::InvalidRequest;
+                let limit = is_too_long.then_some("Limits::max_batch_messages");
+                return MessageOutcome::Response(self.refuse(&refusal, limit, frame.transport));
             }
         };
         let batch_sink = BatchSink::new(sink.clone());
@@ -186,32 +186,37 @@ impl Session {
             Err(refusal) if refusal.kind == DecodeErrorKind::InvalidNotification => {
                 MessageOutcome::NoResponse
             }
-            Err(refusal) => MessageOutcome::Response(self.encode_refusal(&refusal)),
+            Err(refusal) => {
+                MessageOutcome::Response(self.refuse(&refusal, None, element.transport))
+            }
             Ok(Message::Request(request))
                 if Method::role_of(&request.method) == MethodRole::Handshake =>
             {
-                MessageOutcome::Response(self.refuse_initialize(&request.id))
+                let response = self.refuse_initialize(&request.id, element.transport);
+                MessageOutcome::Response(response)
             }
             Ok(message) => self.receive(message, None, element, sink),
         }
     }
 
-    fn refuse_batch(&self, message: &'static str) -> MessageOutcome {
-        MessageOutcome::Response(self.encode_refusal(&DecodeError {
+    fn refuse_batch(&self, message: &'static str, sender: &TransportContext) -> MessageOutcome {
+        let refusal = DecodeError {
             kind: DecodeErrorKind::InvalidRequest,
             id: None,
             message: message.into(),
-        }))
+        };
+        MessageOutcome::Response(self.refuse(&refusal, None, sender))
     }
 
-    fn refuse_initialize(&self, id: &RequestId) -> EncodedResponse {
+    fn refuse_initialize(&self, id: &RequestId, sender: &TransportContext) -> EncodedResponse {
+        let refusal = DecodeError {
+            kind: DecodeErrorKind::InvalidRequest,
+            id: Some(id.clone()),
+            message: "\"initialize\" must not be part of a batch".into(),
+        };
         EncodedResponse {
             failure: Some(ErrorKind::InvalidRequest),
-            ..self.encode_refusal(&DecodeError {
-                kind: DecodeErrorKind::InvalidRequest,
-                id: Some(id.clone()),
-                message: "\"initialize\" must not be part of a batch".into(),
-            })
+            ..self.refuse(&refusal, None, sender)
         }
     }
 }

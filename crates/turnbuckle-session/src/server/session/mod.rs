@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-use turnbuckle_types::ErrorKind;
-use turnbuckle_wire::era::write_decode_error;
+use turnbuckle_types::{AuditOutcome, ErrorKind};
+use turnbuckle_wire::era::{decode_error_code, write_decode_error};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind};
 
@@ -22,7 +22,8 @@ use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
-use crate::shared::transport::Binding;
+use crate::shared::trace::{audit_refusal, count_refusal};
+use crate::shared::transport::{Binding, TransportContext};
 use state::SessionState;
 
 pub use requests::MessageOutcome;
@@ -80,6 +81,10 @@ impl Session {
         &self.state.feed
     }
 
+    pub(crate) fn dispatch(&self) -> &DispatchHandle {
+        &self.dispatch
+    }
+
     /// Returns the session's limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
@@ -130,9 +135,26 @@ impl Session {
         drop(waiting);
     }
 
-    /// Encodes the response to a frame that could not be decoded.
-    #[must_use]
-    pub fn encode_refusal(&self, refusal: &DecodeError) -> EncodedResponse {
+    /// Encodes the response to a frame that is no message, or is refused because of `limit`, and passes
+    /// its record to the audit log.
+    #[cold]
+    pub(crate) fn refuse(
+        &self,
+        refusal: &DecodeError,
+        limit: Option<&'static str>,
+        sender: &TransportContext,
+    ) -> EncodedResponse {
+        let outcome = match limit {
+            Some(limit) => {
+                count_refusal(limit);
+                AuditOutcome::Refused { limit }
+            }
+            None => AuditOutcome::Error {
+                code: decode_error_code(refusal.kind),
+            },
+        };
+        let audit = self.dispatch.dispatch.audit();
+        audit_refusal(audit, sender.into(), None, outcome, 0);
         let mut frame = Vec::with_capacity(128);
         let features = self.legacy().map(|legacy| legacy.features());
         write_decode_error(&mut frame, refusal, features);

@@ -7,6 +7,7 @@
 //! [`record_users`] the callers to spans and log lines. The audit log of a server gets its records
 //! here, too.
 
+mod audit;
 mod distinct_values;
 mod failure;
 mod propagation;
@@ -28,6 +29,8 @@ use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 
 use crate::shared::panic_guard::guard_callback;
 use crate::shared::transport::TransportContext;
+pub use audit::RefusedSender;
+pub(crate) use audit::{audit_refusal, refusal_outcome};
 use distinct_values::{DistinctValues, OTHER};
 pub use failure::FailureCause;
 pub(crate) use failure::{FailureFacts, TracedFailure};
