@@ -28,10 +28,11 @@ const RESTRICTIONS: &[Restriction] = &[
     },
     Restriction {
         path: &["getrandom"],
-        // The store depends on none of ours.
+        // Stores do not depend on the types.
         files: &[
             "crates/turnbuckle-types/src/base/random.rs",
             "crates/turnbuckle-store/src/keys/ring.rs",
+            "crates/turnbuckle-sqlite/src/store.rs",
         ],
         instead: "`base::random` makes ids, secrets and other random bytes",
     },
