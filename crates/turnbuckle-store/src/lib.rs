@@ -1,9 +1,9 @@
 //! State that the instances of one server share.
 //!
-//! - [`keys`] has the secret keys of a server: a [`KeyRing`](keys::KeyRing) is read from one setting, and
-//!   each use derives keys of its own from it.
 //! - [`Store`] is what a server needs of a shared engine: values with versions, logs, topics and queues, of
 //!   bytes. [`MemoryStore`] is one for a single process.
+//! - [`GuardedStore`] bounds the time and the number of operations of any store, and [`SealedStore`] encrypts
+//!   what a store keeps. A server puts both around the store that it is given.
 //! - `contract` (feature `contract`) tests a store against the rules of the trait.
 //!
 //! A lease is a value with a short time to live that one instance puts with [`Condition::Absent`] and
@@ -33,14 +33,17 @@ pub mod bounds;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod error;
-pub mod keys;
+mod guarded;
 mod memory;
+mod sealed;
 mod store;
 mod topic;
 mod types;
 
 pub use error::{StoreError, StoreErrorKind};
+pub use guarded::{GuardOptions, GuardedStore, StoreObserver};
 pub use memory::{MemoryStore, MemoryStoreOptions};
+pub use sealed::{Seal, SealedStore};
 pub use store::{Store, StoreFuture};
 pub use topic::{
     MAX_SUBSCRIPTIONS, MAX_WAITING_BYTES, MAX_WAITING_MESSAGES, Subscription, TopicEvent, TopicHub,

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -83,4 +84,66 @@ pub trait Store: Send + Sync + 'static {
 
     /// Removes a claimed job. Returns false if the job has expired, is completed, or was claimed again.
     fn complete(&self, claim: Claim) -> StoreFuture<'_, bool>;
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn get(&self, key: &StoreKey) -> StoreFuture<'_, Option<Versioned>> {
+        (**self).get(key)
+    }
+
+    fn put(
+        &self,
+        key: &StoreKey,
+        value: Bytes,
+        when: Condition,
+        ttl: Duration,
+    ) -> StoreFuture<'_, Option<Version>> {
+        (**self).put(key, value, when, ttl)
+    }
+
+    fn remove(&self, key: &StoreKey, when: Condition) -> StoreFuture<'_, bool> {
+        (**self).remove(key, when)
+    }
+
+    fn touch(&self, keys: Vec<StoreKey>, ttl: Duration) -> StoreFuture<'_, ()> {
+        (**self).touch(keys, ttl)
+    }
+
+    fn append(
+        &self,
+        log: &StoreKey,
+        at: AppendAt,
+        entries: Vec<Bytes>,
+        keep: Keep,
+    ) -> StoreFuture<'_, Option<Position>> {
+        (**self).append(log, at, entries, keep)
+    }
+
+    fn read(&self, log: &StoreKey, after: Position, limit: ReadLimit) -> StoreFuture<'_, LogSlice> {
+        (**self).read(log, after, limit)
+    }
+
+    fn publish(&self, topic: &StoreKey, message: Bytes) -> StoreFuture<'_, ()> {
+        (**self).publish(topic, message)
+    }
+
+    fn subscribe(&self, topic: &StoreKey) -> StoreFuture<'_, Subscription> {
+        (**self).subscribe(topic)
+    }
+
+    fn push(&self, queue: &StoreKey, job: Bytes, ttl: Duration) -> StoreFuture<'_, ()> {
+        (**self).push(queue, job, ttl)
+    }
+
+    fn claim(&self, queue: &StoreKey, hidden_for: Duration) -> StoreFuture<'_, Option<Claim>> {
+        (**self).claim(queue, hidden_for)
+    }
+
+    fn extend(&self, claim: &Claim, hidden_for: Duration) -> StoreFuture<'_, bool> {
+        (**self).extend(claim, hidden_for)
+    }
+
+    fn complete(&self, claim: Claim) -> StoreFuture<'_, bool> {
+        (**self).complete(claim)
+    }
 }

@@ -37,7 +37,7 @@ pub struct Subscription {
     inbox: Arc<Inbox>,
     hub: Weak<Topics>,
     topic: StoreKey,
-    /// Changes messages before the subscriber sees them; a message without a result is skipped.
+    /// Changes messages before the subscriber sees them; one without a result is lost.
     decode: Option<Box<dyn FnMut(Bytes) -> Option<Bytes> + Send>>,
 }
 
@@ -49,20 +49,18 @@ impl Subscription {
 
     /// Polls for the next event.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<TopicEvent>> {
-        loop {
-            let event = std::task::ready!(self.inbox.poll(cx));
-            match (event, &mut self.decode) {
-                (Some(TopicEvent::Message(message)), Some(decode)) => {
-                    if let Some(message) = decode(message) {
-                        return Poll::Ready(Some(TopicEvent::Message(message)));
-                    }
-                }
-                (event, _) => return Poll::Ready(event),
-            }
-        }
+        let event = std::task::ready!(self.inbox.poll(cx));
+        Poll::Ready(match (event, &mut self.decode) {
+            (Some(TopicEvent::Message(message)), Some(decode)) => Some(match decode(message) {
+                Some(message) => TopicEvent::Message(message),
+                None => TopicEvent::Interrupted,
+            }),
+            (event, _) => event,
+        })
     }
 
-    /// Replaces each message before the subscriber sees it, or skips it: for a store around another one.
+    /// Replaces each message before the subscriber sees it, for a store around another one. A message
+    /// without a replacement is lost: the subscriber gets [`TopicEvent::Interrupted`].
     #[must_use]
     pub fn with_decoder(
         mut self,

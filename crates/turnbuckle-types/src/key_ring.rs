@@ -350,6 +350,14 @@ impl DerivedKeys {
         Ok(sealed)
     }
 
+    /// Returns whether one of the keys sealed a value, as far as the value says; it may have been
+    /// changed since then.
+    #[must_use]
+    pub fn has_key_of(&self, sealed: &[u8]) -> bool {
+        let id = sealed.get(1..1 + ID_BYTES);
+        sealed.first() == Some(&VERSION) && self.keys().iter().any(|key| Some(&key.id[..]) == id)
+    }
+
     /// Opens a value that [`seal`](Self::seal) sealed with one of the keys and the same context.
     /// Returns `None` for everything else.
     #[must_use]

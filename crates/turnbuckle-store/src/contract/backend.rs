@@ -20,6 +20,12 @@ pub trait ContractBackend: Send + Sync {
         Box::pin(tokio::time::sleep(time))
     }
 
+    /// Returns the bytes by which the largest value, entry, message and job are smaller than the bounds of the
+    /// trait, because the store adds something to them.
+    fn overhead(&self) -> usize {
+        0
+    }
+
     /// Returns the number of values, entries of logs and jobs that the engine holds, those included that
     /// have expired and are not removed yet; `None` if that is not known. An engine that removes them
     /// later does so before.

@@ -243,7 +243,8 @@ impl Test<'_> {
             expect_error("nothing kept", result, &[StoreErrorKind::Invalid])?;
         }
         expect("the log", self.log(&log, 0).await?, LogSlice::default())?;
-        let batch = vec![fill(MAX_ENTRY_BYTES); MAX_APPEND_BYTES / MAX_ENTRY_BYTES];
+        let largest = fill(MAX_ENTRY_BYTES - self.backend.overhead());
+        let batch = vec![largest; MAX_APPEND_BYTES / MAX_ENTRY_BYTES];
         present("the largest batch", append(batch, KEEP).await?)?;
         let batch = vec![Bytes::new(); MAX_APPEND_ENTRIES];
         present("the longest batch", append(batch, KEEP).await?)?;

@@ -118,7 +118,7 @@ impl Test<'_> {
             result,
             &[StoreErrorKind::TooLarge],
         )?;
-        let largest = fill(MAX_MESSAGE_BYTES);
+        let largest = fill(MAX_MESSAGE_BYTES - self.backend.overhead());
         self.store.publish(&topic, largest.clone()).await?;
         let event = next_event("the largest message", &mut subscription).await?;
         let expected = Some(TopicEvent::Message(largest));
