@@ -94,7 +94,12 @@ fn has_date(text: &str) -> bool {
 }
 
 fn is_away_from_methods(path: &str) -> bool {
-    path != "crates/turnbuckle-types/src/method.rs"
+    let home = [
+        "crates/turnbuckle-types/src/method.rs",
+        // The methods of an extension, with their types.
+        "crates/turnbuckle-skills/src/method.rs",
+    ];
+    !home.contains(&path)
 }
 
 /// Returns the places where the name of a method (`Method::Ping.as_str()`, `Ping::METHOD`) is compared.

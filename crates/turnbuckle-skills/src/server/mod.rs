@@ -1,0 +1,1 @@
+//! The server's side: skills of a folder, and skills that are made in code.
