@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { Allowances } from "./conformance/allowances.mjs";
-import { BESIDE, SCENARIOS, TOGETHER, clientCommand } from "./conformance/client-runs.mjs";
+import { SCENARIOS, TOGETHER, clientCommand } from "./conformance/client-runs.mjs";
 import { judge } from "./conformance/judge.mjs";
 import { guard, run as runProcess } from "./lib/process.mjs";
 import { table } from "./lib/table.mjs";
@@ -77,11 +77,9 @@ async function perform(run, release, options, output, limit) {
   const scenarios = new Map();
   for (const [directory, checks] of await found(output)) {
     const scenario = directory.replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "");
-    if (run.together && BESIDE.some((prefix) => scenario.startsWith(prefix))) continue;
     scenarios.set(scenario, checks);
   }
-  // All at once the suite ends with 1 because of what is not judged here.
-  const outcome = { scenarios, code: run.together && code === 1 ? 0 : code, last: said.split("\n").at(-1) };
+  const outcome = { scenarios, code, last: said.split("\n").at(-1) };
   return { run, outcome };
 }
 

@@ -48,6 +48,7 @@
 //! | `auth-keyring` | | a store for credentials in the keyring of the operating system |
 //! | `auth-testing` | | an authorization server for tests, and a test for credential stores: `auth_testing` |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
+//! | `skills` | | Agent Skills: folders of skills are served, with `client` they are read and verified: `skills` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "auth")]
@@ -109,6 +110,9 @@ pub mod __private;
 #[cfg(feature = "servers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
 pub use turnbuckle_servers as servers;
+#[cfg(feature = "skills")]
+#[cfg_attr(docsrs, doc(cfg(feature = "skills")))]
+pub use turnbuckle_skills as skills;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};

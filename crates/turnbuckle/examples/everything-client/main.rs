@@ -60,6 +60,11 @@ fn builder() -> ClientBuilder {
 
 /// Returns the era to speak. A legacy revision is offered, and servers negotiate down.
 fn era() -> EraPreference {
+    // The suite names 2025-11-25 for scenarios of extensions, and skills exist since 2026-07-28.
+    if env::var("MCP_CONFORMANCE_SCENARIO").is_ok_and(|scenario| scenario.starts_with("sep-2640-"))
+    {
+        return EraPreference::Modern;
+    }
     let version = env::var("MCP_CONFORMANCE_PROTOCOL_VERSION").ok();
     match version.as_deref().and_then(Revision::parse) {
         Some(revision) if revision.features().era == EraKind::Modern => EraPreference::Modern,

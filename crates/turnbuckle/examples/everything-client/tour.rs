@@ -3,6 +3,8 @@
 use serde_json::json;
 use turnbuckle::Client;
 use turnbuckle::client::Error;
+use turnbuckle::skills::client::{SkillError, SkillsClient as _};
+use turnbuckle::skills::{EXTENSION_ID, SKILL_FILE};
 use turnbuckle::types::Tool;
 
 use crate::arguments::{ToolCall, example};
@@ -39,6 +41,10 @@ pub(crate) async fn run(
         }
         client.list_resource_templates().fetch_all().await?;
     }
+    let has_extensions = server.revision.features().extensions;
+    if has_extensions && server.capabilities.extensions.contains_key(EXTENSION_ID) {
+        use_skills(client, scenario).await?;
+    }
     if server.capabilities.prompts.is_some() {
         for prompt in client.list_prompts().fetch_all().await? {
             let arguments = prompt.arguments.iter().flatten();
@@ -46,6 +52,44 @@ pub(crate) async fn run(
             let filled = client.get_prompt(prompt.name.as_str(), arguments).await;
             report("prompt", &prompt.name, filled.map(drop))?;
         }
+    }
+    Ok(())
+}
+
+/// Lists the skills, then loads each and reads its files, unless the scenario is about what is read before a skill is
+/// needed.
+async fn use_skills(client: &Client, scenario: &str) -> Result<(), Error> {
+    let listing = match client.list_skills().fetch_all().await {
+        Ok(listing) => listing,
+        Err(error) => return report_skill("skills", Err(error)),
+    };
+    println!("{} skills", listing.len());
+    if scenario == "sep-2640-client-no-prefetch" {
+        return Ok(());
+    }
+    for entry in &listing.skills {
+        let skill = match client.load_skill(entry).await {
+            Ok(skill) => skill,
+            Err(error) => {
+                report_skill(entry.name(), Err(error))?;
+                continue;
+            }
+        };
+        let files = skill.files().unwrap_or_default().into_iter();
+        for file in files.filter(|file| *file != SKILL_FILE) {
+            report_skill(file, skill.read(file).await.map(drop))?;
+        }
+        println!("skill {}: loaded", entry.name());
+    }
+    Ok(())
+}
+
+/// Prints the outcome of using a skill, and returns errors of requests other than error responses.
+fn report_skill(name: &str, outcome: Result<(), SkillError>) -> Result<(), Error> {
+    match outcome {
+        Ok(()) => println!("skill file {name}: read"),
+        Err(SkillError::Request { error, .. }) => return report("skill", name, Err(*error)),
+        Err(error) => println!("skill {name}: {error}"),
     }
     Ok(())
 }
