@@ -11,6 +11,7 @@ use super::authorization_header::{self, Credentials, DPOP, Scheme};
 use super::denial::Denial;
 use super::dpop::DpopChecker;
 use super::jwt::{JwtIssuer, unverified_issuer};
+use super::proof_store::ProofClaim;
 use super::resource_uri::ResourceUri;
 use super::scopes::ScopeHierarchy;
 use super::token::{
@@ -267,15 +268,16 @@ impl Authenticator {
         }
     }
 
-    /// Decides whether a caller may make a request.
+    /// Decides whether a caller may make a request. Returns the claim of its proof that must be made
+    /// before the request is served, if there is one.
     pub(super) fn admit(
         &self,
         identity: &Identity,
         credentials: &Credentials<'_>,
         method: &Method,
         uri: &Uri,
-    ) -> Result<(), Denial> {
-        self.dpop.check(
+    ) -> Result<Option<ProofClaim>, Denial> {
+        let claim = self.dpop.check(
             credentials,
             &identity.principal,
             identity.key_thumbprint.as_deref(),
@@ -284,7 +286,7 @@ impl Authenticator {
             &self.clock,
         )?;
         if identity.has_required_scopes {
-            return Ok(());
+            return Ok(claim);
         }
         tracing::debug!("refused a token: it lacks scopes that every request needs");
         Err(Denial::InsufficientScope)

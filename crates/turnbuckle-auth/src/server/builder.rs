@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use turnbuckle_store::Store;
 use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{Audit, KeyRing};
 
@@ -10,6 +11,7 @@ mod build;
 
 use super::authenticator::ExtraAudience;
 use super::dpop::DpopMode;
+use super::proof_store::ProofStore;
 use super::scopes::ScopeHierarchy;
 use super::token::TokenVerifier;
 use crate::clock::Clock;
@@ -40,6 +42,7 @@ pub struct ResourceServerBuilder {
     dpop: DpopMode,
     has_dpop_nonces: bool,
     keys: Option<KeyRing>,
+    proof_store: Option<ProofStore>,
     public_base_url: Option<String>,
     resource_name: Option<String>,
     resource_documentation: Option<String>,
@@ -105,6 +108,7 @@ impl ResourceServerBuilder {
             dpop: DpopMode::default(),
             has_dpop_nonces: false,
             keys: None,
+            proof_store: None,
             public_base_url: None,
             resource_name: None,
             resource_documentation: None,
@@ -245,6 +249,14 @@ impl ResourceServerBuilder {
         /// Sets the keys that nonces of DPoP are derived from. Default: those of the server that is
         /// protected, otherwise random ones.
         keys(keys: KeyRing) { keys = Some(keys) }
+
+        /// Sets the store that the instances of this server share, in which each instance claims the DPoP
+        /// proofs that it accepts. Without one, a proof works once on each instance. An `Arc` of a store
+        /// is a store, too.
+        ///
+        /// A request with a proof then waits for one operation of the store. If the operation fails, or
+        /// takes longer than a second, the response is 503: the proof may have been used elsewhere.
+        store(store: impl Store) { proof_store = Some(ProofStore::new(store)) }
 
         /// Sets the public URL of this server's path `/`, for a proxy that changes paths: it and the path
         /// of a request are the URL that DPoP proofs must name (`htu`). It has the origin of the resource.

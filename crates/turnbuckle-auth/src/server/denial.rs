@@ -39,6 +39,8 @@ pub(super) enum Denial {
     InsufficientScope,
     /// The token cannot be checked now.
     Unavailable,
+    /// The store of used proofs cannot be asked now.
+    StoreUnavailable,
 }
 
 /// The parts of a challenge that are the same for all requests.
@@ -68,14 +70,14 @@ impl Denial {
             | Self::InvalidProof
             | Self::StaleNonce => StatusCode::UNAUTHORIZED,
             Self::InsufficientScope => StatusCode::FORBIDDEN,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
     /// Returns the error code for the challenge. A request without credentials gets none.
     pub(super) fn error(self) -> Option<&'static str> {
         match self {
-            Self::NoCredentials | Self::Unavailable => None,
+            Self::NoCredentials | Self::Unavailable | Self::StoreUnavailable => None,
             Self::Malformed(_) => Some("invalid_request"),
             Self::InvalidToken | Self::ExpiredToken => Some("invalid_token"),
             Self::InvalidProof => Some("invalid_dpop_proof"),
@@ -94,6 +96,9 @@ impl Denial {
             Self::StaleNonce => "The DPoP proof needs the nonce of this response",
             Self::InsufficientScope => "The access token lacks scopes",
             Self::Unavailable => "The access token cannot be checked now",
+            Self::StoreUnavailable => {
+                "The store of used DPoP proofs cannot be asked now (ResourceServerBuilder::store)"
+            }
         }
     }
 
@@ -105,8 +110,8 @@ impl Denial {
         nonce: Option<HeaderValue>,
     ) -> Response<Bytes> {
         let document = ErrorDocument {
-            error: self.error().unwrap_or(match self {
-                Self::Unavailable => "temporarily_unavailable",
+            error: self.error().unwrap_or(match self.status() {
+                StatusCode::SERVICE_UNAVAILABLE => "temporarily_unavailable",
                 _ => "unauthorized",
             }),
             error_description: self.description(),
@@ -120,7 +125,7 @@ impl Denial {
         // The response says nothing that the public metadata does not say, and pages need it for
         // their login.
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        if self == Self::Unavailable {
+        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS));
             return response;
         }

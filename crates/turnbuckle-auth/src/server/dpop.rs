@@ -3,6 +3,7 @@
 //! Specification: RFC 9449 sections 7, 9 and 11.1.
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,6 +15,7 @@ use turnbuckle_types::{DerivedKeys, KeyLabel, KeyRing, Principal};
 
 use super::authorization_header::{Credentials, Scheme};
 use super::denial::Denial;
+use super::proof_store::{ProofClaim, ProofStore};
 use super::replay_cache::ReplayCache;
 use crate::clock::Clock;
 use crate::dpop::{DpopError, ProofExpectation, VerifiedProof, verify_proof};
@@ -44,14 +46,20 @@ pub(super) struct DpopChecker {
     mode: DpopMode,
     replays: ReplayCache,
     nonces: Option<NonceIssuer>,
+    store: Option<ProofStore>,
 }
 
 impl DpopChecker {
-    pub(super) fn new(mode: DpopMode, nonces: Option<NonceIssuer>) -> Self {
+    pub(super) fn new(
+        mode: DpopMode,
+        nonces: Option<NonceIssuer>,
+        store: Option<ProofStore>,
+    ) -> Self {
         Self {
             mode,
             replays: ReplayCache::default(),
             nonces,
+            store,
         }
     }
 
@@ -69,7 +77,8 @@ impl DpopChecker {
         HeaderValue::from_str(&nonce?).ok()
     }
 
-    /// Checks that the credentials fit the binding of their token to a key.
+    /// Checks that the credentials fit the binding of their token to a key. Returns the claim that must
+    /// be made before the request is served, if instances share a store.
     ///
     /// # Errors
     /// Returns the denial. The reason is logged.
@@ -81,14 +90,14 @@ impl DpopChecker {
         method: &str,
         url: impl FnOnce() -> String,
         clock: &Clock,
-    ) -> Result<(), Denial> {
+    ) -> Result<Option<ProofClaim>, Denial> {
         let is_dpop = credentials.scheme == Scheme::Dpop;
         let Some(key_thumbprint) = key_thumbprint else {
             if is_dpop || self.mode == DpopMode::Required {
                 tracing::debug!("refused a token: it is not bound to a key");
                 return Err(Denial::InvalidToken);
             }
-            return Ok(());
+            return Ok(None);
         };
         if !is_dpop || self.mode == DpopMode::Off {
             tracing::debug!("refused a token: it is bound to a key, but not sent with DPoP");
@@ -107,6 +116,24 @@ impl DpopChecker {
             return Err(Denial::InvalidProof);
         }
         self.use_up(principal, &verified, now)
+    }
+
+    /// Claims a proof that is new to this instance.
+    ///
+    /// # Errors
+    /// Returns the denial. The reason is logged.
+    pub(super) async fn claim(&self, claim: ProofClaim, clock: &Clock) -> Result<(), Denial> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        match store.claim(claim, clock.now()).await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                tracing::debug!("refused a DPoP proof: it was used on another instance");
+                Err(Denial::InvalidProof)
+            }
+            Err(_) => Err(Denial::StoreUnavailable),
+        }
     }
 
     /// Checks a proof for a request. The caller compares its key, and whether it was used before.
@@ -144,14 +171,23 @@ impl DpopChecker {
     }
 
     /// Remembers that a proof was used.
-    fn use_up(&self, principal: &Principal, proof: &VerifiedProof, now: u64) -> Result<(), Denial> {
+    fn use_up(
+        &self,
+        principal: &Principal,
+        proof: &VerifiedProof,
+        now: u64,
+    ) -> Result<Option<ProofClaim>, Denial> {
         let expires_at = proof.iat.saturating_add(PROOF_LEEWAY_SECONDS + 1);
         let (thumbprint, jti) = (&proof.thumbprint, &proof.jti);
         let inserted = self
             .replays
             .insert(principal, thumbprint, jti, now, expires_at);
         match inserted {
-            Ok(true) => Ok(()),
+            Ok(true) => Ok(self.store.as_ref().map(|_| {
+                // The clocks of instances may differ as much as those of clients.
+                let seconds = expires_at.saturating_sub(now) + PROOF_LEEWAY_SECONDS;
+                ProofClaim::new(principal, thumbprint, jti, Duration::from_secs(seconds))
+            })),
             Ok(false) => {
                 tracing::debug!("refused a DPoP proof: it was used before");
                 Err(Denial::InvalidProof)

@@ -15,9 +15,10 @@ use turnbuckle_types::method::{Request as _, SubscriptionsListen};
 use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, ClientAddress, RequiredScopes};
 
 use super::authenticator::{Authenticator, Identity};
-use super::authorization_header::Scheme;
+use super::authorization_header::{Credentials, Scheme};
 use super::body::ResourceServerBody;
 use super::denial::{ChallengeTemplate, DPOP_NONCE, Denial};
+use super::proof_store::ProofClaim;
 use super::resource_metadata::MetadataDocument;
 use super::stream_lease::{StreamLease, StreamLeases};
 use crate::secret::Secret;
@@ -101,21 +102,27 @@ where
             authenticator.strip(&mut request);
             return ResourceServerFuture::inner(self.inner.call(request), None);
         }
-        match known_identity(authenticator, &request) {
-            Ok(Some((identity, scheme))) => {
+        match known_caller(authenticator, &request) {
+            Ok(Some(Caller {
+                identity,
+                scheme,
+                claim: None,
+            })) => {
                 let admitted = Admitted::new(&self.shared, &identity, scheme, &request);
                 admit(authenticator, &mut request, &identity);
                 ResourceServerFuture::inner(self.inner.call(request), Some(admitted))
             }
-            Ok(None) => {
+            Ok(caller) => {
                 let next = self.inner.clone();
                 // The service that was polled for readiness is the one that is called.
                 let ready = std::mem::replace(&mut self.inner, next);
                 let shared = Arc::clone(&self.shared);
+                let future: Checking<R, S::Error> = match caller {
+                    Some(caller) => Box::pin(claim_and_call(shared, ready, request, caller)),
+                    None => Box::pin(verify_and_call(shared, ready, request)),
+                };
                 ResourceServerFuture {
-                    state: State::Verifying {
-                        future: Box::pin(verify_and_call(shared, ready, request)),
-                    },
+                    state: State::Checking { future },
                 }
             }
             Err(denial) => ResourceServerFuture::own(self.shared.deny(denial, &request)),
@@ -123,17 +130,40 @@ where
     }
 }
 
+/// The caller of a request, whose token is good.
+struct Caller {
+    identity: Arc<Identity>,
+    scheme: Scheme,
+    /// The claim of the proof, which is made before the request is served.
+    claim: Option<ProofClaim>,
+}
+
+impl Caller {
+    fn new<B>(
+        authenticator: &Authenticator,
+        identity: Arc<Identity>,
+        credentials: &Credentials<'_>,
+        request: &Request<B>,
+    ) -> Result<Self, Denial> {
+        let claim = authenticator.admit(&identity, credentials, request.method(), request.uri())?;
+        Ok(Self {
+            identity,
+            scheme: credentials.scheme,
+            claim,
+        })
+    }
+}
+
 /// Returns the caller of a request if the token is known. None if it must be verified first.
-fn known_identity<B>(
+fn known_caller<B>(
     authenticator: &Authenticator,
     request: &Request<B>,
-) -> Result<Option<(Arc<Identity>, Scheme)>, Denial> {
+) -> Result<Option<Caller>, Denial> {
     let credentials = authenticator.credentials(request.headers(), request.uri())?;
-    let Some(identity) = authenticator.known_identity(&credentials)? else {
-        return Ok(None);
-    };
-    authenticator.admit(&identity, &credentials, request.method(), request.uri())?;
-    Ok(Some((identity, credentials.scheme)))
+    match authenticator.known_identity(&credentials)? {
+        Some(identity) => Caller::new(authenticator, identity, &credentials, request).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Replaces the token of a request by the principal.
@@ -146,8 +176,8 @@ fn admit<B>(authenticator: &Authenticator, request: &mut Request<B>, identity: &
 
 async fn verify_and_call<S, B, R>(
     shared: Arc<Shared>,
-    mut inner: S,
-    mut request: Request<B>,
+    inner: S,
+    request: Request<B>,
 ) -> Result<Response<ResourceServerBody<R>>, S::Error>
 where
     S: Service<Request<B>, Response = Response<R>>,
@@ -162,21 +192,44 @@ where
     };
     let address = request.extensions().get::<ClientAddress>().copied();
     let verified = authenticator.verify(token.expose(), address).await;
-    let admitted = verified.and_then(|identity| {
+    let caller = verified.and_then(|identity| {
         let credentials = authenticator.credentials(request.headers(), request.uri())?;
-        authenticator.admit(&identity, &credentials, request.method(), request.uri())?;
-        Ok((identity, credentials.scheme))
+        Caller::new(authenticator, identity, &credentials, &request)
     });
-    match admitted {
-        Ok((identity, scheme)) => {
-            shared.leases.renew(&identity);
-            let admitted = Admitted::new(&shared, &identity, scheme, &request);
-            admit(authenticator, &mut request, &identity);
-            let response = inner.call(request).await?;
-            Ok(admitted.finish(response))
+    match caller {
+        Ok(caller) => {
+            shared.leases.renew(&caller.identity);
+            claim_and_call(shared, inner, request, caller).await
         }
         Err(denial) => Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
     }
+}
+
+/// Claims the proof of a request, if it must be claimed, and calls the inner service.
+async fn claim_and_call<S, B, R>(
+    shared: Arc<Shared>,
+    mut inner: S,
+    mut request: Request<B>,
+    caller: Caller,
+) -> Result<Response<ResourceServerBody<R>>, S::Error>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    let authenticator = &shared.authenticator;
+    let Caller {
+        identity,
+        scheme,
+        claim,
+    } = caller;
+    if let Some(claim) = claim
+        && let Err(denial) = authenticator.dpop.claim(claim, &authenticator.clock).await
+    {
+        return Ok(shared.deny(denial, &request).map(ResourceServerBody::own));
+    }
+    let admitted = Admitted::new(&shared, &identity, scheme, &request);
+    admit(authenticator, &mut request, &identity);
+    let response = inner.call(request).await?;
+    Ok(admitted.finish(response))
 }
 
 /// A request that was admitted, as far as its response needs it.
@@ -312,7 +365,7 @@ pin_project! {
     }
 }
 
-type Verifying<R, E> =
+type Checking<R, E> =
     Pin<Box<dyn Future<Output = Result<Response<ResourceServerBody<R>>, E>> + Send>>;
 
 pin_project! {
@@ -324,7 +377,7 @@ pin_project! {
             future: F,
             admitted: Option<Admitted>,
         },
-        Verifying { future: Verifying<R, E> },
+        Checking { future: Checking<R, E> },
     }
 }
 
@@ -365,7 +418,7 @@ where
                     None => response.map(ResourceServerBody::inner),
                 }))
             }
-            StateProjection::Verifying { future } => future.as_mut().poll(cx),
+            StateProjection::Checking { future } => future.as_mut().poll(cx),
         }
     }
 }

@@ -14,6 +14,7 @@ mod denial;
 mod dpop;
 mod jwt;
 mod layer;
+mod proof_store;
 mod replay_cache;
 mod resource_metadata;
 mod resource_uri;

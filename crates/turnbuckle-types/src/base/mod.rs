@@ -11,6 +11,7 @@ pub mod nearest;
 pub mod panics;
 pub mod quote;
 pub mod random;
+pub mod refusals;
 pub mod revision_dates;
 pub mod secrets;
 mod setters;

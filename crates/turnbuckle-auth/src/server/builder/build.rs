@@ -92,7 +92,7 @@ impl ResourceServerBuilder {
                 (verifier, queue)
             }),
             cache: TokenCache::new(self.max_cached_tokens),
-            dpop: DpopChecker::new(self.dpop, nonces),
+            dpop: DpopChecker::new(self.dpop, nonces, self.proof_store),
             clock: self.clock,
             leeway,
         };

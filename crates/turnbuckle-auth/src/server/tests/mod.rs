@@ -11,5 +11,6 @@ mod opaque;
 mod privacy;
 mod scopes;
 mod settings;
+mod stores;
 mod streams;
 mod support;

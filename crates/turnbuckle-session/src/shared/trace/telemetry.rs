@@ -6,6 +6,7 @@
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use turnbuckle_types::base::refusals::set_counter;
 use turnbuckle_types::{ErrorKind, ProtocolError};
 use turnbuckle_wire::revision::Revision;
 
@@ -106,12 +107,14 @@ static LOCAL_METRICS: OnceLock<Box<dyn Telemetry>> = OnceLock::new();
 
 /// Sets the exporter of this process. Only the first one counts; returns whether this was it.
 pub fn set_telemetry(telemetry: impl Telemetry) -> bool {
+    set_counter(count_refusal);
     EXPORTER.set(Box::new(telemetry)).is_ok()
 }
 
 /// Sets the metrics that this process shows by itself, beside those that it exports. Only the first
 /// ones count; returns whether these were they.
 pub fn set_local_metrics(metrics: impl Telemetry) -> bool {
+    set_counter(count_refusal);
     LOCAL_METRICS.set(Box::new(metrics)).is_ok()
 }
 
