@@ -8,11 +8,12 @@
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use clap::{Arg, Command, FromArgMatches as _, Subcommand as _};
+use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand as _};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
 use serde_json::Value;
 use turnbuckle::auth::client::settle_token_requests;
+use turnbuckle::skills::client::SkillsClient as _;
 
 use crate::commands::ServerVerb;
 use crate::connection::{ServerConnection, connect_silently, server_names};
@@ -97,7 +98,7 @@ fn find_candidates() -> Option<Vec<String>> {
     }
     let (target, words) = args.target().ok()?;
     let words = words.into_rest();
-    let verb = matches.subcommand_name()?;
+    let verb = verb_words(&matches);
     let mut common = args.common.clone();
     common.protocol.connect_timeout = TIME_LIMIT;
     common.protocol.no_input = true;
@@ -108,7 +109,7 @@ fn find_candidates() -> Option<Vec<String>> {
     let found = runtime.block_on(async {
         let finding = async {
             let connection = connect_silently(&common, target).await.ok()?;
-            let found = offer(&connection, verb, &words).await;
+            let found = offer(&connection, &verb, &words).await;
             connection.client.close().await;
             found
         };
@@ -117,6 +118,14 @@ fn find_candidates() -> Option<Vec<String>> {
     runtime.block_on(settle_token_requests(TIME_LIMIT));
     runtime.shutdown_background();
     found
+}
+
+/// Returns the words of the verb, such as `skill read`.
+fn verb_words(matches: &ArgMatches) -> String {
+    match matches.subcommand() {
+        Some((word, rest)) => format!("{word} {}", verb_words(rest)).trim_end().to_owned(),
+        None => String::new(),
+    }
 }
 
 /// Returns what a server offers as the next word of a verb.
@@ -151,6 +160,16 @@ async fn offer(connection: &ServerConnection, verb: &str, words: &[String]) -> O
         ("read", []) => {
             let resources = client.list_resources().fetch_all().await.ok()?;
             Some(resources.into_iter().map(|resource| resource.uri).collect())
+        }
+        ("skill read" | "skill verify", []) => {
+            let skills = client.list_skills().fetch_all().await.ok()?;
+            Some(skills.iter().map(|skill| skill.uri().to_string()).collect())
+        }
+        ("skill read", [uri]) => {
+            let skill = client.get_skill(uri).await.ok()?;
+            let files = skill.files()?.iter();
+            let paths = files.filter_map(|file| skill.uri().relative(&file.uri));
+            Some(paths.map(str::to_owned).collect())
         }
         _ => None,
     }

@@ -90,6 +90,9 @@ struct AuthTesting;
 #[doc = include_str!("../../../docs/guide/src/revisions.md")]
 struct Revisions;
 
+#[doc = include_str!("../../../docs/guide/src/skills.md")]
+struct Skills;
+
 #[doc = include_str!("../../../docs/guide/src/extensions.md")]
 struct Extensions;
 

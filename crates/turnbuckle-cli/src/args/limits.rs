@@ -5,6 +5,7 @@ use std::time::Duration;
 use turnbuckle::client::ReconnectPolicy;
 use turnbuckle::http::HttpClientOptions;
 use turnbuckle::session::transport::ClientLimits;
+use turnbuckle::skills::client::SkillLimits;
 use turnbuckle::{ClientBuilder, SchemaLimits};
 
 use super::{parse_duration, parse_size};
@@ -24,15 +25,16 @@ enum Setting {
     Builder(fn(ClientBuilder, usize) -> ClientBuilder),
     Http(fn(HttpClientOptions, usize) -> HttpClientOptions),
     Schema(fn(SchemaLimits, usize) -> SchemaLimits),
+    Skill(fn(SkillLimits, usize) -> SkillLimits),
 }
 
-use Setting::{Builder, Client, Http, Schema};
+use Setting::{Builder, Client, Http, Schema, Skill};
 
 /// A limit: its name on the command line, the setting that errors name, and how it is set.
 type Limit = (&'static str, &'static str, Setting);
 
 #[rustfmt::skip] // A line each: it is a table.
-const LIMITS: [Limit; 19] = [
+const LIMITS: [Limit; 21] = [
     ("max-list-pages", "ClientLimits::max_list_pages", Client(ClientLimits::max_list_pages)),
     ("max-list-items", "ClientLimits::max_list_items", Client(ClientLimits::max_list_items)),
     ("max-list-bytes", "ClientLimits::max_list_bytes", Client(ClientLimits::max_list_bytes)),
@@ -56,6 +58,8 @@ const LIMITS: [Limit; 19] = [
     ("max-patterns", "SchemaLimits::max_patterns", Schema(SchemaLimits::max_patterns)),
     ("max-pattern-bytes", "SchemaLimits::max_pattern_bytes", Schema(SchemaLimits::max_pattern_bytes)),
     ("max-schema-work", "SchemaLimits::max_work", Schema(|limits, work| limits.max_work(work as u64))),
+    ("max-skill-files", "SkillLimits::max_files", Skill(SkillLimits::max_files)),
+    ("max-skill-bytes", "SkillLimits::max_bytes", Skill(|limits, bytes| limits.max_bytes(bytes as u64))),
 ];
 
 fn time(ms: usize) -> Duration {
@@ -107,7 +111,7 @@ pub(crate) fn limit_client(mut builder: ClientBuilder, limits: &[LimitValue]) ->
             Client(set) => client = set(client, value),
             Builder(set) => builder = set(builder, value),
             Schema(set) => schemas = set(schemas, value),
-            Http(_) => {}
+            Http(_) | Skill(_) => {}
         }
     }
     builder.limits(client).schema_limits(schemas)
@@ -120,6 +124,17 @@ pub(crate) fn limit_http(options: HttpClientOptions, limits: &[LimitValue]) -> H
         .fold(options, |options, limit| match limit.setting {
             Http(set) => set(options, limit.value),
             _ => options,
+        })
+}
+
+/// Returns these limits of a skill.
+pub(crate) fn limit_skills(limits: &[LimitValue]) -> SkillLimits {
+    let skills = SkillLimits::new();
+    limits
+        .iter()
+        .fold(skills, |skills, limit| match limit.setting {
+            Skill(set) => set(skills, limit.value),
+            _ => skills,
         })
 }
 

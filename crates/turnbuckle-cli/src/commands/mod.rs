@@ -11,6 +11,7 @@ pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
 pub(crate) mod shell;
+pub(crate) mod skill;
 mod verb;
 
 use std::ffi::OsString;

@@ -277,7 +277,10 @@ fn refuse_connection_options(matches: &ArgMatches) -> Result<(), CliError> {
 /// Returns whether an option of the verb was given.
 fn is_given(matches: &ArgMatches, id: &str) -> bool {
     matches.subcommand().is_some_and(|(_, verb)| {
-        verb.try_contains_id(id).is_ok() && verb.value_source(id) == Some(ValueSource::CommandLine)
+        let is_here = verb.try_contains_id(id).is_ok()
+            && verb.value_source(id) == Some(ValueSource::CommandLine);
+        // `skill list` is a verb of two words.
+        is_here || is_given(verb, id)
     })
 }
 

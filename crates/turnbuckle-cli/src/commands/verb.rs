@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{TargetArgs, call, complete, info, list, listen, prompt, raw, read};
+use super::{TargetArgs, call, complete, info, list, listen, prompt, raw, read, skill};
 use crate::error::CliError;
 
 /// A verb that works at a connection.
@@ -61,6 +61,10 @@ turnbuckle listen <TARGET> [OPTIONS]
 turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
        turnbuckle raw <METHOD> [JSON|@FILE|-] [OPTIONS] -- <COMMAND>...")]
     Raw(TargetArgs),
+
+    /// Lists, reads and verifies the skills of a server
+    #[command(subcommand)]
+    Skill(skill::SkillCommand),
 }
 
 impl ServerVerb {
@@ -75,6 +79,7 @@ impl ServerVerb {
             | Self::Raw(args) => args,
             Self::List(options) => &mut options.target_args,
             Self::Listen(options) => &mut options.target_args,
+            Self::Skill(command) => command.target_args(),
         }
     }
 
@@ -88,6 +93,7 @@ impl ServerVerb {
             Self::Complete(args) => complete::run(args).await,
             Self::Listen(options) => listen::run(options).await,
             Self::Raw(args) => raw::run(args).await,
+            Self::Skill(command) => skill::run(command).await,
         }
     }
 }

@@ -3,6 +3,7 @@
 use turnbuckle::auth::{AuthError, AuthErrorKind};
 use turnbuckle::client::Error;
 use turnbuckle::session::transport::LinkError;
+use turnbuckle::skills::client::SkillError;
 
 use super::{AuthorizationDetails, CliError};
 use crate::args::limits;
@@ -20,7 +21,7 @@ pub(crate) enum ExitStatus {
     Unreachable = 4,
     /// A tool failed, or the server answered with an error, for example for an unknown name.
     Refused = 5,
-    /// The server violated the protocol.
+    /// The server violated the protocol, or content of it failed verification.
     ProtocolViolation = 6,
     /// The result was printed, but a part of it could not be shown or saved.
     Incomplete = 7,
@@ -129,7 +130,7 @@ impl From<Error> for CliError {
 
 /// The settings that errors of the library name, and the options of the command that set them, beside
 /// those of `--limit`.
-const SETTINGS: [(&str, &str); 10] = [
+const SETTINGS: [(&str, &str); 12] = [
     ("Timeouts::idle_timeout", "--timeout"),
     ("Timeouts::total_timeout", "--timeout"),
     ("ClientBuilder::connect_timeout", "--connect-timeout"),
@@ -149,6 +150,8 @@ const SETTINGS: [(&str, &str); 10] = [
     ),
     ("ClientBuilder::on_sampling", "--caps sampling"),
     (", or choose a directory by FileStore::open", ""),
+    ("SkillReader::allow_dynamic", "`--allow-dynamic`"),
+    (" (LoadedSkill::refresh)", ""),
 ];
 
 /// Replaces settings of the library by the options of the command.
@@ -166,6 +169,29 @@ fn describe_demand(status: u16) -> String {
     match status {
         403 => format!("the server asks for a login with more scopes (HTTP {status})"),
         _ => format!("the server asks for a login (HTTP {status})"),
+    }
+}
+
+impl From<SkillError> for CliError {
+    fn from(error: SkillError) -> Self {
+        let error = match error {
+            SkillError::Request { what, error } => {
+                let failure = Self::from(*error);
+                let text = format!("{what}: {}", failure.text());
+                return failure.message(text);
+            }
+            error => error,
+        };
+        let status = match &error {
+            SkillError::Missing { .. } => ExitStatus::Refused,
+            SkillError::Unlisted { .. } => ExitStatus::Usage,
+            SkillError::InvalidEntry { .. } | SkillError::EndlessList { .. } => {
+                ExitStatus::ProtocolViolation
+            }
+            error if error.is_verification_failure() => ExitStatus::ProtocolViolation,
+            _ => ExitStatus::Failed,
+        };
+        Self::new(replace_settings(&error.to_string())).status(status)
     }
 }
 

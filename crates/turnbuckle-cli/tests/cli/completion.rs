@@ -5,7 +5,7 @@ use crate::support::{HttpDemo, Run, Scratch, command};
 use crate::terminal::TerminalSession;
 
 /// Completes the last word in a directory whose `home` is that of the user.
-fn complete(scratch: &Scratch, words: &[&str]) -> Vec<String> {
+pub(crate) fn complete(scratch: &Scratch, words: &[&str]) -> Vec<String> {
     let mut command = command(&[&["--", "turnbuckle"], words].concat());
     command
         .current_dir(scratch.path())

@@ -19,6 +19,7 @@ mod network;
 mod peers;
 mod refusals;
 mod shell;
+mod skill;
 mod support;
 mod telemetry;
 #[cfg(unix)]

@@ -122,6 +122,12 @@ impl LoadedSkill {
         &self.0.entry
     }
 
+    /// Returns the file `SKILL.md`.
+    #[must_use]
+    pub fn file(&self) -> &SkillFile {
+        &self.0.content
+    }
+
     /// Returns `SKILL.md` as it is, with its frontmatter.
     #[must_use]
     pub fn content(&self) -> &str {
