@@ -37,6 +37,9 @@ impl ServerInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EraPreference {
     /// Any era, the modern one first.
+    ///
+    /// A command that ends at the first request is started again, for a legacy handshake: a server may
+    /// not bear a request that it does not know. One that ended before it has read anything is not.
     #[default]
     Auto,
     /// Any era, beginning with the one that the server spoke before ([`ServerInfo::era`]). That saves

@@ -43,7 +43,8 @@ fn describe_lines(lines: Vec<&str>) -> String {
 }
 
 /// Returns the end of the standard error of one process. A server that ends at its first message is
-/// started again, for a handshake of the legacy era: its lines would stand twice in the tail.
+/// started again, for a handshake of the legacy era, if it may have read the message: its lines would stand
+/// twice in the tail.
 fn describe_process(stderr: &str) -> String {
     let lines: Vec<&str> = stderr.lines().collect();
     let last = lines.len().saturating_sub(MAX_TAIL_LINES);
@@ -77,7 +78,7 @@ pub(super) fn handshake_error(
             tail.describe()
         ),
         Error::ConnectionLost {
-            reason: LinkError::ProcessExited { status, stderr },
+            reason: LinkError::ProcessExited { status, stderr, .. },
             ..
         } => format!(
             "the server ended during the handshake ({status}){}",

@@ -254,7 +254,7 @@ fn a_crash_and_a_silence_during_the_handshake_are_called_that_with_the_end_of_st
             .contains("ended during the handshake (exit status: 3)"),
         "{crash:#?}"
     );
-    // It is started once more, for a handshake of the legacy era, and its words stand there once.
+    // Where it may have read its first message, it is started once more; its words stand there once.
     assert_eq!(crash.err.matches("no such table").count(), 1, "{crash:#?}");
     assert!(!crash.err.contains("acted upon"), "{crash:#?}");
     let words = ["info", "--connect-timeout", "300ms", "--", "sh", "-c"];

@@ -29,6 +29,9 @@ pub enum LinkError {
         /// The end of what the process wrote to its error output, cut short. Empty where that is
         /// not kept.
         stderr: String,
+        /// False if the process is known to have read nothing of what was sent: it ended by itself, and
+        /// would again. Known on Linux; true elsewhere, unless nothing was sent.
+        may_have_read: bool,
     },
     /// The server answered with an HTTP status that is no success, and no JSON-RPC message.
     #[error(
@@ -89,8 +92,19 @@ impl LinkError {
         match self {
             Self::Unreachable { .. } | Self::Unauthorized { .. } | Self::SessionNotFound => true,
             Self::HttpStatus { status, .. } => (400..500).contains(status),
-            _ => false,
+            error => error.has_read_nothing(),
         }
+    }
+
+    /// Returns whether the server's process ended without having read any message.
+    pub(crate) fn has_read_nothing(&self) -> bool {
+        matches!(
+            self,
+            Self::ProcessExited {
+                may_have_read: false,
+                ..
+            }
+        )
     }
 }
 

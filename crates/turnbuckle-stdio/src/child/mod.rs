@@ -7,6 +7,7 @@ mod link;
 #[cfg(unix)]
 mod orphan_guard;
 mod stderr;
+mod stdin;
 mod stdout;
 mod supervisor;
 #[cfg_attr(unix, path = "unix.rs")]
@@ -26,6 +27,7 @@ use turnbuckle_session::transport::{
 use crate::stream::StreamTransport;
 use link::{ChildLink, ProcessGuard, SupervisedInbox};
 use stderr::StderrReader;
+use stdin::ServerStdin;
 use stdout::ServerStdout;
 use supervisor::ProcessSupervisor;
 use system::Process;
@@ -73,7 +75,8 @@ impl Command {
         let stderr = child.stderr.take();
 
         let (output, inherited) = ServerStdout::new(stdout);
-        let transport = StreamTransport::new(output, stdin, self.max_message_bytes);
+        let (input, input_use) = ServerStdin::new(stdin);
+        let transport = StreamTransport::new(output, input, self.max_message_bytes);
         let (supervised, lost) = SupervisedInbox::new(inbox.clone());
         let transport_link =
             TransportLink::start(transport, Arc::new(supervised), self.max_queue_bytes);
@@ -87,6 +90,7 @@ impl Command {
             shutdown_timeouts: self.shutdown_timeouts,
             stderr: stderr.map(|pipe| StderrReader::start(pipe, &self.stderr)),
             stdout: inherited,
+            input_use,
             transport_link: Arc::downgrade(&transport_link),
             lost,
             inbox,

@@ -12,6 +12,7 @@ use turnbuckle_session::transport::{Inbox, Link, LinkError, TransportLink};
 
 use super::command::ShutdownTimeouts;
 use super::stderr::StderrReader;
+use super::stdin::InputUse;
 use super::stdout::discard;
 use super::system::Process;
 
@@ -33,6 +34,7 @@ pub(super) struct ProcessSupervisor {
     pub(super) stderr: Option<StderrReader>,
     /// The pipe of standard output, once the transport no longer reads it.
     pub(super) stdout: oneshot::Receiver<ChildStdout>,
+    pub(super) input_use: InputUse,
     pub(super) transport_link: Weak<TransportLink>,
     /// The reason why the transport ended by itself.
     pub(super) lost: oneshot::Receiver<LinkError>,
@@ -65,7 +67,7 @@ impl ProcessSupervisor {
                 let status = self.process.reap();
                 self.process.release_helper().await;
                 let stderr = captured_stderr(self.stderr.take()).await;
-                self.report_loss(exit_error(status, stderr));
+                self.report_exit(status, stderr).await;
             }
             Err(_) => self.report_loss(error),
         }
@@ -79,11 +81,23 @@ impl ProcessSupervisor {
             timeout(EXIT_GRACE, &mut self.lost),
             captured_stderr(self.stderr.take())
         );
-        if let (Err(_), Some(link)) = (read, self.transport_link.upgrade()) {
-            // Another process holds the output open. What it writes is not the server's.
+        // Without the end of the output, another process holds it open. What it writes is not the
+        // server's.
+        drop(read);
+        self.report_exit(status, stderr).await;
+    }
+
+    /// Reports the end of the process, once nothing can be written to it any more.
+    async fn report_exit(&self, status: Option<ExitStatus>, stderr: String) {
+        if let Some(link) = self.transport_link.upgrade() {
             let _ = timeout(EXIT_GRACE, link.close()).await;
         }
-        self.report_loss(exit_error(status, stderr));
+        let status = status.map_or_else(|| "status unknown".into(), |status| status.to_string());
+        self.report_loss(LinkError::ProcessExited {
+            status,
+            stderr,
+            may_have_read: self.input_use.may_have_read(),
+        });
     }
 
     fn report_loss(&self, error: LinkError) {
@@ -128,9 +142,4 @@ async fn captured_stderr(stderr: Option<StderrReader>) -> String {
         Some(stderr) => stderr.finish(EXIT_GRACE).await,
         None => String::new(),
     }
-}
-
-fn exit_error(status: Option<ExitStatus>, stderr: String) -> LinkError {
-    let status = status.map_or_else(|| "status unknown".into(), |status| status.to_string());
-    LinkError::ProcessExited { status, stderr }
 }

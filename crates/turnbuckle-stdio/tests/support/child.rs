@@ -94,7 +94,7 @@ impl Client {
     /// Returns the exit status and the last standard error of the process.
     pub(crate) async fn exit_details(&mut self) -> (String, String) {
         match self.lost().await {
-            LinkError::ProcessExited { status, stderr } => (status, stderr),
+            LinkError::ProcessExited { status, stderr, .. } => (status, stderr),
             other => panic!("{other:?}"),
         }
     }

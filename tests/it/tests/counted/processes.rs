@@ -44,7 +44,7 @@ fn an_exit_is_told_with_its_status_and_last_words() {
         let error = fault("echo 'out of luck' >&2; exit 7", SOON).await;
         let Error::ConnectionLost {
             sent: true,
-            reason: LinkError::ProcessExited { status, stderr },
+            reason: LinkError::ProcessExited { status, stderr, .. },
         } = &error
         else {
             panic!("{error:?}")

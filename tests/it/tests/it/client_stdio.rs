@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::oracle::{Oracle, Sender};
 use turnbuckle_it::peer::{Peer, shell};
+use turnbuckle_stdio::Command;
 use turnbuckle_wire::revision::Revision;
 
 use crate::client_support::plain;
@@ -106,4 +107,42 @@ async fn one_connection_serves_every_task() {
             "{revision}"
         );
     }
+}
+
+/// Returns the number of lines in a file.
+fn lines(file: &File) -> usize {
+    std::fs::read_to_string(&file.0).unwrap().lines().count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_ends_before_it_reads_is_started_once_and_its_last_words_are_told() {
+    // With and without time for the client to write its first message.
+    for wait in ["", "sleep 0.2;"] {
+        let file = File::new("starts");
+        let path = file.0.display();
+        let script =
+            format!("echo start >> '{path}'; {wait} echo 'DATABASE_URL is missing' >&2; exit 3");
+        let command = Command::new("sh").arg("-c").arg(script);
+        let error = plain().connect(command).await.unwrap_err();
+        assert_eq!(lines(&file), 1, "{error:?}");
+        let text = error.to_string();
+        assert!(text.contains("exit status: 3"), "{text}");
+        assert_eq!(text.matches("DATABASE_URL is missing").count(), 1, "{text}");
+        assert!(!text.contains("may have acted"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_a_first_request_it_does_not_know_is_started_again() {
+    let file = File::new("unknown");
+    let path = file.0.display();
+    let fault =
+        format!("case $line in *server/discover*) echo ended >> '{path}'; exit 1 ;; esac; answer");
+    let client = plain().connect(shell(&fault)).await.unwrap();
+    client.call_tool("t", &()).await.unwrap();
+    assert_eq!(lines(&file), 1);
+    let revision = client.server_info().unwrap().revision;
+    assert_eq!(revision, Revision::NEWEST_LEGACY);
+    client.close().await;
 }

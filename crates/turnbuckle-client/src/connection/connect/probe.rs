@@ -218,6 +218,14 @@ impl ConnectAttempt<'_> {
     fn may_be_legacy(&self, session: &ClientSession, error: &LinkError) -> bool {
         match (session.link_kind(), error) {
             (_, LinkError::Unauthorized { .. } | LinkError::Unreachable { .. }) => false,
+            // The probe is not why the server ended: another start would end in the same way.
+            (
+                _,
+                LinkError::ProcessExited {
+                    may_have_read: false,
+                    ..
+                },
+            ) => false,
             (LinkKind::Duplex, _) => !session.is_closed() || self.connector.can_reopen(),
             (LinkKind::Exchange, LinkError::HttpStatus { status, .. }) => {
                 !matches!(status, 407 | 429 | 502..=504)

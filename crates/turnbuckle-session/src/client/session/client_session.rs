@@ -340,8 +340,8 @@ impl ClientSession {
             signal.cancel();
         }
         for pending in pending_requests {
-            // Whatever the reason is, these requests may have reached the server before.
-            let (error, sent) = (reason.clone(), true);
+            // These requests may have reached the server before, unless it has read nothing.
+            let (error, sent) = (reason.clone(), !reason.has_read_nothing());
             pending
                 .response
                 .complete(Err(RequestError::Link { error, sent }));
