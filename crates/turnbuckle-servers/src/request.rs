@@ -3,8 +3,11 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use turnbuckle_client::{RequestBuilder, ServerMethod};
+use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams};
 
 use crate::error::Error;
@@ -45,7 +48,19 @@ impl<M: ServerMethod> ServerRequest<M> {
         routed.map_or(1, |routed| routed.request.limits().max_outgoing_requests)
     }
 
-    /// Calls `configure` with the request to the server: its timeouts, its progress, its parameters.
+    /// Sets how long the server may send nothing about the request, as
+    /// [`RequestBuilder::idle_timeout`] does.
+    pub fn idle_timeout(self, silence: Duration) -> Self {
+        self.configure(|request| request.idle_timeout(silence))
+    }
+
+    /// Sets how long the request may take in all, as [`RequestBuilder::total_timeout`] does.
+    pub fn total_timeout(self, total: Duration) -> Self {
+        self.configure(|request| request.total_timeout(total))
+    }
+
+    /// Calls `configure` with the request to the server: its log level, its parameters, whether it may
+    /// be sent again.
     pub fn configure(self, configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>) -> Self {
         Self(self.0.map(|routed| Routed {
             request: configure(routed.request),
@@ -95,6 +110,23 @@ impl<M: ServerMethod> ServerRequest<M> {
         let mut result = routed.request.send().await.map_err(failed)?;
         sealed::Rewrite::to_merged(&mut result, &routed.member.prefix);
         Ok(result)
+    }
+}
+
+impl ServerRequest<CallTool> {
+    /// Sends the call and decodes the structured content of its result, as
+    /// [`RequestBuilder::structured_content`] does.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if no server has the tool, the server is not connected, the call or the
+    /// tool fails, or the content is no `T`.
+    pub async fn structured_content<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let Routed { member, request } = self.0?;
+        let decoded = request.structured_content().await;
+        decoded.map_err(|error| Error::Request {
+            server: member.name.clone(),
+            error,
+        })
     }
 }
 

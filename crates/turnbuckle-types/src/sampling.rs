@@ -281,6 +281,12 @@ object! {
 }
 
 impl CreateMessageResult {
+    /// Creates the reply of the model `model` as one text.
+    #[must_use]
+    pub fn from_text(text: impl Into<String>, model: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, text.into(), model)
+    }
+
     /// Returns the texts of the content, one per line; empty if no content is text.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {

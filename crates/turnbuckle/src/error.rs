@@ -19,7 +19,8 @@ pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 ///
 /// It is a [`std::error::Error`]: `?` converts it to `anyhow::Error`, `Box<dyn Error>` and, with
 /// `#[from]`, to the error types of `thiserror`. Every other error of turnbuckle converts to it by
-/// `?`; [`downcast_ref`](Self::downcast_ref) gives it back.
+/// `?`, and so does text; [`downcast_ref`](Self::downcast_ref) gives it back. For errors of other
+/// libraries there is [`other`](Self::other), or a `main` that returns `Result<(), Box<dyn Error>>`.
 ///
 /// [`Display`](fmt::Display) says what failed and what to do. [`Debug`], which `main` prints, adds
 /// the causes.
@@ -63,6 +64,13 @@ impl Error {
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self(Box::new(Repr::Message(message.into(), None)))
+    }
+
+    /// Creates an error that shows itself as `error` does, for an error of a library or of your own
+    /// program: `open(path).map_err(turnbuckle::Error::other)?`.
+    #[must_use]
+    pub fn other(error: impl Into<BoxError>) -> Self {
+        Self(Box::new(Repr::Other(error.into())))
     }
 
     /// Sets the cause. The message need not repeat it.
@@ -116,7 +124,7 @@ macro_rules! from_errors {
         $(#[$cfg])*
         impl From<$Other> for Error {
             fn from(error: $Other) -> Self {
-                Self(Box::new(Repr::Other(error.into())))
+                Self::other(error)
             }
         }
     )*};
@@ -129,6 +137,7 @@ from_errors! {
     turnbuckle_server::KeyError,
     turnbuckle_server::RandomnessUnavailable,
     turnbuckle_server::TemplateError,
+    turnbuckle_types::NotBase64,
     turnbuckle_types::ProtocolError,
     turnbuckle_types::RootError,
     #[cfg(feature = "apps")]
@@ -149,6 +158,18 @@ from_errors! {
     turnbuckle_auth_testing::TestServerError,
     #[cfg(feature = "auth-testing")]
     turnbuckle_auth_testing::store_contract::ContractViolation,
+}
+
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::new(message)
+    }
+}
+
+impl From<&str> for Error {
+    fn from(message: &str) -> Self {
+        Self::new(message)
+    }
 }
 
 /// Converts the failure of a handler that is called as a function.
@@ -185,6 +206,11 @@ mod tests {
         let io = error.downcast_ref::<io::Error>().unwrap();
         assert_eq!(io.kind(), io::ErrorKind::NotFound);
         assert!(error.source().is_none());
+        let text = Error::from("NOTES_DB is not set");
+        assert_eq!(format!("{text:?}"), "NOTES_DB is not set");
+        let number = "x".parse::<u8>().map_err(Error::other).unwrap_err();
+        assert_eq!(number.to_string(), "invalid digit found in string");
+        assert!(number.downcast_ref::<std::num::ParseIntError>().is_some());
         let opened = Error::new("cannot open").with_source(io::Error::other("gone"));
         assert!(opened.downcast_ref::<io::Error>().is_some());
     }

@@ -159,6 +159,23 @@ async fn connect(revision: Revision, transport: &str, tool: &str) -> Client {
     connected.unwrap()
 }
 
+#[tokio::test]
+async fn a_blocking_handler_runs_in_the_span_of_its_request() {
+    let _alone = ALONE.lock().await;
+    let collector = &*COLLECTOR;
+    let work = Tool::builder("work").blocking(|| {
+        let _span = tracing::info_span!("blocking work").entered();
+        "done"
+    });
+    let server = Server::new("s", "1.0.0").tool(work);
+    let client = turnbuckle::testing::connect(server).await.unwrap();
+    client.call_tool("work", &json!({})).await.unwrap();
+    client.close().await;
+    let served = collector.span("tools/call work", &SpanKind::Server);
+    let work = collector.span("blocking work", &SpanKind::Internal);
+    assert_eq!(work.parent_span_id, served.span_context.span_id());
+}
+
 #[tokio::test(start_paused = true)]
 async fn spans_and_baggage_of_a_client_and_its_server_join_into_one_trace() {
     let _alone = ALONE.lock().await;

@@ -5,10 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use turnbuckle::client::{QuestionContext, SamplingRejected};
 use turnbuckle::types::method::{CreateMessage, Request as _};
-use turnbuckle::types::{
-    CreateMessageRequestParams, CreateMessageResult, ProtocolError, Role,
-    SamplingMessageContentBlock,
-};
+use turnbuckle::types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError};
 
 use super::answer_mode::AnswerMode;
 use super::responder::Responder;
@@ -41,8 +38,7 @@ pub(super) async fn answer(
         .run_dialog(move |terminal| ask_user(terminal, &params, &question))
         .await;
     let text = typed.ok_or(SamplingRejected)?;
-    let content = SamplingMessageContentBlock::text(text);
-    Ok(CreateMessageResult::new(Role::Assistant, content, "a person").stop_reason("endTurn"))
+    Ok(CreateMessageResult::from_text(text, "a person").stop_reason("endTurn"))
 }
 
 /// Prints the request and reads the answer. `None` declines.

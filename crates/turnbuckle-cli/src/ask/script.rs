@@ -9,10 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::Command;
 use turnbuckle::client::{Form, FormAnswer};
-use turnbuckle::types::{
-    CreateMessageResult, ElicitAction, ElicitResult, FieldValue, Map, Role,
-    SamplingMessageContentBlock,
-};
+use turnbuckle::types::{CreateMessageResult, ElicitAction, ElicitResult, FieldValue, Map};
 
 use crate::args::ProtocolArgs;
 use crate::error::CliError;
@@ -185,8 +182,7 @@ pub(super) fn parse_sampling_answer(text: &str) -> Option<CreateMessageResult> {
     {
         return None;
     }
-    let content = SamplingMessageContentBlock::text(text);
-    Some(CreateMessageResult::new(Role::Assistant, content, "a script").stop_reason("endTurn"))
+    Some(CreateMessageResult::from_text(text, "a script").stop_reason("endTurn"))
 }
 
 #[cfg(test)]

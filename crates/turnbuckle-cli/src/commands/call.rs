@@ -94,7 +94,7 @@ async fn find_tool(
         return Err(CliError::new(text).status(ExitStatus::ProtocolViolation));
     }
     let names = names.iter().map(String::as_str);
-    let there = "`list tools` shows the tools of the server".to_owned();
+    let there = "`turnbuckle list` shows the tools of the server".to_owned();
     Ok(Err(did_you_mean(name, names).unwrap_or(there)))
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn find_prompt(
     let failure =
         CliError::new(format!("{server} has no prompt {name:?}")).status(ExitStatus::Refused);
     let names = names.iter().map(String::as_str);
-    let there = "`list prompts` shows the prompts of the server".to_owned();
+    let there = "`turnbuckle list` shows the prompts of the server".to_owned();
     Err(failure.hint(did_you_mean(name, names).unwrap_or(there)))
 }
 

@@ -241,6 +241,9 @@ impl ServerNotFound {
         let names = || self.names.iter().map(String::as_str);
         match did_you_mean(name, names()) {
             Some(hint) => failure.hint(hint),
+            None if ["tools", "resources", "templates", "prompts"].contains(&name) => failure.hint(
+                format!("the server comes first: `turnbuckle list SERVER {name}`"),
+            ),
             None if !self.skipped.is_empty() => failure.hint(NAME_THE_FILE),
             None if self.names.is_empty() => failure.hint(
                 "give a URL, the name of a server in a configuration file, or `-- COMMAND ARGS`",

@@ -317,7 +317,9 @@ impl ServerConnection {
             // `elicitation` is also an elicitation request or mode.
             words.contains(name.trim_end_matches("ation"))
         })?;
-        Some(format!("`--caps {caps}` lets the server ask for that"))
+        Some(format!(
+            "`--answer VALUE` answers the server; `--caps {caps}` lets it ask"
+        ))
     }
 
     /// Sends a request and returns its result with the JSON text that the server wrote.

@@ -88,6 +88,16 @@ fn errors_in_config_files_are_named() {
 }
 
 #[test]
+fn a_list_that_is_named_before_its_server_is_told_so() {
+    let scratch = Scratch::new();
+    let mut command = command(&["list", "resources", "http://127.0.0.1:1/mcp"]);
+    command.current_dir(scratch.path());
+    let run = Run::new(command.output().expect("the tool runs")).ends(2);
+    let tip = "the server comes first: `turnbuckle list SERVER resources`";
+    assert!(run.err.contains(tip), "{run:#?}");
+}
+
+#[test]
 fn a_server_of_a_found_file_is_not_used_unasked() {
     let scratch = Scratch::new();
     file(&scratch, ".mcp.json", "mcpServers");

@@ -1,9 +1,11 @@
 //! The merged view: names, routes, bounds.
 
+use std::time::Duration;
+
 use serde_json::json;
 use turnbuckle_server::{Args, CompletionRequest, Prompt, ReadRequest, Resource, Server, Tool};
 use turnbuckle_types::{
-    CallToolResult, ContentBlock, PromptReference, ResourceContents, ResourceLink,
+    CallToolResult, ContentBlock, Json, PromptReference, ResourceContents, ResourceLink,
     ResourceTemplateReference,
 };
 
@@ -284,6 +286,51 @@ async fn a_call_can_be_configured_and_reports_progress_with_its_server() {
     assert_eq!(call.server(), Some("a"));
     call.await.unwrap();
     assert_eq!(*heard.lock().unwrap(), [("a".to_owned(), 1.0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_has_its_own_timeouts_and_gives_its_structured_content() {
+    let sum = Tool::builder("sum").handler(|| {
+        let sum = Json::encode(&json!({"sum": 3})).unwrap();
+        CallToolResult::new().structured_content(sum)
+    });
+    let slow = Tool::builder("slow").handler(std::future::pending::<String>);
+    let server = Server::new("s", "1").tool(sum).tool(slow).build().unwrap();
+    let servers = Servers::builder("host", "1")
+        .server("a", InProcess::new(server))
+        .connect()
+        .await
+        .unwrap();
+    let sum: serde_json::Value = servers
+        .call_tool("a__sum", &json!({}))
+        .structured_content()
+        .await
+        .unwrap();
+    assert_eq!(sum, json!({"sum": 3}));
+
+    let second = Duration::from_secs(1);
+    let slow = || servers.call_tool("a__slow", &json!({}));
+    for (call, setting) in [
+        (slow().idle_timeout(second), "idle_timeout"),
+        (slow().total_timeout(second), "total_timeout"),
+    ] {
+        let error = call.await.unwrap_err().to_string();
+        assert!(
+            error.starts_with("a: ") && error.contains(setting),
+            "{error}"
+        );
+    }
+    let error = slow()
+        .total_timeout(second)
+        .structured_content::<u8>()
+        .await;
+    assert!(matches!(error, Err(Error::Request { .. })), "{error:?}");
+    let unknown = servers.call_tool("a__none", &json!({}));
+    let error = unknown
+        .total_timeout(second)
+        .structured_content::<u8>()
+        .await;
+    assert!(matches!(error, Err(Error::UnknownItem { .. })), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]

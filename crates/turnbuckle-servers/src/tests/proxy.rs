@@ -15,8 +15,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::{
-    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Role, Root,
-    SamplingMessageContentBlock,
+    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Root,
 };
 
 use super::support::{ERAS, speak, until};
@@ -127,10 +126,7 @@ async fn questions_reach_the_client_in_front_in_every_pair_of_eras() {
                 content.insert("name", FieldValue::String("Bob".into()));
                 FormAnswer::Accept(content)
             })
-            .on_sampling(async |_, _| {
-                let hello = SamplingMessageContentBlock::text("Hello");
-                Ok(CreateMessageResult::new(Role::Assistant, hello, "model"))
-            });
+            .on_sampling(async |_, _| Ok(CreateMessageResult::from_text("Hello", "model")));
         let connected = connect(behind, builder).await;
         let call = connected
             .client

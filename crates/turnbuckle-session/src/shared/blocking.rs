@@ -7,17 +7,18 @@ use turnbuckle_types::ProtocolError;
 
 use crate::shared::panic_guard::catch_panic;
 
-/// Runs `work` on a thread for blocking work. The work starts at once and runs to its end, also
-/// when the future is dropped. The caller has to bound how much of it runs.
+/// Runs `work` on a thread for blocking work, in the span of the caller. The work starts at once and
+/// runs to its end, also when the future is dropped. The caller has to bound how much of it runs.
 ///
 /// # Errors
 /// Returns an internal error when the work panics.
 pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ProtocolError> {
-    let marked = || {
+    let span = tracing::Span::current();
+    let marked = move || {
         IS_BLOCKING.set(true);
-        let done = catch_panic(work);
+        let done = span.in_scope(|| catch_panic(work));
         IS_BLOCKING.set(false);
         done
     };

@@ -6,10 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_client::{ClientBuilder, FormAnswer, SamplingRejected, UrlAnswer};
-use turnbuckle_types::{
-    CreateMessageRequestParams, CreateMessageResult, Json, ProtocolError, Role,
-    SamplingMessageContentBlock, TextContent,
-};
+use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, Json, ProtocolError};
 
 /// The most characters of a question that a message shows.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -183,8 +180,7 @@ fn messages_json(params: &CreateMessageRequestParams) -> String {
 
 /// Returns the reply of the model.
 fn model_reply(text: String) -> CreateMessageResult {
-    let text = SamplingMessageContentBlock::Text(TextContent::new(text));
-    CreateMessageResult::new(Role::Assistant, text, "test")
+    CreateMessageResult::from_text(text, "test")
 }
 
 #[cfg(test)]

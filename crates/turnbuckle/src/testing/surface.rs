@@ -66,7 +66,7 @@ async fn fetch_all_if<M: ListMethod>(declared: bool, list: List<M>) -> Result<Ve
 }
 
 /// Compares the [`surface`] of a server with the file at `path`, relative to the root of the
-/// package. With `TURNBUCKLE_UPDATE=1` in the environment the file is written instead.
+/// package. With `TURNBUCKLE_UPDATE=1` in the environment the file is written instead, with its folder.
 ///
 /// Changes that models would see then show up in the diff.
 ///
@@ -90,7 +90,9 @@ pub async fn assert_surface(server: impl TestTarget, path: impl AsRef<Path>) {
 fn compare_with_file(path: &Path, surface: &str, update: bool) -> Result<(), String> {
     let file = path.display();
     if update {
-        return fs::write(path, surface).map_err(|error| format!("{file}: {error}"));
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = folder.and_then(|()| fs::write(path, surface));
+        return written.map_err(|error| format!("{file}: {error}"));
     }
     let remedy = format!("run the test with {UPDATE_VARIABLE}=1 to write it");
     let expected = match fs::read_to_string(path) {
@@ -126,8 +128,10 @@ mod tests {
 
     #[test]
     fn a_file_is_written_on_request_and_compared_otherwise() {
-        let path = std::env::temp_dir().join(format!("turnbuckle-surface-{}", std::process::id()));
-        let _ = fs::remove_file(&path);
+        let name = format!("turnbuckle-surface-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let path = folder.join("tests/surface.json");
+        let _ = fs::remove_dir_all(&folder);
         let error = compare_with_file(&path, "a\n", false).unwrap_err();
         assert!(
             error.ends_with("run the test with TURNBUCKLE_UPDATE=1 to write it"),
@@ -144,6 +148,6 @@ mod tests {
         );
         fs::write(&path, "a\r\nb\r\n").unwrap();
         assert_eq!(compare_with_file(&path, "a\nb\n", false), Ok(()));
-        fs::remove_file(&path).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -178,12 +178,8 @@ async fn sample(
     }
     let answer = model.complete(&messages, &[]).await;
     let answer = answer.map_err(ProtocolError::internal)?;
-    let text = SamplingMessageContentBlock::text(answer.text.unwrap_or_default());
-    Ok(CreateMessageResult::new(
-        Role::Assistant,
-        text,
-        model.name(),
-    ))
+    let text = answer.text.unwrap_or_default();
+    Ok(CreateMessageResult::from_text(text, model.name()))
 }
 
 /// Returns a message of a server as the model reads it.
