@@ -1,9 +1,10 @@
 //! The checks that need software of others on Node: the official conformance suite, and the tables
 //! of clients and servers.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::process::{cargo, node, root, run};
+use crate::process::{cargo, node, root, run, target};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
 
 /// Builds our server and runs the official suite against it; the arguments of
@@ -59,9 +60,20 @@ pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
         .arg("--node")
         .arg(node()?)
         .arg("--turnbuckle")
-        .arg(TOOL.path());
+        .arg(TOOL.path())
+        .arg("--rmcp-skills")
+        .arg(build_rmcp_skills()?);
     run(client.current_dir(root()))?;
     check_logins(&[])
+}
+
+/// Builds the server and client of skills of rmcp, which is a workspace of its own, and returns its path.
+fn build_rmcp_skills() -> Result<PathBuf, String> {
+    let folder = target().join("peers");
+    let mut build = cargo(["build", "--quiet", "--locked", "--manifest-path"]);
+    build.arg(root().join("tests/peers-check/rmcp-skills/Cargo.toml"));
+    run(build.arg("--target-dir").arg(&folder))?;
+    Ok(folder.join("debug/rmcp-skills"))
 }
 
 /// Runs logins between ours and the programs of others; ours are built. The arguments of

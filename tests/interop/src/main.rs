@@ -1,9 +1,9 @@
 //! Our client with every server at hand: those of other SDKs, and our own over every transport, in
 //! each revision that both sides have. Prints a table of each; what failed stands below it. Then
-//! our client, our server and an OpenTelemetry collector.
+//! our client, our server and an OpenTelemetry collector, and skills.
 //!
-//! `interop-client --node NODE --turnbuckle BINARY [PEER]`. `PEER` is the beginning of a name in
-//! the tables, or of `collector`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
+//! `interop-client --node NODE --turnbuckle BINARY --rmcp-skills BINARY [PEER]`. `PEER` is the beginning of a name in
+//! the tables, or of `collector` or `skills`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
 //! wrong.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
@@ -15,6 +15,7 @@ mod pair;
 mod peers;
 mod problem;
 mod scene;
+mod skills;
 mod start;
 mod steps;
 mod table;
@@ -31,7 +32,8 @@ use start::Programs;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
-const USAGE: &str = "usage: interop-client --node NODE --turnbuckle BINARY [PEER]";
+const USAGE: &str =
+    "usage: interop-client --node NODE --turnbuckle BINARY --rmcp-skills BINARY [PEER]";
 /// Time limit of the whole run.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
 
@@ -65,18 +67,19 @@ async fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
-    let (mut node, mut turnbuckle, mut only) = (None, None, None);
+    let (mut node, mut turnbuckle, mut rmcp_skills, mut only) = (None, None, None, None);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--node") => node = arguments.next(),
             Some("--turnbuckle") => turnbuckle = arguments.next(),
+            Some("--rmcp-skills") => rmcp_skills = arguments.next(),
             Some(name) if !name.starts_with('-') && only.is_none() => only = Some(name.to_owned()),
             _ => return Err(format!("what is {}?", argument.display()).into()),
         }
     }
     let program = |given: Option<std::ffi::OsString>| {
-        let given = PathBuf::from(given.ok_or("both programs have to be named")?);
+        let given = PathBuf::from(given.ok_or("all programs have to be named")?);
         given
             .canonicalize()
             .map_err(|error| Problem::from(format!("{}: {error}", given.display())))
@@ -84,12 +87,16 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
     let programs = Programs {
         node: program(node)?,
         turnbuckle: program(turnbuckle)?,
+        rmcp_skills: program(rmcp_skills)?,
         mark: std::process::id().to_string(),
     };
     let (tables, only) = (Peers::read()?, only.unwrap_or_default());
     let mut all = tables.iter().flat_map(|peers| &peers.all);
     let is_known = |name: &str| name.starts_with(&only);
-    match is_known(collector::NAME) || all.any(|peer| is_known(&peer.name)) {
+    match is_known(collector::NAME)
+        || is_known(skills::NAME)
+        || all.any(|peer| is_known(&peer.name))
+    {
         true => Ok((programs, tables, only)),
         false => Err(format!("no server is called {only:?}").into()),
     }
@@ -140,6 +147,17 @@ async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<boo
             false => println!("{}\n", missing.join("\n")),
         }
         problems += missing.len();
+    }
+    if skills::NAME.starts_with(only) {
+        let began = Instant::now();
+        let wrong = skills::check(programs).await?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("skills of and for other SDKs ({seconds:.1} s)\n");
+        match wrong.is_empty() {
+            true => println!("every file was read and verified: ok\n"),
+            false => println!("{}\n", wrong.join("\n")),
+        }
+        problems += wrong.len();
     }
     Ok(problems == 0)
 }

@@ -29,6 +29,8 @@ const KEPT: usize = 4 << 10;
 pub(crate) struct Programs {
     pub(crate) node: PathBuf,
     pub(crate) turnbuckle: PathBuf,
+    /// The server and client of skills of rmcp.
+    pub(crate) rmcp_skills: PathBuf,
     /// Mark of the processes that this run started.
     pub(crate) mark: String,
 }

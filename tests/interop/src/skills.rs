@@ -1,0 +1,162 @@
+//! Skills: our client with servers of others. It has to come to the files of the folder `skills`, byte for byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use turnbuckle::client::{EraPreference, Error};
+use turnbuckle::skills::Digest;
+use turnbuckle::skills::client::{SkillError, SkillsClient as _};
+use turnbuckle::stdio::Command;
+use turnbuckle::{Client, Revision};
+
+use crate::left::MARK;
+use crate::problem::Problem;
+use crate::scene::same;
+use crate::start::Programs;
+
+/// The name by which this part of the run is chosen.
+pub(crate) const NAME: &str = "skills";
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../js");
+/// Time limit of one server.
+const LIMIT: Duration = Duration::from_secs(30);
+/// The code for an unknown skill.
+const UNKNOWN: i64 = -32602;
+
+/// Files that were found.
+#[derive(Debug, Default, PartialEq)]
+struct Found {
+    /// Digests of files that were read, by skill and URI.
+    skills: BTreeMap<String, BTreeMap<String, Digest>>,
+    /// Children of the directory of each skill.
+    directories: BTreeMap<String, BTreeSet<String>>,
+    /// Code of the error for an unknown skill.
+    unknown: i64,
+}
+
+/// Tries all servers, and returns what went wrong.
+pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
+    let expected = expected()?;
+    let (node, rmcp) = (text(&programs.node), text(&programs.rmcp_skills));
+    let script = |name: &str| format!("{SCRIPTS}/{name}");
+    let mut problems = Vec::new();
+    let servers = [
+        (
+            "ext-skills",
+            vec![node.clone(), script("servers/skills.mjs"), FOLDER.into()],
+        ),
+        ("rmcp", vec![rmcp.clone(), "serve".into(), FOLDER.into()]),
+    ];
+    for (name, command) in servers {
+        let outcome = compare(read_by_ours(programs, &command), &expected).await;
+        problems.extend(
+            outcome
+                .err()
+                .map(|error| format!("our client with the server of {name}: {error}")),
+        );
+    }
+    Ok(problems)
+}
+
+/// Compares what is read within the time limit.
+async fn compare(
+    reading: impl Future<Output = Result<Found, Problem>>,
+    expected: &Found,
+) -> Result<(), Problem> {
+    let found = timeout(LIMIT, reading)
+        .await
+        .map_err(|_| "it did not end")?;
+    same(&found?, expected)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns what is in the folder.
+fn expected() -> Result<Found, Problem> {
+    let mut files = BTreeMap::new();
+    collect("skill:/", FOLDER.as_ref(), &mut files)?;
+    let mut found = Found {
+        unknown: UNKNOWN,
+        ..Found::default()
+    };
+    for skill in files.keys().filter(|uri| uri.ends_with("/SKILL.md")) {
+        let root = skill.trim_end_matches("/SKILL.md");
+        let inside = files.iter().filter_map(|(uri, digest)| {
+            let path = uri.strip_prefix(root)?.strip_prefix('/')?;
+            Some((uri, *digest, path))
+        });
+        let child = |path: &str| format!("{root}/{}", path.split('/').next().unwrap_or_default());
+        let children = inside.clone().map(|(.., path)| child(path)).collect();
+        let digests = inside
+            .map(|(uri, digest, _)| (uri.clone(), digest))
+            .collect();
+        found.directories.insert(root.to_owned(), children);
+        found.skills.insert(skill.clone(), digests);
+    }
+    Ok(found)
+}
+
+/// Collects the digests of all files of a folder by their URIs.
+fn collect(uri: &str, folder: &Path, files: &mut BTreeMap<String, Digest>) -> Result<(), Problem> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let uri = format!("{uri}/{}", entry.file_name().to_string_lossy());
+        match entry.file_type()?.is_dir() {
+            true => collect(&uri, &entry.path(), files)?,
+            false => drop(files.insert(uri, Digest::compute(&std::fs::read(entry.path())?))),
+        }
+    }
+    Ok(())
+}
+
+/// Reads all skills of a server with our client.
+async fn read_by_ours(programs: &Programs, command: &[String]) -> Result<Found, Problem> {
+    let (program, arguments) = command.split_first().ok_or("no command")?;
+    let command = Command::new(program)
+        .args(arguments)
+        .env(MARK, &programs.mark);
+    let builder = Client::builder("interop-client", env!("CARGO_PKG_VERSION"));
+    let client = builder
+        .era(EraPreference::Only(Revision::NEWEST))
+        .connect(command)
+        .await?;
+    let reader = client.skills("server");
+    let mut found = Found::default();
+    let listing = reader.list().fetch_all().await?;
+    if let Some(rejected) = listing.rejected.first() {
+        return Err(format!("an entry is rejected: {rejected:?}").into());
+    }
+    for entry in listing.iter() {
+        same(&reader.get(entry.uri().as_str()).await?, entry)?;
+        let skill = reader.load(entry).await?;
+        let mut digests = BTreeMap::new();
+        for path in skill.files().ok_or("the skill is dynamic")? {
+            let file = skill.read(path).await?;
+            digests.insert(file.uri().to_owned(), Digest::compute(file.bytes()));
+        }
+        let root = entry.uri().root();
+        let directory = skill.read_directory("").await?;
+        same(&directory.unlisted, &0)?;
+        let children = directory
+            .entries
+            .iter()
+            .map(|child| format!("{root}/{}", child.path));
+        found
+            .directories
+            .insert(root.to_owned(), children.collect());
+        found.skills.insert(entry.uri().to_string(), digests);
+    }
+    let refusal = reader.get("skill://no/such/SKILL.md").await.err();
+    let refusal = refusal.as_ref().and_then(SkillError::request_error);
+    found.unknown = refusal
+        .and_then(Error::error_response)
+        .ok_or("an unknown skill")?
+        .code;
+    client.close().await;
+    Ok(found)
+}
