@@ -114,8 +114,8 @@ impl ResourceContents {
 
     /// Creates contents as bytes, which are sent in Base64.
     #[must_use]
-    pub fn blob(uri: impl Into<String>, bytes: &[u8]) -> Self {
-        Self::from_base64(uri, encode_base64(bytes))
+    pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self::from_base64(uri, encode_base64(bytes.as_ref()))
     }
 
     /// Creates contents as bytes that are in Base64 already.
