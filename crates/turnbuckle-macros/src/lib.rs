@@ -302,7 +302,19 @@ pub fn data(inside: TokenStream, item: TokenStream) -> TokenStream {
 /// `std::error::Error + Send + Sync`. The log has the error with its sources.
 #[proc_macro_derive(IntoFailure, attributes(failure))]
 pub fn into_failure(input: TokenStream) -> TokenStream {
-    into_tokens(expand::failure::expand_failure(input.into()))
+    expand::failure::expand_failure(input.into()).into()
+}
+
+/// Removes a copy of a type that only derives read. `#[data]` makes and marks it.
+#[proc_macro_attribute]
+pub fn read_by_derives(_: TokenStream, _: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
+/// Makes the attributes known that the derives of `#[data]` have read, and derives nothing.
+#[proc_macro_derive(DerivedAttributes, attributes(serde, schemars))]
+pub fn derived_attributes(_: TokenStream) -> TokenStream {
+    TokenStream::new()
 }
 
 /// Makes an array of the items of functions with an attribute. The facade's `tools![…]`,

@@ -9,8 +9,8 @@ use std::error::Error;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserializer, Serialize, Serializer};
 use turnbuckle_types::{ErrorKind, ProtocolError};
 
 use crate::error::failure::{BoxError, Failure};
@@ -23,17 +23,88 @@ use crate::request::extract::Extract;
 /// The crates that generated code names; re-exported so that users need not depend on them.
 pub use {schemars, serde};
 
+/// The answer that a type implements a trait, in the traits of this module.
+///
+/// Each of them has a second implementation, for [`Impossible`] types. With one alone, the compiler
+/// would take that one for every type, and go on to report what follows from a wrong type. With two it
+/// looks for one that fits, and once there is none, nothing that depends on the answer is reported.
+#[derive(Debug)]
+pub enum Fits {}
+
+/// The answer that no type gets.
+#[derive(Debug)]
+pub enum FitsNot {}
+
+/// A trait that no type implements.
+pub trait Impossible {}
+
+/// An answer, with the values that only a type that fits passes on.
+pub trait Answer<V> {
+    /// The type of the value, unknown to the compiler without the answer.
+    type Value;
+
+    /// Returns the value.
+    fn pass(value: V) -> Self::Value;
+}
+
+impl<V> Answer<V> for Fits {
+    type Value = V;
+
+    fn pass(value: V) -> V {
+        value
+    }
+}
+
+impl<V> Answer<V> for FitsNot {
+    type Value = V;
+
+    fn pass(value: V) -> V {
+        value
+    }
+}
+
+/// Implements a trait with an answer for the types that fit, and for no others.
+macro_rules! answer {
+    ($name:ident $(<$kind:ident>)?: $($bound:tt)+) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($kind,)? T: $($bound)+> $name<$($kind,)? Fits> for T {}
+
+        #[diagnostic::do_not_recommend]
+        impl<$($kind,)? T: Impossible> $name<$($kind,)? FitsNot> for T {}
+    };
+}
+
 /// The type beside a function with an attribute, which makes a `K` of the function: a
 /// [`Tool`](crate::Tool), [`Prompt`](crate::Prompt) or [`Resource`](crate::Resource).
+pub trait FunctionItem<K> {
+    /// Makes the item.
+    fn item() -> K;
+}
+
+/// A function that can stand in a list of `K`.
 #[diagnostic::on_unimplemented(
     message = "this function is not a `{K}`",
     label = "not a `{K}`",
     note = "`tools![…]` lists functions with `#[tool]`, `prompts![…]` those with `#[prompt]`, `resources![…]` those with `#[resource(\"…\")]`",
     note = "put the attribute on the function, or name it in the list of its kind"
 )]
-pub trait FunctionItem<K> {
+pub trait Listed<K, A> {
     /// Makes the item.
-    fn item() -> K;
+    fn listed_item() -> K;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, T: FunctionItem<K>> Listed<K, Fits> for T {
+    fn listed_item() -> K {
+        T::item()
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, T: FunctionItem<K> + Impossible> Listed<K, FitsNot> for T {
+    fn listed_item() -> K {
+        T::item()
+    }
 }
 
 /// Defines the type beside a function with an attribute.
@@ -57,33 +128,25 @@ pub struct FunctionWithoutAttribute {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a `{K}`",
     label = "a type of yours: put `#[data]` on it, above its `#[derive(…)]`; an extractor: mark the parameter `#[extract]`",
-    note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
-    note = "any other type: take a type that it is made from, such as `String`, or a field with `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` in a type with `#[data]`"
+    note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`; any other type: take a type that it is made from, such as `String`, or a field with `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` in a type with `#[data]`"
 )]
-pub trait Argument<K> {
-    /// The handler that has the argument.
-    type Handler<H>;
-
-    /// Returns the handler.
-    fn handler<H>(handler: H) -> Self::Handler<H>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<K, T: DeserializeOwned + JsonSchema + Send + 'static> Argument<K> for T {
-    type Handler<H> = H;
-
-    fn handler<H>(handler: H) -> H {
-        handler
+pub trait Argument<K, A> {
+    /// Returns the handler that has the argument.
+    fn handler<H>(handler: H) -> A::Value
+    where
+        A: Answer<H>,
+    {
+        A::pass(handler)
     }
 }
 
-/// Asserts that the type of a parameter can be an argument of a handler, and returns the handler.
-///
-/// If it cannot be one, the type of the handler is unknown to the compiler, which then reports nothing
-/// about the handler. So do the other functions here.
-pub fn argument<K, T: Argument<K, Handler<H> = O>, H, O>(handler: H) -> O {
-    T::handler(handler)
-}
+answer!(Argument<K>: DeserializeOwned + JsonSchema + Send + 'static);
+
+/// A type with a JSON Schema. A bound with its lifetime may be false: the compiler then reports only
+/// uses of the type that has the bound.
+pub trait SchemaBound<'a>: JsonSchema {}
+
+impl<T: JsonSchema> SchemaBound<'_> for T {}
 
 /// A type that can be a field of a type with `#[data]`.
 #[diagnostic::on_unimplemented(
@@ -93,13 +156,49 @@ pub fn argument<K, T: Argument<K, Handler<H> = O>, H, O>(handler: H) -> O {
     note = "a type of another crate: turn on the feature `serde` of that crate, and the feature of turnbuckle with its name: `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url` or `uuid`",
     note = "any other type: `#[serde(with = \"…\")]` and `#[schemars(with = \"…\")]` name how it is sent"
 )]
-pub trait Field {}
+pub trait Field<A>: Serialize + DeserializeOwned + JsonSchema {
+    /// The type itself.
+    type Type;
+
+    /// Asserts that the type can be one.
+    fn check() {}
+
+    /// Serializes a field.
+    ///
+    /// # Errors
+    /// The error of the serializer.
+    fn serialize_field<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned + JsonSchema> Field for T {}
+impl<T: Serialize + DeserializeOwned + JsonSchema> Field<Fits> for T {
+    type Type = T;
 
-/// Asserts that a type can be a field of a type with `#[data]`.
-pub fn field<T: Field>() {}
+    fn serialize_field<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + DeserializeOwned + JsonSchema + Impossible> Field<FitsNot> for T {
+    type Type = T;
+
+    fn serialize_field<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+}
+
+/// The fields of a type with `#[data]`.
+pub trait Fields<'de> {
+    /// The type that has the fields.
+    type Owner;
+
+    /// Deserializes the type.
+    ///
+    /// # Errors
+    /// The error of the deserializer.
+    fn deserialize_fields<D: Deserializer<'de>>(deserializer: D) -> Result<Self::Owner, D::Error>;
+}
 
 /// A type that is an extractor.
 #[diagnostic::on_unimplemented(
@@ -107,27 +206,17 @@ pub fn field<T: Field>() {}
     label = "implement `turnbuckle::Extract` for it; without `#[extract]` the parameter is an argument",
     note = "what the server's builder was given with `.state(…)` comes as `State<T>`"
 )]
-pub trait Extractor {
-    /// The handler that has the parameter.
-    type Handler<H>;
-
-    /// Returns the handler.
-    fn handler<H>(handler: H) -> Self::Handler<H>;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Extract> Extractor for T {
-    type Handler<H> = H;
-
-    fn handler<H>(handler: H) -> H {
-        handler
+pub trait Extractor<A> {
+    /// Returns the handler that has the parameter.
+    fn handler<H>(handler: H) -> A::Value
+    where
+        A: Answer<H>,
+    {
+        A::pass(handler)
     }
 }
 
-/// Asserts that the type of a parameter is an extractor, and returns the handler.
-pub fn extractor<T: Extractor<Handler<H> = O>, H, O>(handler: H) -> O {
-    T::handler(handler)
-}
+answer!(Extractor: Extract);
 
 /// A type that a prompt can return.
 #[diagnostic::on_unimplemented(
@@ -135,22 +224,9 @@ pub fn extractor<T: Extractor<Handler<H> = O>, H, O>(handler: H) -> O {
     label = "return text, a `PromptMessage`, several in a `Vec`, a `GetPromptResult`, or a `Result` of one",
     note = "the error of a `Result` implements `std::error::Error`, or derives `turnbuckle::IntoFailure`"
 )]
-pub trait PromptReturn {
-    /// The type itself.
-    type Returned;
+pub trait PromptReturn<A> {}
 
-    /// Returns the value.
-    fn into_output(self) -> Self::Returned;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: PromptOutput> PromptReturn for T {
-    type Returned = T;
-
-    fn into_output(self) -> T {
-        self
-    }
-}
+answer!(PromptReturn: PromptOutput);
 
 /// A type that a resource can return.
 #[diagnostic::on_unimplemented(
@@ -159,31 +235,18 @@ impl<T: PromptOutput> PromptReturn for T {
     note = "JSON is text: return `value.to_string()`, or `serde_json::to_string(&value)?`, and say `mime = \"application/json\"`",
     note = "the error of a `Result` implements `std::error::Error`, or derives `turnbuckle::IntoFailure`"
 )]
-pub trait ResourceReturn {
-    /// The type itself.
-    type Returned;
+pub trait ResourceReturn<A> {}
 
-    /// Returns the value.
-    fn into_output(self) -> Self::Returned;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: ResourceOutput> ResourceReturn for T {
-    type Returned = T;
-
-    fn into_output(self) -> T {
-        self
-    }
-}
+answer!(ResourceReturn: ResourceOutput);
 
 /// Returns the output of a prompt unchanged.
-pub fn prompt_output<T: PromptReturn<Returned = O>, O>(output: T) -> O {
-    output.into_output()
+pub fn prompt_output<T: PromptReturn<A>, A: Answer<T>>(output: T) -> A::Value {
+    A::pass(output)
 }
 
 /// Returns the output of a resource unchanged.
-pub fn resource_output<T: ResourceReturn<Returned = O>, O>(output: T) -> O {
-    output.into_output()
+pub fn resource_output<T: ResourceReturn<A>, A: Answer<T>>(output: T) -> A::Value {
+    A::pass(output)
 }
 
 /// A type that structured output can be made from.
@@ -192,22 +255,9 @@ pub fn resource_output<T: ResourceReturn<Returned = O>, O>(output: T) -> O {
     label = "a type of yours: put `#[data]` on it, above its `#[derive(…)]`; it is then structured output",
     note = "or return text, content (`ContentBlock`, `Image`, `Audio`, `File`, several in a `Vec`), a `CallToolResult`, or a `Result` of one"
 )]
-pub trait Data: Sized {
-    /// The structured output.
-    type Output;
+pub trait Data<A> {}
 
-    /// Makes structured output of the value.
-    fn into_output(self) -> Self::Output;
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Serialize + JsonSchema + Send + 'static> Data for T {
-    type Output = Structured<T>;
-
-    fn into_output(self) -> Structured<T> {
-        Structured(self)
-    }
-}
+answer!(Data: Serialize + JsonSchema + Send + 'static);
 
 /// A type that can be the error of a tool.
 #[diagnostic::on_unimplemented(
@@ -216,22 +266,9 @@ impl<T: Serialize + JsonSchema + Send + 'static> Data for T {
     note = "implement `std::error::Error` for it: the model reads its `Display`",
     note = "or derive `turnbuckle::IntoFailure`, which says for each variant what the model reads"
 )]
-pub trait Fault {
-    /// The type itself.
-    type Error;
+pub trait Fault<A> {}
 
-    /// Returns the error.
-    fn into_error(self) -> Self::Error;
-}
-
-#[diagnostic::do_not_recommend]
-impl<E: IntoFailure + Send + 'static> Fault for E {
-    type Error = E;
-
-    fn into_error(self) -> E {
-        self
-    }
-}
+answer!(Fault: IntoFailure + Send + 'static);
 
 /// An error type that `#[derive(IntoFailure)]` can convert.
 #[diagnostic::on_unimplemented(
@@ -393,12 +430,13 @@ impl AsResult {
     ///
     /// # Errors
     /// The error of the result.
-    pub fn convert<T, E, O, F>(self, output: Result<T, E>) -> Result<O, F>
-    where
-        T: Data<Output = O>,
-        E: Fault<Error = F>,
-    {
-        output.map(T::into_output).map_err(E::into_error)
+    pub fn convert<T: Data<A>, E: Fault<B>, A: Answer<Structured<T>>, B: Answer<E>>(
+        self,
+        output: Result<T, E>,
+    ) -> Result<A::Value, B::Value> {
+        output
+            .map(|data| A::pass(Structured(data)))
+            .map_err(B::pass)
     }
 }
 
@@ -408,7 +446,7 @@ pub struct AsData<T>(PhantomData<T>);
 
 impl<T> AsData<T> {
     /// Wraps the data.
-    pub fn convert<D: Data<Output = O>, O>(self, output: D) -> O {
-        output.into_output()
+    pub fn convert<D: Data<A>, A: Answer<Structured<D>>>(self, output: D) -> A::Value {
+        A::pass(Structured(output))
     }
 }

@@ -37,23 +37,25 @@ pub(crate) fn arguments_struct(
         })
         .collect();
     let derives = derives(krate, &["Deserialize", JSON_SCHEMA]);
-    let bounds = derive_bounds(parameters, krate);
+    let (bounds, generics) = derive_bounds(parameters, krate).unzip();
     let structure = quote! {
         #derives
         #bounds
         #[serde(rename = #title)]
         #[allow(non_snake_case)]
-        struct #name { #(#fields),* }
+        struct #name #generics { #(#fields),* }
         #makers
     };
     Some((name, structure))
 }
 
-/// Generates the bounds of the derives: the types of arguments implement what the derives need. For a
-/// type that does not, the struct then lacks the traits, and its derives report nothing.
+/// Generates the bounds of the derives, and the generics of the struct: the types of arguments
+/// implement what the derives need. For a type that does not, the struct then lacks the traits, and its
+/// derives report nothing.
 ///
-/// The bounds have lifetimes, since the compiler refuses false bounds without any.
-fn derive_bounds(parameters: &Parameters, krate: &Path) -> Option<TokenStream> {
+/// The bounds have lifetimes, since the compiler refuses false bounds without any. The struct has a
+/// generic constant, since schemars drops the bounds of a type without generics.
+fn derive_bounds(parameters: &Parameters, krate: &Path) -> Option<(TokenStream, TokenStream)> {
     let path = quote!(#krate::__private).to_string().replace(' ', "");
     let mut for_serde = String::new();
     let mut for_schemars = String::new();
@@ -62,14 +64,15 @@ fn derive_bounds(parameters: &Parameters, krate: &Path) -> Option<TokenStream> {
         // The `$crate` of a macro has no text.
         if !ty.contains('$') {
             for_serde += &format!("{ty}: {path}::serde::Deserialize<'de>,");
-            for_schemars += &format!("for<'__a> {ty}: {path}::schemars::JsonSchema,");
+            for_schemars += &format!("for<'__a> {ty}: {path}::SchemaBound<'__a>,");
         }
     }
     (!for_serde.is_empty()).then(|| {
-        quote! {
+        let bounds = quote! {
             #[serde(bound(deserialize = #for_serde))]
             #[schemars(bound = #for_schemars)]
-        }
+        };
+        (bounds, quote!(<const __BOUND: bool = true>))
     })
 }
 

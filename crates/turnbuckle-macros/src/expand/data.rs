@@ -1,13 +1,17 @@
 //! Expansion of `#[data]`.
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::{ToTokens as _, quote, quote_spanned};
+use quote::{ToTokens as _, quote};
 use syn::parse::Parser as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, GenericParam, Generics, Ident, Path, Type};
+use syn::{
+    Attribute, Data, DataStruct, DeriveInput, Fields, GenericParam, Generics, Ident, Path, Token,
+    Type,
+};
 
 use super::arguments::{JSON_SCHEMA, derives};
 use super::default_facade;
+use super::field_types::CheckedFields;
 use crate::parse::keys::{ErrorCollector, check_keys, list};
 use crate::parse::names::{Case, ident_text};
 use crate::parse::schema::{SchemaAttribute, default_function_name};
@@ -48,7 +52,7 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> TokenStream
     }
     let derived = derived_traits(&item.attrs, wanted.as_deref(), &mut mistakes);
     let kind = value_kind(&item, &krate);
-    let checks = field_checks(&item, &krate);
+    let checked = CheckedFields::find(&item, is_foreign);
     let mut makers = TokenStream::new();
     let owner = ident_text(&item.ident);
     let fields = FieldExpander {
@@ -81,21 +85,30 @@ pub(crate) fn expand_data(inside: TokenStream, item: TokenStream) -> TokenStream
         }
         Data::Union(data) => {
             let message = "a union cannot be sent: make it a struct or an enum";
-            let error = syn::Error::new(data.union_token.span(), message).into_compile_error();
-            return quote!(#error #item);
+            mistakes.add_at(data.union_token.span(), message);
+            // What has the derives.
+            item.data = Data::Struct(DataStruct {
+                struct_token: Token![struct](data.union_token.span()),
+                fields: Fields::Named(data.fields.clone()),
+                semi_token: None,
+            });
         }
     }
     if let (Some((_, span)), false) = (&case, derived.reaches_serde) {
         mistakes.add_at(*span, NOT_SEEN_BY_SERDE);
     }
-    let derives = derives(&krate, &derived.missing);
     let case = case.map(|(case, _)| case.text);
     let case = case.map(|case| quote!(#[serde(rename_all = #case)]));
+    let case = quote!(#case);
     let errors = mistakes.into_compile_errors();
     // After an error, others would only follow from it.
-    let checks = errors.is_none().then_some(checks);
+    let checked = checked.filter(|_| errors.is_none());
+    let (beside, derives) = match checked {
+        Some(checked) => checked.derives(&item, &case, &krate, &derived.missing),
+        None => (TokenStream::new(), derives(&krate, &derived.missing)),
+    };
     quote! {
-        #checks
+        #beside
         #derives
         #case
         #item
@@ -205,40 +218,6 @@ fn value_kind(item: &DeriveInput, krate: &Path) -> Option<TokenStream> {
 /// Returns whether an attribute is one of serde or schemars.
 fn is_foreign(attribute: &Attribute) -> bool {
     attribute.path().is_ident("serde") || attribute.path().is_ident("schemars")
-}
-
-/// Asserts of the types of fields that they can be sent, for an error that names the cure. The types
-/// of generic items, and of fields with attributes of serde or schemars, are left to the derives.
-fn field_checks(item: &DeriveInput, krate: &Path) -> Option<TokenStream> {
-    if !item.generics.params.is_empty() {
-        return None;
-    }
-    let fields: Vec<&Field> = match &item.data {
-        Data::Struct(data) => data.fields.iter().collect(),
-        Data::Enum(data) => data
-            .variants
-            .iter()
-            .flat_map(|variant| &variant.fields)
-            .collect(),
-        Data::Union(_) => return None,
-    };
-    let is_changed =
-        |attribute: &Attribute| is_foreign(attribute) || attribute.path().is_ident("cfg");
-    let checks = fields
-        .into_iter()
-        .filter(|field| !field.attrs.iter().any(is_changed))
-        .map(|field| {
-            let ty = &field.ty;
-            quote_spanned!(ty.span()=> #krate::__private::field::<#ty>();)
-        });
-    let conditions = item
-        .attrs
-        .iter()
-        .filter(|attribute| attribute.path().is_ident("cfg"));
-    Some(quote! {
-        #(#conditions)*
-        const _: fn() = || { #(#checks)* };
-    })
 }
 
 /// Expands the `#[schema(…)]` of fields.

@@ -23,20 +23,44 @@ enum Disclosure {
     Protocol(TokenStream),
 }
 
-/// Expands the derive.
-pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
-    let input: DeriveInput = syn::parse2(input)?;
+/// Expands the derive. After an error the type has the trait, too, so that nothing else fails for lack
+/// of it.
+pub(crate) fn expand_failure(input: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(input) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
     let mut krate = default_facade();
-    let default = read(&input.attrs, &mut krate)?;
+    let (body, error) = match arms(&input, &mut krate) {
+        Ok(arms) => (quote!(match self { #(#arms)* }), None),
+        Err(error) => (
+            quote!(::core::unreachable!()),
+            Some(error.into_compile_error()),
+        ),
+    };
+    let (ident, (generics, arguments, bounds)) = (&input.ident, input.generics.split_for_impl());
+    quote! {
+        impl #generics #krate::IntoFailure for #ident #arguments #bounds {
+            fn into_failure(self) -> #krate::Failure {
+                #body
+            }
+        }
+        #error
+    }
+}
+
+/// Generates an arm for each variant, or one for a struct.
+fn arms(input: &DeriveInput, krate: &mut Path) -> Result<Vec<TokenStream>> {
+    let default = read(&input.attrs, krate)?;
     // The compiler reports a type without `Error` once for each span.
     let at = input.ident.span();
-    let arms = match &input.data {
+    match &input.data {
         Data::Enum(data) => {
             let mut arms = Vec::new();
             let mut errors: Option<Error> = None;
             for variant in &data.variants {
                 let ident = &variant.ident;
-                let arm = read(&variant.attrs, &mut krate).and_then(|own| {
+                let arm = read(&variant.attrs, krate).and_then(|own| {
                     let disclosure = own.as_ref().or(default.as_ref());
                     let disclosure = disclosure.ok_or_else(|| Error::new(ident.span(), CHOICES))?;
                     arm(
@@ -44,7 +68,7 @@ pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
                         ident,
                         &variant.fields,
                         disclosure,
-                        &krate,
+                        krate,
                         at,
                     )
                 });
@@ -55,31 +79,18 @@ pub(crate) fn expand_failure(input: TokenStream) -> Result<TokenStream> {
                 }
             }
             match errors {
-                Some(errors) => return Err(errors),
-                None => arms,
+                Some(errors) => Err(errors),
+                None => Ok(arms),
             }
         }
         Data::Struct(data) => {
             let disclosure = default.ok_or_else(|| Error::new(input.ident.span(), CHOICES))?;
-            vec![arm(
-                &quote!(Self),
-                &input.ident,
-                &data.fields,
-                &disclosure,
-                &krate,
-                at,
-            )?]
+            let own = quote!(Self);
+            let arm = arm(&own, &input.ident, &data.fields, &disclosure, krate, at)?;
+            Ok(vec![arm])
         }
-        Data::Union(_) => return Err(Error::new(input.ident.span(), "a union is no error type")),
-    };
-    let (ident, (generics, arguments, bounds)) = (&input.ident, input.generics.split_for_impl());
-    Ok(quote! {
-        impl #generics #krate::IntoFailure for #ident #arguments #bounds {
-            fn into_failure(self) -> #krate::Failure {
-                match self { #(#arms)* }
-            }
-        }
-    })
+        Data::Union(_) => Err(Error::new(input.ident.span(), "a union is no error type")),
+    }
 }
 
 /// Reads `#[failure(…)]`.

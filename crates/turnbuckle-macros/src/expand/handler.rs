@@ -120,7 +120,7 @@ impl HandlerFunction {
                     if !is_well_known(&argument.ty) {
                         let ty = element_type(&argument.ty);
                         asserts.push(quote_spanned! {ty.span()=>
-                            #krate::__private::argument::<#krate::#item, #ty, _, _>
+                            <#ty as #krate::__private::Argument<#krate::#item, _>>::handler
                         });
                     }
                 }
@@ -128,7 +128,7 @@ impl HandlerFunction {
                     let part = format_ident!("__part_{at}");
                     taken.push(quote!(#part: #ty));
                     asserts.push(quote_spanned! {ty.span()=>
-                        #krate::__private::extractor::<#ty, _, _>
+                        <#ty as #krate::__private::Extractor<_>>::handler
                     });
                     given.push(quote!(#part));
                 }

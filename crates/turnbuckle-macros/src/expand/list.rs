@@ -70,7 +70,7 @@ fn item_of(krate: &TokenStream, path: &Path, kind: &TokenStream) -> TokenStream 
         use #private::FunctionWithoutAttribute as #alias;
         {
             use #path as #alias;
-            <#alias as #private::FunctionItem<#kind>>::item()
+            <#alias as #private::Listed<#kind, _>>::listed_item()
         }
     }}
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod completer;
 pub(crate) mod data;
 pub(crate) mod failure;
+mod field_types;
 pub(crate) mod function;
 mod handler;
 pub(crate) mod list;

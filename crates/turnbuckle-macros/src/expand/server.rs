@@ -12,8 +12,8 @@ use syn::{
 use super::default_facade;
 use super::handler::HandlerFunction;
 use crate::parse::item::{ItemAttribute, ItemKind};
-use crate::parse::keys::{ErrorCollector, check_keys, list};
-use crate::parse::names::ident_text;
+use crate::parse::keys::{ErrorCollector, Key, check_keys, list};
+use crate::parse::names::{ident_text, nearest};
 
 /// Expands an `impl` block: its value becomes a group of the items that its methods define.
 /// After an error the value is a group without items, so that nothing else fails for lack of it.
@@ -36,16 +36,17 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> TokenStr
     let mut block_name = None;
     let mut other_blocks = Vec::new();
     let keys = mistakes.collect(list.parse2(inside)).unwrap_or_default();
-    let known = &["crate", "block", "blocks"];
-    for key in check_keys(keys, known, "server", &mut mistakes) {
+    let known = ["crate", "block", "blocks"];
+    let meant = |key: &Key| nearest(&key.name.to_string(), known) == Some("block");
+    let meant_block = keys.iter().find(|key| meant(key));
+    let meant_block = meant_block.map(Key::meant_identifier);
+    for key in check_keys(keys, &known, "server", &mut mistakes) {
         match key.name.to_string().as_str() {
             "block" => block_name = mistakes.collect(key.identifier()),
             "blocks" => other_blocks = mistakes.collect(key.names()).unwrap_or_default(),
             _ => krate = mistakes.collect(key.path()).unwrap_or(krate),
         }
     }
-    let has_sound_keys = mistakes.is_empty();
-
     let mut functions: Vec<(Vec<Attribute>, HandlerFunction)> = Vec::new();
     for item in &mut block.items {
         let ImplItem::Fn(method) = item else {
@@ -66,12 +67,13 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> TokenStr
     let errors = mistakes.into_compile_errors();
     if errors.is_some() {
         functions.clear();
-        other_blocks.clear();
-        // The block may be a further one of its type.
-        if block.trait_.is_some() || !has_sound_keys {
+        block_name = meant_block.clone().flatten();
+        // A further block without a name cannot be told from others.
+        if block.trait_.is_some() || (meant_block.is_some() && block_name.is_none()) {
             return quote!(#errors #block);
         }
     }
+    let unused = errors.is_some().then(|| quote!(#[allow(dead_code)]));
 
     let steps = functions.iter().map(|(conditions, function)| {
         let kind = Ident::new(function.item.kind.attribute(), Span::call_site());
@@ -100,6 +102,7 @@ pub(crate) fn expand_server(inside: TokenStream, block: TokenStream) -> TokenStr
     let made = match block_name.as_ref().map(block_function) {
         Some(name) => quote! {
             impl #generics #ty #bounds {
+                #unused
                 pub(crate) fn #name(
                     __this: &::std::sync::Arc<Self>,
                     __group: #krate::Group,

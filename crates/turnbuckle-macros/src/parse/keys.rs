@@ -30,10 +30,6 @@ impl ErrorCollector {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none()
-    }
-
     /// Returns the errors as `compile_error!` calls, if there are any.
     pub(crate) fn into_compile_errors(self) -> Option<TokenStream> {
         self.0.map(syn::Error::into_compile_error)
@@ -158,6 +154,13 @@ impl Key {
                 format_args!("`{0}` is a name: `{0} = search`", self.name),
             )),
         }
+    }
+
+    /// Returns the name that the value is or quotes, as what the user may have meant.
+    pub(crate) fn meant_identifier(&self) -> Option<Ident> {
+        self.identifier()
+            .or_else(|_| self.text()?.parse::<Ident>())
+            .ok()
     }
 
     fn error(&self, message: impl std::fmt::Display) -> syn::Error {

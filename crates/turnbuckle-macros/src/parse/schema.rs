@@ -224,7 +224,7 @@ impl SchemaAttribute {
         let constraint = quote!(#krate::__private::constraint);
         // The compiler prints the place of the assertion, which is that of the key.
         let checks = self.constraints.iter().map(|variant| {
-            let span = variant.span().resolved_at(Span::call_site());
+            let span = variant.span();
             quote_spanned!(span=> assert_fits(Constraint::#variant, KIND))
         });
         Some(quote! {

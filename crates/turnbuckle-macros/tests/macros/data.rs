@@ -122,3 +122,84 @@ fn a_data_type_is_deserialized_serialized_and_described() {
     assert_eq!(properties["days"]["default"], json!(3));
     assert_eq!(schema["required"], json!(["cityName", "lat", "kind"]));
 }
+
+/// Types that contain each other, and one that a macro names.
+#[data]
+#[derive(Debug, PartialEq)]
+struct Node {
+    leaf: Option<Box<Leaf>>,
+    next: OptionalNode,
+}
+
+type OptionalNode = Option<Box<Node>>;
+
+#[data(rename_all = "lowercase")]
+#[derive(Debug, PartialEq)]
+enum Leaf {
+    Inside(Node),
+    Pair { left: Box<Node>, count: u8 },
+    Empty,
+}
+
+macro_rules! wrapper {
+    ($name:ident of $inner:ty) => {
+        #[data]
+        #[derive(Debug, PartialEq)]
+        struct $name {
+            inner: $inner,
+        }
+    };
+}
+wrapper!(Wrapper of Node);
+
+#[test]
+fn types_that_contain_each_other_are_data() {
+    let node = || Node {
+        leaf: None,
+        next: None,
+    };
+    let pair = Leaf::Pair {
+        left: Box::new(node()),
+        count: 1,
+    };
+    for (leaf, text) in [
+        (
+            pair,
+            r#"{"pair":{"left":{"leaf":null,"next":null},"count":1}}"#,
+        ),
+        (
+            Leaf::Inside(node()),
+            r#"{"inside":{"leaf":null,"next":null}}"#,
+        ),
+        (Leaf::Empty, r#""empty""#),
+    ] {
+        assert_eq!(serde_json::to_string(&leaf).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Leaf>(text).unwrap(), leaf);
+    }
+    // A field that an alias makes optional may be missing.
+    assert_eq!(serde_json::from_str::<Node>("{}").unwrap(), node());
+    let wrapper: Wrapper = serde_json::from_str(r#"{"inner":{}}"#).unwrap();
+    assert_eq!(wrapper, Wrapper { inner: node() });
+}
+
+#[test]
+fn errors_name_the_type_and_not_what_is_generated() {
+    let error = |text| {
+        serde_json::from_str::<Wrapper>(text)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        error("1").contains("expected struct Wrapper"),
+        "{}",
+        error("1")
+    );
+    assert!(
+        error("{}").contains("missing field `inner`"),
+        "{}",
+        error("{}")
+    );
+    let schema = serde_json::to_value(schemars::schema_for!(Wrapper)).unwrap();
+    assert_eq!(schema["title"], "Wrapper");
+    assert_eq!(schema["properties"]["inner"]["$ref"], "#/$defs/Node");
+}

@@ -1,3 +1,5 @@
+// Answer: there are: crate, rename_all, derive
+
 use turnbuckle::prelude::*;
 
 #[data(colour = "red")]
@@ -11,17 +13,7 @@ fn order(#[schema(mim = 1)] article: Article) -> Article {
     article
 }
 
-struct App;
-
-#[server]
-impl App {
-    #[tool(readonly)]
-    fn show(&self, #[schema(mim = 1)] article: Article) -> Article {
-        article
-    }
-}
-
 fn main() {
-    let server = Server::new("s", "1.0.0").tools(tools![order]).group(App);
+    let server = Server::new("s", "1.0.0").tools(tools![order]);
     let _ = server.tool(item!(order).title("Order"));
 }

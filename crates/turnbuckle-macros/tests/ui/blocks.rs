@@ -1,16 +1,18 @@
+// Answer: `block` is a name: `block = search`
+
 #![allow(unused)]
 
-use turnbuckle::{CompletionRequest, server};
+use turnbuckle::{CompletionRequest, Server, server};
 
 struct App;
 
-#[server(blocks(search))]
+#[server(blocks(other, admin))]
 impl App {}
 
 #[server(block = "other")]
 impl App {}
 
-#[server(blocks = search)]
+#[server(blck = admin)]
 impl App {}
 
 struct Notes;
@@ -23,4 +25,6 @@ impl Notes {
     }
 }
 
-fn main() {}
+fn main() {
+    let _ = Server::new("s", "1.0.0").group(App).group(Notes);
+}

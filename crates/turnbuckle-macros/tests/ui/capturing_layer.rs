@@ -1,3 +1,5 @@
+// Answer: because it captures state from its environment
+
 use turnbuckle::Server;
 use turnbuckle::middleware::from_fn;
 

@@ -1,3 +1,5 @@
+// Answer: `data` derives Serialize, Deserialize, JsonSchema
+
 #![allow(unused)]
 
 use turnbuckle::prelude::*;

@@ -1,3 +1,5 @@
+// Answer: put `#[data]` on it, above its `#[derive(…)]`
+
 #![allow(unused)]
 
 use serde::{Deserialize, Serialize};

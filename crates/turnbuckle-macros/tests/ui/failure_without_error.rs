@@ -1,3 +1,5 @@
+// Answer: implement `std::error::Error` for it
+
 use turnbuckle::IntoFailure;
 
 #[derive(Debug, IntoFailure)]

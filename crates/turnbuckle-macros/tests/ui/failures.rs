@@ -1,3 +1,5 @@
+// Answer: `#[failure(model)]` for its text
+
 use turnbuckle::IntoFailure;
 
 #[derive(IntoFailure)]
@@ -16,13 +18,6 @@ enum Wrong {
     NoKind,
     #[failure(protocol = not_found)]
     Kind,
-    #[failure(model, hidden)]
-    Both,
-    #[failure(forward)]
-    Pair(std::io::Error, u8),
 }
-
-#[derive(IntoFailure)]
-struct Silent;
 
 fn main() {}

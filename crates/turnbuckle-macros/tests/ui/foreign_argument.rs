@@ -1,3 +1,5 @@
+// Answer: turn on the feature `serde` of that crate
+
 #![allow(unused)]
 
 use std::time::Instant;

@@ -1,3 +1,5 @@
+// Answer: cannot be generic
+
 use turnbuckle::tool;
 
 #[tool]
@@ -8,14 +10,5 @@ fn hidden(value: impl ToString) {}
 
 #[tool]
 unsafe fn dangerous() {}
-
-#[tool(blocking)]
-async fn waiting() {}
-
-#[tool]
-fn completed(#[schema(complete = suggest)] city: String) {}
-
-#[tool]
-struct Tool;
 
 fn main() {}

@@ -1,3 +1,5 @@
+// Answer: take `&self`
+
 use turnbuckle::{server, tool};
 
 struct App;

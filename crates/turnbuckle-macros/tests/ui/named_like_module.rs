@@ -1,3 +1,5 @@
+// Answer: a_function_and_a_module_need_different_names
+
 use turnbuckle::prelude::*;
 
 mod weather {}

@@ -1,3 +1,5 @@
+// Answer: a name is 1 to 128 of the characters
+
 use turnbuckle::{server, tool};
 
 #[tool(name = "add numbers")]

@@ -1,3 +1,5 @@
+// Answer: name how it is sent
+
 #![allow(unused)]
 
 use std::time::Instant;

@@ -1,3 +1,5 @@
+// Answer: put `#[data]` on it
+
 #![allow(unused)]
 
 use turnbuckle::tool;

@@ -1,3 +1,5 @@
+// Answer: implement `turnbuckle::Extract` for it
+
 #![allow(unused)]
 
 use turnbuckle::tool;

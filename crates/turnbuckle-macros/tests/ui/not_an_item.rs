@@ -1,3 +1,5 @@
+// Answer: list functions with an attribute: `.tools(tools![…])`
+
 fn add(a: i64, b: i64) -> i64 {
     a + b
 }

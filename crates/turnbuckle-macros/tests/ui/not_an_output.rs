@@ -1,3 +1,5 @@
+// Answer: put `#[data]` on it
+
 use turnbuckle::tool;
 
 struct Weather;

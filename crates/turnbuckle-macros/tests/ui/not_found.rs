@@ -1,3 +1,5 @@
+// Answer: unresolved import `ad`
+
 use turnbuckle::{Server, tool, tools};
 
 #[tool]
@@ -14,5 +16,4 @@ fn main() {
     let _ = Server::new("calc", "1.0.0").tools(tools![ad]);
     let _ = Server::new("calc", "1.0.0").tools(tools![weather::today]);
     let _ = Server::new("calc", "1.0.0").tools(tools![weather::tomorrow]);
-    let _ = Server::new("calc", "1.0.0").tools(tools![add + 1]);
 }

@@ -1,4 +1,6 @@
-use turnbuckle::{Server, item, prompt, resources, tool, tools};
+// Answer: put the attribute on the function
+
+use turnbuckle::{Server, prompt, tool, tools};
 
 fn plain(a: i64) -> i64 {
     a
@@ -14,19 +16,7 @@ fn review() -> &'static str {
     "Review this."
 }
 
-mod notes {
-    #[turnbuckle::resource("notes://{id}")]
-    pub fn note(id: String) -> String {
-        id
-    }
-
-    pub fn other() {}
-}
-
 fn main() {
     let _ = Server::new("calc", "1.0.0").tools(tools![add, plain]);
     let _ = Server::new("calc", "1.0.0").tools(tools![review, add]);
-    let _ = Server::new("calc", "1.0.0").resources(resources![notes::note, notes::other]);
-    let _ = Server::new("calc", "1.0.0").tool(item!(notes::other));
-    let _ = Server::new("calc", "1.0.0").tool(item!(review));
 }

@@ -1,3 +1,5 @@
+// Answer: JSON is text: return `value.to_string()`
+
 #![allow(unused)]
 
 use turnbuckle::prelude::*;

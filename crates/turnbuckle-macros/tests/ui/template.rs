@@ -1,3 +1,5 @@
+// Answer: add `id: String`, or take a `ReadRequest`
+
 use turnbuckle::resource;
 
 #[resource("notes://{user}/{id}")]
@@ -7,21 +9,6 @@ fn note(user: String) -> String {
 
 #[resource("notes://{user}{?page}")]
 fn page(usr: String, page: u32, size: u32) -> String {
-    String::new()
-}
-
-#[resource("notes://all")]
-fn all(user: String) -> String {
-    user
-}
-
-#[resource("notes://{user")]
-fn open(user: String) -> String {
-    user
-}
-
-#[resource(mime = "text/plain")]
-fn nowhere() -> String {
     String::new()
 }
 

@@ -1,3 +1,5 @@
+// Answer: make it a struct or an enum
+
 use turnbuckle::data;
 
 #[data]

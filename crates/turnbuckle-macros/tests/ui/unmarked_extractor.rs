@@ -1,3 +1,5 @@
+// Answer: an extractor: mark the parameter `#[extract]`
+
 #![allow(unused)]
 
 use turnbuckle::prelude::*;

@@ -1,3 +1,5 @@
+// Answer: `header` has no effect here
+
 use turnbuckle::prelude::*;
 
 #[prompt]

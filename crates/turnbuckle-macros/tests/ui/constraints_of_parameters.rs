@@ -1,3 +1,5 @@
+// Answer: the least length of text is `min_len`
+
 #![allow(unused)]
 
 use std::collections::HashMap;
@@ -6,29 +8,8 @@ use turnbuckle::prelude::*;
 type Name = Option<String>;
 
 #[data]
-struct Age(u8);
-
-#[data]
 struct Place {
-    #[schema(min = 1)]
     city: String,
-    #[schema(pattern = "^[0-9]+$")]
-    code: u32,
-    #[schema(exclusive_max = 9)]
-    tags: Vec<String>,
-    #[schema(max_len = 9)]
-    is_capital: Option<bool>,
-    #[schema(max_len = 3)]
-    age: Box<Age>,
-}
-
-#[data]
-enum Size {
-    Small,
-    Scaled {
-        #[schema(max = 9)]
-        unit: String,
-    },
 }
 
 #[tool]
@@ -36,11 +17,6 @@ fn greet(#[schema(min = 1, max = 9)] name: Name, #[schema(pattern = "^a")] words
 
 #[prompt]
 fn count(#[schema(max_len = 3)] most: u8) -> String {
-    String::new()
-}
-
-#[resource("app://{size}")]
-fn show(#[schema(multiple_of = 3)] size: Size) -> String {
     String::new()
 }
 
