@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use turnbuckle_types::base::text::has_hidden;
+use turnbuckle_types::base::text::{has_hidden, shorten};
 
 use crate::SKILL_FILE;
 use crate::error::InvalidSkill;
@@ -115,14 +115,16 @@ impl SkillUri {
     pub fn file(&self, path: &str) -> Result<String, InvalidSkill> {
         let mut uri = self.root().to_owned();
         for segment in path.split('/') {
-            check_segment(segment)
-                .map_err(|error| InvalidSkill::new(format_args!("the path {path:?}: {error}")))?;
+            check_segment(segment).map_err(|error| {
+                InvalidSkill::new(format_args!("the path {:?}: {error}", shorten(path)))
+            })?;
             uri.push('/');
             encode_segment(segment, true, &mut uri);
         }
         if uri.len() > MAX_URI_BYTES {
             return Err(InvalidSkill::new(format_args!(
-                "the path {path:?} makes a URI of more than 2048 bytes"
+                "the path {:?} makes a URI of more than 2048 bytes",
+                shorten(path)
             )));
         }
         Ok(uri)
