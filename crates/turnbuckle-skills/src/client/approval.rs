@@ -46,26 +46,29 @@ impl ApprovalSet {
         Self::default()
     }
 
-    /// Stores the user's approval of the skill of an entry, with the files that the entry lists.
+    /// Stores the user's approval of the skill of an entry, with the files that the entry lists. `server` is the host's
+    /// name for the server that sent the entry.
     ///
     /// # Errors
     /// Returns [`SkillError::CannotBind`] for a dynamic skill.
-    pub fn approve(&mut self, origin: SkillOrigin, entry: &Skill) -> Result<(), SkillError> {
+    pub fn approve(&mut self, server: &str, entry: &Skill) -> Result<(), SkillError> {
         let digest = approval_digest(entry)?;
+        let origin = SkillOrigin::new(server, entry.uri().as_str());
         self.0.insert(origin, digest);
         Ok(())
     }
 
-    /// Returns the state of the user's approval of an entry. An approval of other files is removed.
-    pub fn check(&mut self, origin: &SkillOrigin, entry: &Skill) -> ApprovalState {
-        let Some(approved) = self.0.get(origin) else {
+    /// Returns the state of the user's approval of an entry of a server. An approval of other files is removed.
+    pub fn check(&mut self, server: &str, entry: &Skill) -> ApprovalState {
+        let origin = SkillOrigin::new(server, entry.uri().as_str());
+        let Some(approved) = self.0.get(&origin) else {
             return ApprovalState::Missing;
         };
         let is_same = approval_digest(entry).is_ok_and(|digest| digest == *approved);
-        if is_same && origin.uri == entry.uri().as_str() {
+        if is_same {
             return ApprovalState::Approved;
         }
-        self.0.remove(origin);
+        self.0.remove(&origin);
         ApprovalState::Revoked
     }
 

@@ -12,10 +12,6 @@ fn skill(entry: Value) -> Skill {
     serde_json::from_value(entry).unwrap()
 }
 
-fn origin() -> SkillOrigin {
-    SkillOrigin::new("docs", SKILL)
-}
-
 #[test]
 fn an_approval_covers_exactly_the_files_that_were_seen() {
     let approved = skill(entry());
@@ -36,41 +32,33 @@ fn an_approval_covers_exactly_the_files_that_were_seen() {
     dynamic["resources"] = "dynamic".into();
 
     let mut approvals = ApprovalSet::new();
+    assert_eq!(approvals.check("docs", &approved), ApprovalState::Missing);
+    approvals.approve("docs", &approved).unwrap();
     assert_eq!(
-        approvals.check(&origin(), &approved),
-        ApprovalState::Missing
-    );
-    approvals.approve(origin(), &approved).unwrap();
-    assert_eq!(
-        approvals.check(&origin(), &skill(reordered)),
+        approvals.check("docs", &skill(reordered)),
         ApprovalState::Approved
     );
     for changed in [rotated, added, removed, moved, dynamic] {
         let mut approvals = approvals.clone();
         assert_eq!(
-            approvals.check(&origin(), &skill(changed)),
+            approvals.check("docs", &skill(changed)),
             ApprovalState::Revoked
         );
         // The set that was approved comes back: the approval does not.
-        assert_eq!(
-            approvals.check(&origin(), &approved),
-            ApprovalState::Missing
-        );
+        assert_eq!(approvals.check("docs", &approved), ApprovalState::Missing);
     }
 }
 
 #[test]
 fn an_approval_is_of_one_skill_of_one_server() {
     let mut approvals = ApprovalSet::new();
-    approvals.approve(origin(), &skill(entry())).unwrap();
+    approvals.approve("docs", &skill(entry())).unwrap();
     let elsewhere = SkillOrigin::new("other", SKILL);
     assert_eq!(
-        approvals.check(&elsewhere, &skill(entry())),
+        approvals.check("other", &skill(entry())),
         ApprovalState::Missing
     );
-    approvals
-        .approve(elsewhere.clone(), &skill(entry()))
-        .unwrap();
+    approvals.approve("other", &skill(entry())).unwrap();
     approvals.remove_server("docs");
     assert_eq!(approvals.origins().collect::<Vec<_>>(), [&elsewhere]);
     assert!(approvals.revoke(&elsewhere));
@@ -82,7 +70,7 @@ fn a_dynamic_skill_cannot_be_approved_for_later() {
     let mut dynamic = entry();
     dynamic["resources"] = "dynamic".into();
     let error = ApprovalSet::new()
-        .approve(origin(), &skill(dynamic))
+        .approve("docs", &skill(dynamic))
         .unwrap_err();
     assert!(matches!(error, SkillError::CannotBind { .. }), "{error}");
 }
@@ -90,7 +78,7 @@ fn a_dynamic_skill_cannot_be_approved_for_later() {
 #[test]
 fn approvals_are_stored_and_stay_the_same() {
     let mut approvals = ApprovalSet::new();
-    approvals.approve(origin(), &skill(entry())).unwrap();
+    approvals.approve("docs", &skill(entry())).unwrap();
     let stored = serde_json::to_value(&approvals).unwrap();
     let digest = approval_digest(&skill(entry())).unwrap();
     assert_eq!(
@@ -99,10 +87,7 @@ fn approvals_are_stored_and_stay_the_same() {
     );
     let mut read: ApprovalSet = serde_json::from_value(stored).unwrap();
     assert_eq!(read, approvals);
-    assert_eq!(
-        read.check(&origin(), &skill(entry())),
-        ApprovalState::Approved
-    );
+    assert_eq!(read.check("docs", &skill(entry())), ApprovalState::Approved);
     // Stored digests stay valid in later versions.
     let mut one = entry();
     one["resources"] = json!([file_of(SKILL, b"")]);

@@ -35,7 +35,7 @@ async fn nothing_is_read_before_a_skill_is_loaded() {
     let listed = reader.list().fetch_all().await.unwrap();
     let got = reader.get(SKILL).await.unwrap();
     let mut approvals = turnbuckle_skills::client::ApprovalSet::new();
-    approvals.approve(reader.origin(SKILL), &got).unwrap();
+    approvals.approve("docs", &got).unwrap();
     reader.check(&listed[0]).unwrap();
     assert!(server.reads().is_empty());
     let skill = reader.load(&got).await.unwrap();
@@ -216,8 +216,8 @@ async fn nested_skills_are_files_here_and_skills_of_their_own() {
         Some(nested_text)
     );
     let mut approvals = turnbuckle_skills::client::ApprovalSet::new();
-    approvals.approve(outer.origin(), &listing[0]).unwrap();
-    let state = approvals.check(&reader.origin(nested), &listing[1]);
+    approvals.approve("docs", &listing[0]).unwrap();
+    let state = approvals.check("docs", &listing[1]);
     assert_eq!(state, turnbuckle_skills::client::ApprovalState::Missing);
     assert!(
         reader
