@@ -132,6 +132,12 @@ debug_fields!(RequestBody {});
 
 /// A service that a server can have as a route, or a layer around its routes: any `tower::Service`
 /// over HTTP that never fails, is `Clone`, and answers with a body of `Bytes`, such as an axum router.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a route of a server, or a layer around its routes",
+    label = "no service for requests of any body",
+    note = "it must be a `Service<Request<RequestBody>>` of tower that never fails, is `Clone`, and answers with a body of `Bytes`",
+    note = "a layer of axum's `from_fn` takes axum's body alone: put it into an axum router, around a `StreamableHttp`"
+)]
 pub trait RouteService: Clone + Send + Sync + 'static {
     /// Answers a request, once the service is ready.
     fn answer(self, request: Request<RequestBody>) -> ResponseFuture;
