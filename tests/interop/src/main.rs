@@ -1,10 +1,10 @@
 //! Our client with every server at hand: those of other SDKs, and our own over every transport, in
 //! each revision that both sides have. Prints a table of each; what failed stands below it. Then
-//! our client, our server and an OpenTelemetry collector, and skills.
+//! our client, our server and an OpenTelemetry collector, and skills in both directions.
 //!
 //! `interop-client --node NODE --turnbuckle BINARY --rmcp-skills BINARY [PEER]`. `PEER` is the beginning of a name in
 //! the tables, or of `collector` or `skills`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
-//! wrong.
+//! wrong. With `--serve-skills` it is our server of skills for the others.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
 mod answers;
@@ -39,6 +39,15 @@ const TOTAL: Duration = Duration::from_secs(5 * 60);
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(skills::SERVE) {
+        return match skills::serve().await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                eprintln!("interop-client: {problem}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let (programs, tables, only) = match arguments() {
         Ok(arguments) => arguments,
         Err(problem) => {

@@ -1,15 +1,19 @@
-//! Skills: our client with servers of others. It has to come to the files of the folder `skills`, byte for byte.
+//! Skills: our client with servers of others, and clients of others with our server. Both have to come to the files of the
+//! folder `skills`, byte for byte.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
+use serde::Deserialize;
 use tokio::time::timeout;
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::skills::Digest;
 use turnbuckle::skills::client::{SkillError, SkillsClient as _};
+use turnbuckle::skills::server::Skills;
 use turnbuckle::stdio::Command;
-use turnbuckle::{Client, Revision};
+use turnbuckle::{Client, Revision, Run as _, Server};
 
 use crate::left::MARK;
 use crate::problem::Problem;
@@ -19,15 +23,18 @@ use crate::start::Programs;
 /// The name by which this part of the run is chosen.
 pub(crate) const NAME: &str = "skills";
 
+/// The argument with which this program is a server of skills.
+pub(crate) const SERVE: &str = "--serve-skills";
+
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
 const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../js");
-/// Time limit of one server.
+/// Time limit of one server, or of one client.
 const LIMIT: Duration = Duration::from_secs(30);
 /// The code for an unknown skill.
 const UNKNOWN: i64 = -32602;
 
-/// Files that were found.
-#[derive(Debug, Default, PartialEq)]
+/// Files that were found, as a client of others prints them.
+#[derive(Debug, Default, PartialEq, Deserialize)]
 struct Found {
     /// Digests of files that were read, by skill and URI.
     skills: BTreeMap<String, BTreeMap<String, Digest>>,
@@ -37,10 +44,11 @@ struct Found {
     unknown: i64,
 }
 
-/// Tries all servers, and returns what went wrong.
+/// Tries all servers and clients, and returns what went wrong.
 pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
     let expected = expected()?;
     let (node, rmcp) = (text(&programs.node), text(&programs.rmcp_skills));
+    let ours = vec![text(&std::env::current_exe()?), SERVE.into()];
     let script = |name: &str| format!("{SCRIPTS}/{name}");
     let mut problems = Vec::new();
     let servers = [
@@ -49,6 +57,7 @@ pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
             vec![node.clone(), script("servers/skills.mjs"), FOLDER.into()],
         ),
         ("rmcp", vec![rmcp.clone(), "serve".into(), FOLDER.into()]),
+        ("ours", ours.clone()),
     ];
     for (name, command) in servers {
         let outcome = compare(read_by_ours(programs, &command), &expected).await;
@@ -58,7 +67,27 @@ pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
                 .map(|error| format!("our client with the server of {name}: {error}")),
         );
     }
+    let clients = [
+        ("ext-skills", vec![node, script("interop/skills.mjs")]),
+        ("rmcp", vec![rmcp, "read".into()]),
+    ];
+    for (name, mut command) in clients {
+        command.extend_from_slice(&ours);
+        let outcome = compare(read_by_other(programs, &command), &expected).await;
+        problems.extend(
+            outcome
+                .err()
+                .map(|error| format!("the client of {name} with our server: {error}")),
+        );
+    }
     Ok(problems)
+}
+
+/// Serves the folder on the standard streams of this process.
+pub(crate) async fn serve() -> Result<(), Problem> {
+    let skills = Skills::from_dir(FOLDER)?.directories(true);
+    let server = Server::new("interop-skills", env!("CARGO_PKG_VERSION")).extension(skills);
+    Ok(server.serve_stdio().await?)
 }
 
 /// Compares what is read within the time limit.
@@ -159,4 +188,24 @@ async fn read_by_ours(programs: &Programs, command: &[String]) -> Result<Found, 
         .code;
     client.close().await;
     Ok(found)
+}
+
+/// Reads all skills of our server with a client of others.
+async fn read_by_other(programs: &Programs, command: &[String]) -> Result<Found, Problem> {
+    let (program, arguments) = command.split_first().ok_or("no command")?;
+    let mut process = tokio::process::Command::new(program);
+    process
+        .args(arguments)
+        .env(MARK, &programs.mark)
+        .current_dir(SCRIPTS);
+    let output = process
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("it ended with {}: {}", output.status, said.trim()).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
