@@ -89,7 +89,8 @@ pub mod internal {
     pub use crate::shared::signals::{SignalHandlers, end_process_while};
     pub use crate::shared::trace::{
         EndedRequest, EndedSession, FailureCause, Level, RefusedSender, Side, StreamCount,
-        Telemetry, TraceContext, count_refusal, limit_error, set_local_metrics, set_telemetry,
+        Telemetry, TraceContext, count_refusal, count_store_operation, limit_error,
+        set_local_metrics, set_telemetry,
     };
     pub use crate::shared::write_timeout::WriteTimeout;
 

@@ -1,6 +1,8 @@
 //! A store that fails in time, and by name, when the store behind it is slow or gone.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -139,7 +141,7 @@ impl<S: Store> GuardedStore<S> {
         self
     }
 
-    fn run<'a, T: 'a>(
+    fn run<'a, T: Send + 'a>(
         &'a self,
         operation: &'static str,
         bytes: usize,
@@ -161,26 +163,41 @@ impl<S: Store> GuardedStore<S> {
         &self,
         operation: &'static str,
         permit: Permit,
-        running: StoreFuture<'_, T>,
+        mut running: StoreFuture<'_, T>,
     ) -> Result<T, StoreError> {
-        let begun = Instant::now();
-        let result = match tokio::time::timeout(self.options.timeout, running).await {
-            Ok(result) => result,
-            Err(_) => Err(StoreError::new(
-                StoreErrorKind::TimedOut,
-                format!(
-                    "the store did not answer within {:?}: see whether it is overloaded or gone",
-                    self.options.timeout
-                ),
-            )),
+        let begun = self.observer.as_ref().map(|_| Instant::now());
+        // An operation that is ready at once needs no timer.
+        let ready = poll_fn(|cx| {
+            Poll::Ready(match running.as_mut().poll(cx) {
+                Poll::Ready(result) => Some(result),
+                Poll::Pending => None,
+            })
+        });
+        let result = match ready.await {
+            Some(result) => result,
+            None => self.wait(running).await,
         };
         let error = result.as_ref().err().map(StoreError::kind);
         permit.end(error);
         if let Some(kind) = error {
             Span::current().record("error.type", kind.name());
         }
-        self.observe(operation, error, begun.elapsed());
+        let time = begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        self.observe(operation, error, time);
         result
+    }
+
+    async fn wait<T>(&self, running: StoreFuture<'_, T>) -> Result<T, StoreError> {
+        let timeout = self.options.timeout;
+        match tokio::time::timeout(timeout, running).await {
+            Ok(result) => result,
+            Err(_) => Err(StoreError::new(
+                StoreErrorKind::TimedOut,
+                format!(
+                    "the store did not answer within {timeout:?}: see whether it is overloaded or gone"
+                ),
+            )),
+        }
     }
 
     fn observe(&self, operation: &'static str, error: Option<StoreErrorKind>, time: Duration) {

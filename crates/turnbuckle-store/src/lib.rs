@@ -40,6 +40,7 @@ mod store;
 mod topic;
 mod types;
 
+pub use bytes::Bytes;
 pub use error::{StoreError, StoreErrorKind};
 pub use guarded::{GuardOptions, GuardedStore, StoreObserver};
 pub use memory::{MemoryStore, MemoryStoreOptions};

@@ -142,6 +142,8 @@ from_errors! {
     turnbuckle_types::RootError,
     #[cfg(feature = "apps")]
     turnbuckle_apps::PageError,
+    #[cfg(feature = "store")]
+    turnbuckle_store::StoreError,
     #[cfg(feature = "client")]
     turnbuckle_client::Error,
     #[cfg(all(feature = "client", feature = "http"))]

@@ -57,6 +57,12 @@ struct Deploy;
 #[doc = include_str!("../../../docs/guide/src/keys.md")]
 struct Keys;
 
+#[doc = include_str!("../../../docs/guide/src/stores.md")]
+struct Stores;
+
+#[doc = include_str!("../../../docs/guide/src/own-stores.md")]
+struct OwnStores;
+
 #[doc = include_str!("../../../docs/guide/src/tracing.md")]
 struct Tracing;
 

@@ -38,6 +38,8 @@
 //! | `client` | | the client: `client`. With `stdio` it starts servers as processes, with `http` it connects to URLs |
 //! | `servers` | | many servers at once, from code or from an `mcp.json`, and a proxy in front of them: `servers` |
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
+//! | `store` | | state that the instances of a server share, and the trait of stores: `store` |
+//! | `sqlite` | | that state in one SQLite file: `sqlite` |
 //! | `otel` | | traces and metrics for the exporters of OpenTelemetry: `otel` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
@@ -113,8 +115,14 @@ pub use turnbuckle_servers as servers;
 #[cfg(feature = "skills")]
 #[cfg_attr(docsrs, doc(cfg(feature = "skills")))]
 pub use turnbuckle_skills as skills;
+#[cfg(feature = "sqlite")]
+#[cfg_attr(docsrs, doc(cfg(feature = "sqlite")))]
+pub use turnbuckle_sqlite as sqlite;
 #[cfg(feature = "stdio")]
 pub use turnbuckle_stdio as stdio;
+#[cfg(feature = "store")]
+#[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+pub use turnbuckle_store as store;
 pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 #[cfg(feature = "http")]

@@ -14,6 +14,7 @@ mod rounds;
 mod running;
 mod schemas;
 mod serve;
+mod store;
 
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -23,6 +24,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use turnbuckle::KeyRing;
 use turnbuckle::prelude::*;
+use turnbuckle::sqlite::SqliteStore;
 use turnbuckle::types::{CacheScope, Icon};
 
 pub(crate) use serve::{Options, run};
@@ -41,7 +43,11 @@ const INSTRUCTIONS: &str = "\
     with test_ shows one feature of the protocol.";
 
 /// Builds the demo server, with tools about the caller's login if it demands one.
-fn build_server(has_auth: bool, keys: Option<KeyRing>) -> Result<Server, Box<dyn Error>> {
+fn build_server(
+    has_auth: bool,
+    keys: Option<KeyRing>,
+    store: Option<SqliteStore>,
+) -> Result<Server, Box<dyn Error>> {
     let mut server = Server::new("turnbuckle-demo", VERSION)
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
@@ -63,6 +69,9 @@ fn build_server(has_auth: bool, keys: Option<KeyRing>) -> Result<Server, Box<dyn
         .group(resources::Resources);
     if let Some(keys) = keys {
         server = server.keys(keys);
+    }
+    if let Some(store) = store {
+        server = server.store(store);
     }
     if has_auth {
         server = server.group(protected::Protected::default());

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -9,12 +10,14 @@ use clap::Args;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth_testing::TestAuthorizationServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
+use turnbuckle::sqlite::SqliteStore;
 use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::{Authorize as _, KeyRing, Server};
 
 use super::banner::Banner;
 use super::build_server;
 use super::protected::{READ_SCOPE, WRITE_SCOPE};
+use super::store::{open_store, parse_store};
 use crate::error::CliError;
 use turnbuckle_session::internal::ShutdownSignals;
 
@@ -39,6 +42,10 @@ pub(crate) struct Options {
     /// Take the secret keys from an environment variable, to share them with other instances
     #[arg(long, value_name = "VAR")]
     keys_env: Option<String>,
+
+    /// Keep state in a store that other instances share: sqlite:FILE
+    #[arg(long, value_name = "STORE", requires = "keys_env", value_parser = parse_store)]
+    store: Option<PathBuf>,
 
     /// Demand a login, and run a test authorization server for it
     #[arg(long)]
@@ -68,12 +75,13 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let keys = options.keys_env.as_deref().map(KeyRing::from_env);
     let keys = keys.transpose();
     let keys = keys.map_err(|error| CliError::usage(error.to_string()))?;
-    let server =
-        build_server(options.auth, keys).map_err(|error| CliError::new(error.to_string()))?;
+    let store = options.store.as_deref().map(open_store).transpose()?;
+    let server = build_server(options.auth, keys, store.clone())
+        .map_err(|error| CliError::new(error.to_string()))?;
     if options.stdio {
         serve_stdio(server).await
     } else {
-        serve_http(server, options).await
+        serve_http(server, options, store).await
     }
 }
 
@@ -91,7 +99,11 @@ async fn serve_stdio(server: Server) -> Result<(), CliError> {
 }
 
 /// Serves HTTP. The first signal shuts down gracefully, the second at once.
-async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
+async fn serve_http(
+    server: Server,
+    options: Options,
+    store: Option<SqliteStore>,
+) -> Result<(), CliError> {
     let http_options = HttpServerOptions::new()
         .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
         // A token is for one resource, and the endpoint of HTTP+SSE would be another.
@@ -103,7 +115,7 @@ async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
         .path(&*options.path);
     let mut authorization_server = None;
     if options.auth {
-        let (protected, server) = protect(http, &options).await?;
+        let (protected, server) = protect(http, &options, store).await?;
         http = protected;
         authorization_server = Some(server);
     }
@@ -138,6 +150,7 @@ async fn serve_http(server: Server, options: Options) -> Result<(), CliError> {
 async fn protect(
     http: HttpServer,
     options: &Options,
+    store: Option<SqliteStore>,
 ) -> Result<(HttpServer, TestAuthorizationServer), CliError> {
     let resource = http.url();
     let next_port = match options.port {
@@ -152,10 +165,14 @@ async fn protect(
     let server = builder.start().await.map_err(|error| {
         CliError::new(error.to_string()).hint("`--auth-port 0` takes any port that is free")
     })?;
-    let auth = ResourceServer::builder(resource)
+    let mut auth = ResourceServer::builder(resource)
         .issuer(server.issuer())
         .required_scopes([READ_SCOPE])
-        .resource_name("Turnbuckle demo")
+        .resource_name("Turnbuckle demo");
+    if let Some(store) = store {
+        auth = auth.store(store);
+    }
+    let auth = auth
         .build()
         .map_err(|error| CliError::new(error.to_string()))?;
     Ok((http.auth(auth), server))

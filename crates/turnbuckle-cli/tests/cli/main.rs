@@ -20,6 +20,7 @@ mod peers;
 mod refusals;
 mod shell;
 mod skill;
+mod stores;
 mod support;
 mod telemetry;
 #[cfg(unix)]

@@ -77,6 +77,7 @@ pub(super) struct Metrics {
     active_streams: AtomicI64,
     queued_messages: AtomicI64,
     refusals: Mutex<BTreeMap<String, u64>>,
+    store_operations: Mutex<BTreeMap<String, Histogram>>,
 }
 
 /// The metrics of one side.
@@ -181,6 +182,9 @@ impl Metrics {
         for (labels, count) in &*lock(&self.refusals) {
             let _ = writeln!(text, "{name}{{{labels}}} {count}");
         }
+        let name = "turnbuckle_store_operation_duration_seconds";
+        let help = "The duration of operations of the store.";
+        write_histograms(&mut text, name, help, &self.store_operations);
         text
     }
 }
@@ -278,6 +282,20 @@ impl Telemetry for Recorder {
         let mut labels = Labels::default();
         labels.add("turnbuckle_bound", bound);
         *series(&mut lock(&self.0.refusals), labels) += 1;
+    }
+
+    fn store_operation_ended(
+        &self,
+        operation: &'static str,
+        error_type: Option<&'static str>,
+        seconds: f64,
+    ) {
+        let mut labels = Labels::default();
+        labels.add("db_operation_name", operation);
+        if let Some(error_type) = error_type {
+            labels.add("error_type", error_type);
+        }
+        series(&mut lock(&self.0.store_operations), labels).record(seconds);
     }
 }
 

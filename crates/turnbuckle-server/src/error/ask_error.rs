@@ -32,6 +32,13 @@ pub enum AskError {
     /// There are too many questions, or the state to keep between two rounds is too large. The text
     /// names the bound and the largest part.
     TooLarge(String),
+    /// The effect of a [`once`](crate::Ask::once) with this name has begun in an earlier run, or runs at the
+    /// same time, and it is not known whether it took place: that run was interrupted, or could not write
+    /// it down. Find out before doing it again.
+    OutcomeUnknown(String),
+    /// The store of the server failed, so that the body of a [`once`](crate::Ask::once) has not run. The
+    /// text says how.
+    Store(String),
     /// The run that asked is over. A task that outlives its handler gets this.
     Ended,
     /// The question was invalid, or the body of a [`once`](crate::Ask::once) failed.
@@ -55,8 +62,12 @@ impl AskError {
         match self {
             Self::Failed(failure) => failure,
             Self::Unsupported(error) => NeedsInput::for_unsupported(error).into(),
-            Self::Malformed(_) | Self::Changed(_) | Self::TooLarge(_) => self.into_error().into(),
-            Self::Declined | Self::Cancelled | Self::Ended => Failure::new(self.to_string()),
+            Self::Malformed(_) | Self::Changed(_) | Self::TooLarge(_) | Self::Store(_) => {
+                self.into_error().into()
+            }
+            Self::Declined | Self::Cancelled | Self::Ended | Self::OutcomeUnknown(_) => {
+                Failure::new(self.to_string())
+            }
         }
     }
 
@@ -90,8 +101,10 @@ impl AskError {
     fn meaning(&self) -> Option<&'static AskErrorMeaning> {
         match self {
             Self::Malformed(_) | Self::Changed(_) => Some(&AskErrorMeaning::InvalidParams),
-            Self::TooLarge(_) => Some(&AskErrorMeaning::Internal),
-            Self::Declined | Self::Cancelled | Self::Ended => Some(&AskErrorMeaning::ForModel),
+            Self::TooLarge(_) | Self::Store(_) => Some(&AskErrorMeaning::Internal),
+            Self::Declined | Self::Cancelled | Self::Ended | Self::OutcomeUnknown(_) => {
+                Some(&AskErrorMeaning::ForModel)
+            }
             Self::Unsupported(_) | Self::Failed(_) => None,
         }
     }
@@ -117,6 +130,12 @@ impl fmt::Display for AskError {
                 "{reason}: the request has changed on the server; start it again without requestState"
             ),
             Self::TooLarge(reason) => f.write_str(reason),
+            Self::OutcomeUnknown(name) => write!(
+                f,
+                "{name:?} of this request was begun before, and it is not known whether it took place: \
+                 find out before starting the request again"
+            ),
+            Self::Store(reason) => write!(f, "nothing was done: {reason}"),
             Self::Ended => f.write_str("the handler run that asked this question is over"),
             Self::Failed(failure) => fmt::Debug::fmt(failure, f),
         }

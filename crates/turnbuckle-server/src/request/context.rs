@@ -66,6 +66,12 @@ impl HandlerContext {
         settings: Arc<ServerSettings>,
         round: Option<InputRound>,
     ) -> Self {
+        // All runs of a request share its identity in the records of effects, also those that a layer
+        // repeats.
+        let round = match settings.input_rounds.once.0 {
+            Some(_) => Some(round.unwrap_or_default()),
+            None => round,
+        };
         Self {
             call,
             settings,

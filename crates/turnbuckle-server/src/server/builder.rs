@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use turnbuckle_schema::{Profile, SchemaLimits};
 use turnbuckle_session::handler::Peer;
+#[cfg(feature = "store")]
+use turnbuckle_store::Store;
 use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{Audit, CacheScope, Icon, Implementation, Json, KeyRing};
 
@@ -51,6 +53,8 @@ struct ServerDraft {
     list_cache: CacheHint,
     discovery_cache: CacheHint,
     keys: Option<KeyRing>,
+    #[cfg(feature = "store")]
+    store: Option<Arc<dyn Store>>,
     request_state_ttl_secs: u64,
     max_input_rounds: usize,
     max_subscriptions: usize,
@@ -94,6 +98,8 @@ impl ServerBuilder {
             list_cache: CacheHint::default(),
             discovery_cache: CacheHint::default(),
             keys: None,
+            #[cfg(feature = "store")]
+            store: None,
             request_state_ttl_secs: crate::request::input::DEFAULT_STATE_TTL_SECS,
             max_input_rounds: 16,
             max_subscriptions: 1024,
@@ -201,6 +207,19 @@ impl ServerBuilder {
     /// Sets the [`keys`](Self::keys), unless they were set before.
     pub fn default_keys(mut self, keys: KeyRing) -> Self {
         self.draft.keys.get_or_insert(keys);
+        self
+    }
+
+    /// Sets the store that the instances of the server share: [`Ask::once`](crate::Ask::once) claims effects
+    /// in it.
+    ///
+    /// What is kept in it is encrypted under the [`keys`](Self::keys), which have to be set. Each operation
+    /// ends within a second; what needs the store fails by name while it is slow or gone, and everything
+    /// else goes on.
+    #[cfg(feature = "store")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.draft.store = Some(Arc::new(store));
         self
     }
 

@@ -9,6 +9,8 @@ mod list;
 mod listen;
 mod provided;
 mod router;
+#[cfg(feature = "store")]
+mod shared_store;
 mod subscription;
 pub(crate) mod update;
 

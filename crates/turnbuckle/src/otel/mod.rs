@@ -5,7 +5,7 @@
 //! them.
 //!
 //! Spans of requests become children of the spans that peers name, clients send the context of their
-//! spans, and requests, sessions, streams, queues and refusals are measured. Attributes, and the
+//! spans, and requests, sessions, streams, queues, refusals and operations of the store are measured. Attributes, and the
 //! names of metrics that begin with `mcp.`, are those of the
 //! [semantic conventions for MCP](https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md).
 
@@ -52,6 +52,7 @@ struct Bridge {
     active_streams: UpDownCounter<i64>,
     queued_messages: UpDownCounter<i64>,
     refusals: Counter<u64>,
+    store_operations: Histogram<f64>,
 }
 
 /// The instruments of one side.
@@ -83,6 +84,12 @@ impl Bridge {
                 .u64_counter("turnbuckle.server.refusals")
                 .with_unit("{refusal}")
                 .with_description("Messages and connections that were refused because of a bound.")
+                .build(),
+            store_operations: meter
+                .f64_histogram("turnbuckle.store.operation.duration")
+                .with_unit("s")
+                .with_description("The duration of operations of the store.")
+                .with_boundaries(BUCKETS.to_vec())
                 .build(),
         }
     }
@@ -211,6 +218,17 @@ impl Telemetry for Bridge {
     fn bound_reached(&self, bound: &'static str) {
         let bound = KeyValue::new("turnbuckle.bound", bound);
         self.refusals.add(1, &[bound]);
+    }
+
+    fn store_operation_ended(
+        &self,
+        operation: &'static str,
+        error_type: Option<&'static str>,
+        seconds: f64,
+    ) {
+        let mut attributes = vec![KeyValue::new("db.operation.name", operation)];
+        attributes.extend(error_type.map(|it| KeyValue::new("error.type", it)));
+        self.store_operations.record(seconds, &attributes);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod interleaving;
 mod rounds;
+mod store;
 
 use std::sync::{Arc, Mutex};
 use std::task::Poll;

@@ -53,4 +53,6 @@ impl Telemetry for Recorder {
     fn bound_reached(&self, bound: &'static str) {
         COUNTS.with_borrow_mut(|counts| *counts.entry(bound).or_default() += 1);
     }
+
+    fn store_operation_ended(&self, _: &'static str, _: Option<&'static str>, _: f64) {}
 }

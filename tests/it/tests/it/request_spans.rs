@@ -142,6 +142,8 @@ impl Telemetry for Recorder {
     fn session_ended(&self, _: &EndedSession) {}
     fn level_changed(&self, _: Level, _: i64) {}
     fn bound_reached(&self, _: &str) {}
+
+    fn store_operation_ended(&self, _: &'static str, _: Option<&'static str>, _: f64) {}
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,8 +2,7 @@
 //! questions and state that a run sends out.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::base::debug_fields;
@@ -18,6 +17,8 @@ use turnbuckle_wire::revision::{Features, Method};
 use super::answer_log::{AnswerLog, SealedAnswerLog};
 use super::canonical;
 use super::check_elicitation_url;
+use super::once_claims::OnceRecords;
+use super::request_identity::{RequestIdentity, now};
 use super::request_state::{SealError, StateBinding, StateError, StateKeys};
 use crate::error::NeedsInput;
 
@@ -37,6 +38,9 @@ pub(crate) struct InputRound {
     pub(crate) has_ask: bool,
     /// True if the request has answers but no sealed state.
     without_state: bool,
+    /// The name of the request in the records of its effects, once there is one; the same for all runs
+    /// of the round.
+    identity: Arc<OnceLock<RequestIdentity>>,
 }
 
 impl InputRound {
@@ -55,6 +59,7 @@ impl InputRound {
             answer_log: self.answer_log.for_repeat(legacy),
             has_ask: true,
             without_state: self.without_state,
+            identity: self.identity.clone(),
         }
     }
 
@@ -71,6 +76,7 @@ impl InputRound {
             answer_log: self.answer_log.for_next_run(),
             has_ask: self.has_ask,
             without_state: false,
+            identity: self.identity.clone(),
         }
     }
 
@@ -107,6 +113,8 @@ struct Sealed {
     state: Option<Json>,
     #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
     answer_log: Option<SealedAnswerLog>,
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    identity: Option<RequestIdentity>,
 }
 
 impl Sealed {
@@ -153,6 +161,8 @@ pub(crate) struct InputRounds {
     pub(crate) ttl_secs: u64,
     /// The most rounds of one request of a legacy client.
     pub(crate) max: usize,
+    /// The records of effects, if the server has a store.
+    pub(crate) once: OnceRecords,
 }
 
 impl InputRounds {
@@ -184,6 +194,7 @@ impl InputRounds {
                 .map_err(|_| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
             round.answers = sealed.answers;
             round.state = sealed.state;
+            round.identity = Arc::new(sealed.identity.map(OnceLock::from).unwrap_or_default());
             answer_log = sealed.answer_log;
         }
         if let Some(raw) = params.input_responses {
@@ -235,15 +246,35 @@ impl InputRounds {
         };
         let mut required = InputRequiredResult::new();
         if needs.state.is_some() || !answers.is_empty() || answer_log.is_some() {
+            // All rounds need the identity, also those before the first effect.
+            let identity = match round.filter(|_| self.once.0.is_some()) {
+                Some(round) => Some(self.identity(round)?.clone()),
+                None => None,
+            };
             let sealed = Sealed {
                 answers,
                 state: needs.state,
                 answer_log,
+                identity,
             };
             required.request_state = Some(self.encode_and_seal(&sealed, target, call)?);
         }
         required.input_requests = needs.requests;
         Ok(required)
+    }
+
+    /// Returns the identity of the request that a round belongs to, which is made when it is needed
+    /// first.
+    pub(super) fn identity<'r>(
+        &self,
+        round: &'r InputRound,
+    ) -> Result<&'r RequestIdentity, ProtocolError> {
+        if let Some(identity) = round.identity.get() {
+            return Ok(identity);
+        }
+        let identity = RequestIdentity::new(self.ttl_secs)
+            .map_err(|error| ProtocolError::internal(error.to_string()))?;
+        Ok(round.identity.get_or_init(|| identity))
     }
 
     /// Encodes and seals a state.
@@ -256,7 +287,10 @@ impl InputRounds {
         let payload = serde_json::to_vec(sealed).map_err(|error| {
             ProtocolError::internal(format!("the request state cannot be encoded: {error}"))
         })?;
-        let expires = now().saturating_add(self.ttl_secs);
+        let mut expires = now().saturating_add(self.ttl_secs);
+        if let Some(identity) = &sealed.identity {
+            expires = expires.min(identity.expires_at);
+        }
         self.bind(target, call, |binding| {
             self.keys.seal(binding, expires, &payload)
         })?
@@ -286,12 +320,6 @@ impl InputRounds {
             principal,
         }))
     }
-}
-
-fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
 }
 
 /// Checks that the client declared the capabilities that answering requires, and that the questions

@@ -16,6 +16,8 @@ use crate::request::context::ServerSettings;
 use crate::request::input::{InputRounds, StateKeys};
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
+#[cfg(feature = "store")]
+use crate::server::shared_store::once_records;
 use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
 use crate::server::{OwnServer, ServerInner};
 
@@ -72,10 +74,21 @@ impl ServerDraft {
             }
             capabilities.experimental.insert(name, settings);
         }
+        #[cfg(feature = "store")]
+        if self.store.is_some() && self.keys.is_none() {
+            return Err(BuildError::new(
+                "the server has a store but no keys to seal what it keeps there: set \
+                 ServerBuilder::keys, for example KeyRing::from_env(\"TURNBUCKLE_KEYS\")",
+            ));
+        }
         let keys = match self.keys {
             Some(keys) => keys,
             None => KeyRing::generate().map_err(|error| BuildError::new(error.to_string()))?,
         };
+        #[cfg(feature = "store")]
+        let once = self.store.map(|store| once_records(store, &keys));
+        #[cfg(not(feature = "store"))]
+        let once = None;
         let settings = ServerSettings {
             max_waiting: self.max_waiting,
             masks_errors: registration.masks_errors(),
@@ -83,6 +96,7 @@ impl ServerDraft {
                 keys: StateKeys::for_request_state(&keys),
                 ttl_secs: self.request_state_ttl_secs,
                 max: self.max_input_rounds,
+                once: once.unwrap_or_default(),
             },
             result_types: std::mem::take(&mut extensions.result_types),
             states: registration.states.clone(),

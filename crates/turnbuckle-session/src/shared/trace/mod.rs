@@ -37,8 +37,8 @@ pub(crate) use failure::{FailureFacts, TracedFailure};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
 pub use telemetry::{
-    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal, limit_error,
-    set_local_metrics, set_telemetry,
+    EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal,
+    count_store_operation, limit_error, set_local_metrics, set_telemetry,
 };
 pub(crate) use telemetry::{SessionCount, change_level, telemetry};
 

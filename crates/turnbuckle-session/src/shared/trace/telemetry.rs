@@ -49,6 +49,15 @@ pub trait Telemetry: Send + Sync + 'static {
     /// Counts a message, a connection, a session or a handler that a server refused, dropped or gave
     /// up because of a limit or a timeout: the setting of that name, such as `Limits::call_rate`.
     fn bound_reached(&self, bound: &'static str);
+
+    /// Counts an operation of the store that the instances of a server share: its name, the kind of its
+    /// error, and the time that it took, in seconds.
+    fn store_operation_ended(
+        &self,
+        operation: &'static str,
+        error_type: Option<&'static str>,
+        seconds: f64,
+    );
 }
 
 /// A number of things that exist at the same time, in the whole process.
@@ -173,6 +182,15 @@ impl Telemetry for Both {
     fn bound_reached(&self, bound: &'static str) {
         Self::all().for_each(|it| it.bound_reached(bound));
     }
+
+    fn store_operation_ended(
+        &self,
+        operation: &'static str,
+        error_type: Option<&'static str>,
+        seconds: f64,
+    ) {
+        Self::all().for_each(|it| it.store_operation_ended(operation, error_type, seconds));
+    }
 }
 
 /// Counts a change of a level.
@@ -189,6 +207,17 @@ pub(crate) fn change_level(level: Level, by: i64) {
 pub fn count_refusal(bound: &'static str) {
     if let Some(telemetry) = telemetry() {
         telemetry.bound_reached(bound);
+    }
+}
+
+/// Counts an operation of the store that the instances of a server share, for metrics.
+pub fn count_store_operation(
+    operation: &'static str,
+    error_type: Option<&'static str>,
+    time: Duration,
+) {
+    if let Some(telemetry) = telemetry() {
+        telemetry.store_operation_ended(operation, error_type, time.as_secs_f64());
     }
 }
 

@@ -13,11 +13,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::block_on;
 use turnbuckle_types::base::debug_fields;
+use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{
     CreateMessageResult, ElicitAction, ElicitRequestFormParams, ElicitRequestParams,
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
 };
 
+use super::once_claims::{ClaimError, Claimed};
 use super::{InputRound, Question, Roots};
 use crate::error::AskError;
 use crate::error::failure::{Failure, Result};
@@ -87,7 +89,7 @@ pub use sampling::IntoSamplingRequest;
 /// ([`request_state_ttl`](crate::ServerBuilder::request_state_ttl)). The client can neither read nor change
 /// them. **But it may send the same state twice**: sealing limits a replay to the same request within
 /// the lifetime, it does not make a state usable only once. What must happen at most once, such as a
-/// payment, needs a guard on the server: an idempotency key, or a record of the work done.
+/// payment, goes into [`once`](Self::once) on a server with a store, or needs an idempotency key.
 ///
 /// # Bounds
 ///
@@ -179,42 +181,86 @@ impl Ask {
     /// The value is returned as decoded from its JSON, also the first time. Values are forgotten
     /// with the request, and sent to the client sealed, so keep them small.
     ///
-    /// **This is not "at most once".** If the client never comes back, the work stays done. If it
-    /// sends an older state again or starts the request anew, the body runs again; so it does if
-    /// the server crashes after the body and before its answer. See [what sealing protects
-    /// against](Self#what-sealing-protects-against).
+    /// **With a store** ([`ServerBuilder::store`](crate::ServerBuilder), feature `store`), `body` runs at
+    /// most once for a request of a modern client, on all instances, also when the client sends an older
+    /// state again: before it runs, it is claimed in the store, and a run that comes later gets the
+    /// value of the first one. If the first run was interrupted, or is still under way, the error is
+    /// [`AskError::OutcomeUnknown`]. A client that starts the request anew makes another request. All
+    /// rounds of a request must end within a day.
+    ///
+    /// **Without a store this is not "at most once".** If the client sends an older state again, the
+    /// body runs again; so it does if the server crashes after the body and before its answer. See [what
+    /// sealing protects against](Self#what-sealing-protects-against).
     ///
     /// # Errors
     /// [`AskError::Failed`] with the body's own failure, for a second `once` of that name in one
     /// run, or if the value does not survive JSON; [`AskError::Changed`] if the value kept by an
-    /// earlier run has another type.
+    /// earlier run has another type; with a store, [`AskError::OutcomeUnknown`], and
+    /// [`AskError::Store`] if the store fails before the body has begun.
     pub async fn once<T, F>(&self, name: &str, body: F) -> Result<T, AskError>
     where
         T: Serialize + DeserializeOwned,
         F: Future<Output = Result<T>>,
     {
         let answer_log = &self.round.answer_log;
-        if let Some(value) = answer_log.begin_once(name)? {
-            return value.decode().map_err(|_| {
+        let kept = |value: &Json| {
+            value.decode().map_err(|_| {
                 answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
-            });
+            })
+        };
+        if let Some(value) = answer_log.begin_once(name)? {
+            return kept(&value);
         }
         let guard = answer_log.enter_once_body();
+        let claim = match self.claim_once(name).await? {
+            None => None,
+            Some(Claimed::Now(claim)) => Some(claim),
+            Some(Claimed::Done(value)) => {
+                let decoded = kept(&value)?;
+                answer_log.record_once(name, value);
+                return Ok(decoded);
+            }
+            Some(Claimed::Unknown) => return Err(AskError::OutcomeUnknown(name.to_owned())),
+        };
         let mut body = pin!(body);
         let given = std::future::poll_fn(|cx| guard.poll(|| body.as_mut().poll(cx))).await;
-        let json = match given {
-            Ok(value) => Json::encode(&value),
-            Err(failure) => return Err(AskError::Failed(failure)),
+        let value = match given {
+            Ok(value) => value,
+            Err(failure) => {
+                if let Some(claim) = claim {
+                    report("gave back", claim.release().await);
+                }
+                return Err(AskError::Failed(failure));
+            }
         };
         let bad = |error: serde_json::Error| {
             AskError::Failed(Failure::new(format!(
                 "the value of `once` {name:?} cannot be encoded as JSON and decoded again: {error}"
             )))
         };
-        let json = json.map_err(bad)?;
+        let json = Json::encode(&value).map_err(bad)?;
         let value = json.decode().map_err(bad)?;
+        if let Some(claim) = claim {
+            report("recorded", claim.complete(json.clone()).await);
+        }
         answer_log.record_once(name, json);
         Ok(value)
+    }
+
+    /// Claims an effect of this request, if the server keeps records of effects and a client could send
+    /// an older round again.
+    async fn claim_once(&self, name: &str) -> Result<Option<Claimed>, AskError> {
+        let rounds = &self.context.settings.input_rounds;
+        let Some(records) = rounds.once.0.as_ref().filter(|_| !self.context.is_legacy()) else {
+            return Ok(None);
+        };
+        let identity = rounds.identity(&self.round);
+        let identity = identity.map_err(|error| AskError::Failed(error.into()))?;
+        let claimed = records.claim(identity.record(name), identity.record_ttl());
+        let claimed = claimed
+            .await
+            .map_err(|ClaimError(reason)| AskError::Store(reason))?;
+        Ok(Some(claimed))
     }
 
     /// Runs `body` and keeps its value like [`once`](Self::once), in a blocking handler.
@@ -228,6 +274,13 @@ impl Ask {
     ) -> Result<T, AskError> {
         block_on(self.once(name, async { body() }))
             .unwrap_or_else(|| Err(not_blocking("Ask::blocking_once")))
+    }
+}
+
+/// Logs that the record of an effect was not `changed`: later runs cannot tell how the effect ended.
+fn report(changed: &str, result: Result<(), ClaimError>) {
+    if let Err(error) = result {
+        tracing::warn!(error = %Escaped(&error), "the record of an effect was not {changed} (Ask::once)");
     }
 }
 
