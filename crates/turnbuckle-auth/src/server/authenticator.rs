@@ -1,6 +1,7 @@
 //! The decision about a request: who makes it, and whether it is admitted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{HeaderMap, HeaderName, Method, Request, Uri};
 use turnbuckle_types::base::debug_fields;
@@ -28,6 +29,15 @@ pub(super) struct Identity {
     /// The key that the token is bound to.
     pub(super) key_thumbprint: Option<String>,
     has_required_scopes: bool,
+    /// True until a request was admitted with the token.
+    is_new: AtomicBool,
+}
+
+impl Identity {
+    /// Returns whether no request was admitted with the token before this one.
+    pub(super) fn take_is_new(&self) -> bool {
+        self.is_new.load(Ordering::Relaxed) && self.is_new.swap(false, Ordering::Relaxed)
+    }
 }
 
 /// An audience that counts beside the URI of the resource.
@@ -265,6 +275,7 @@ impl Authenticator {
             principal: Arc::new(principal),
             usable_until: None,
             key_thumbprint,
+            is_new: AtomicBool::new(true),
         }
     }
 

@@ -197,10 +197,7 @@ where
         Caller::new(authenticator, identity, &credentials, &request)
     });
     match caller {
-        Ok(caller) => {
-            shared.leases.renew(&caller.identity);
-            claim_and_call(shared, inner, request, caller).await
-        }
+        Ok(caller) => claim_and_call(shared, inner, request, caller).await,
         Err(denial) => Ok(shared.deny(denial, &request).map(ResourceServerBody::own)),
     }
 }
@@ -248,6 +245,10 @@ impl Admitted {
         scheme: Scheme,
         request: &Request<B>,
     ) -> Self {
+        // The first request with a token may have been refused for its proof.
+        if identity.take_is_new() {
+            shared.leases.renew(identity);
+        }
         Self {
             shared: Arc::clone(shared),
             scheme,

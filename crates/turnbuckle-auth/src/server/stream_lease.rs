@@ -76,7 +76,7 @@ impl StreamLeases {
         }
     }
 
-    /// Extends the streams of a caller who was admitted with a token that had to be verified.
+    /// Extends the streams of a caller who was admitted with a token for the first time.
     pub(super) fn renew(&self, identity: &Identity) {
         let table = self.table();
         if table.is_empty() {

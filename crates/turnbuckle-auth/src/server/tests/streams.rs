@@ -14,9 +14,11 @@ use tokio::time::Instant;
 use tower_layer::Layer as _;
 use tower_service::Service;
 use turnbuckle_types::Principal;
+use url::Url;
 
 use super::support::{NOW, RESOURCE, request};
 use crate::clock::Clock;
+use crate::dpop::DpopKey;
 use crate::server::{ResourceServer, TokenVerifier, VerifiedToken, VerifyFuture};
 
 /// Accepts every token for a minute, but `endless` for ever.
@@ -166,4 +168,46 @@ async fn a_stream_lasts_as_long_as_a_later_token_of_the_same_caller() {
     for other in ["subject", "issuer", "client", "scopes"] {
         assert_eq!(seconds_with(other).await, 70, "{other}");
     }
+}
+
+/// Accepts every token for the key, `first` for a minute and any other for two.
+struct Bound(DpopKey);
+
+impl TokenVerifier for Bound {
+    fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a> {
+        let minutes = if token == "first" { 1 } else { 2 };
+        let verified = VerifiedToken::new(Principal::new("https://as", "ann"), [RESOURCE])
+            .key_thumbprint(self.0.thumbprint())
+            .expires_at(NOW + minutes * 60);
+        Box::pin(ready(Ok(verified.cache_for(Duration::from_secs(60)))))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_later_token_whose_first_proof_is_refused_lets_a_stream_last() {
+    let (start, key) = (Instant::now(), DpopKey::generate().unwrap());
+    let now = move || NOW + start.elapsed().as_secs();
+    let server = ResourceServer::builder(RESOURCE)
+        .clock(Clock::from_fn(now))
+        .verifier(Bound(key.clone()))
+        .leeway(Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let url = Url::parse(RESOURCE).unwrap();
+    let signed = |method: &str, token: &str, time| {
+        let proof = key.proof(method, &url, Some(token), None, time).unwrap();
+        let headers = [
+            ("authorization", &*format!("DPoP {token}")),
+            ("dpop", &*proof),
+        ];
+        request(method, "/mcp", &headers)
+    };
+    let mut service = server.layer(Streaming(Duration::from_secs(1)));
+    let opened = service.call(signed("GET", "first", now())).await.unwrap();
+    for (time, status) in [(now() - 300, 401), (now(), 200)] {
+        let posted = service.call(signed("POST", "second", time)).await;
+        assert_eq!(posted.unwrap().status(), status);
+    }
+    opened.into_body().collect().await.unwrap();
+    assert_eq!(start.elapsed().as_secs(), 130);
 }
