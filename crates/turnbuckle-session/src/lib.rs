@@ -95,7 +95,7 @@ pub mod internal {
     pub use crate::shared::write_timeout::WriteTimeout;
 
     // The server's end.
-    pub use crate::server::change::{ChangeFeed, TopicNotification};
+    pub use crate::server::change::{ChangeFeed, ChangeNotification, TopicNotification};
     pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};
     pub use crate::server::duplex::serve_with_account;
     pub use crate::server::endpoint::{ExchangeOutcome, ServerEndpoint};

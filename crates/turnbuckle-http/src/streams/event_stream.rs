@@ -165,7 +165,8 @@ fn send_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) 
     }
     while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
         // A change without space is sent when there is some: the reader is then polled again.
-        if reader.stream().send(change.to_notification(None)).is_err() {
+        let stream = reader.stream();
+        if !session.send_change(&change, |frame| stream.send(frame).is_ok()) {
             session.feed().publish(&change);
             break;
         }

@@ -75,8 +75,8 @@ pub(crate) async fn listen(
         tokio::select! {
             biased;
             () = context.closing() => break,
-            frame = feed.next_frame(&id) => match frame {
-                Some(frame) => context.send_frame(frame).await,
+            change = feed.next_notification(&id) => match change {
+                Some(change) => context.send_change(change).await,
                 None => break,
             },
         }

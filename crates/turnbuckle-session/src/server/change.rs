@@ -33,12 +33,9 @@ impl Change {
         }
     }
 
-    /// Returns the change notification as a frame. `subscription` is the subscription stream that
-    /// it belongs to, in the era that has such streams.
-    // Hidden, since only the transports and the server of this workspace send changes.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn to_notification(&self, subscription: Option<&RequestId>) -> Vec<u8> {
+    /// Returns the change notification. `subscription` is the subscription stream that it belongs to, in
+    /// the era that has such streams.
+    pub(crate) fn to_notification(&self, subscription: Option<&RequestId>) -> ChangeNotification {
         #[derive(Serialize)]
         struct Params<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,8 +60,24 @@ impl Change {
             meta: subscription.map(Meta),
         };
         let params = (uri.is_some() || subscription.is_some()).then_some(&params);
-        rpc::encode_notification(method.as_str(), params).unwrap_or_default()
+        ChangeNotification {
+            method: method.as_str(),
+            uri: match self {
+                Self::Resource(uri) => Some(uri.clone()),
+                _ => None,
+            },
+            frame: rpc::encode_notification(method.as_str(), params).unwrap_or_default(),
+        }
     }
+}
+
+/// A change notification that is ready to be sent.
+#[derive(Debug)]
+pub struct ChangeNotification {
+    pub(crate) method: &'static str,
+    /// The resource that has changed.
+    pub(crate) uri: Option<Arc<str>>,
+    pub(crate) frame: Vec<u8>,
 }
 
 /// A notification of an extension, for the subscribers of a topic.
@@ -77,8 +90,8 @@ pub struct TopicNotification {
 }
 
 impl TopicNotification {
-    /// Returns the notification as a frame of a subscription stream.
-    fn to_frame(&self, subscription: &RequestId) -> Vec<u8> {
+    /// Returns the notification for a subscription stream.
+    fn to_notification(&self, subscription: &RequestId) -> ChangeNotification {
         let mut params = (*self.params).clone();
         let meta = params.get("_meta").and_then(|meta| meta.decode().ok());
         let mut meta: turnbuckle_types::Meta = meta.unwrap_or_default();
@@ -86,7 +99,11 @@ impl TopicNotification {
         if let Ok(meta) = Json::encode(&meta) {
             params.insert("_meta", meta);
         }
-        rpc::encode_notification(self.method, Some(&params)).unwrap_or_default()
+        ChangeNotification {
+            method: self.method,
+            uri: None,
+            frame: rpc::encode_notification(self.method, Some(&params)).unwrap_or_default(),
+        }
     }
 }
 
@@ -193,15 +210,16 @@ impl ChangeFeed {
         Poll::Pending
     }
 
-    /// Returns the frame of the next notification for a subscription stream, or `None` once the feed is
-    /// closed.
-    pub async fn next_frame(&self, subscription: &RequestId) -> Option<Vec<u8>> {
+    /// Returns the next notification for a subscription stream, or `None` once the feed is closed.
+    pub async fn next_notification(&self, subscription: &RequestId) -> Option<ChangeNotification> {
         std::future::poll_fn(|cx| match self.poll_next(cx) {
             Poll::Ready(change) => {
                 Poll::Ready(change.map(|change| change.to_notification(Some(subscription))))
             }
             Poll::Pending => match self.state().topics.pop_first() {
-                Some((_, notification)) => Poll::Ready(Some(notification.to_frame(subscription))),
+                Some((_, notification)) => {
+                    Poll::Ready(Some(notification.to_notification(subscription)))
+                }
                 None => Poll::Pending,
             },
         })

@@ -310,7 +310,10 @@ impl<T: Transport> Connection<T> {
             let Poll::Ready(Some(change)) = self.session.feed().poll_next(cx) else {
                 break;
             };
-            self.transport.queue(&change.to_notification(None));
+            self.session.send_change(&change, |frame| {
+                self.transport.queue(&frame);
+                true
+            });
         }
     }
 

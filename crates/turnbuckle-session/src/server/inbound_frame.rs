@@ -25,11 +25,7 @@ pub struct InboundFrame<'a> {
 impl InboundFrame<'_> {
     /// Returns the name of the transport in traces and metrics: `pipe` or `tcp`.
     pub(crate) fn transport_name(&self, binding: Binding) -> &'static str {
-        // HTTP+SSE is a duplex transport, too: the head tells it from a pipe.
-        match (binding, &self.transport.http) {
-            (Binding::Duplex, None) => "pipe",
-            _ => "tcp",
-        }
+        self.transport.name(binding)
     }
 }
 

@@ -21,7 +21,8 @@ use crate::shared::kernel::OutgoingRequestError;
 use crate::shared::reply_sink::{ReplySink, send_when_space};
 use crate::shared::signal::Signal;
 use crate::shared::trace::{
-    RequestTrace, Side, TracedFailure, TracedRequest, count_refusal, is_traced, telemetry,
+    RequestTrace, Side, TracedFailure, TracedRequest, count_refusal, has_spans, is_traced,
+    telemetry,
 };
 
 /// A handle to the client of a legacy session, with which the server sends requests and
@@ -342,7 +343,14 @@ impl Peer {
             params.project(legacy.features());
         }
         match rpc::encode_notification(method, Some(&params)) {
-            Ok(frame) => self.send_frame(frame).await,
+            Ok(frame) => match has_spans() {
+                false => self.send_frame(frame).await,
+                // Boxed, so that the future of a notification without a span does not grow.
+                true => {
+                    let span = self.session.notification_span(method, None);
+                    Box::pin(self.send_frame(frame).instrument(span)).await;
+                }
+            },
             Err(error) => {
                 tracing::warn!(method, error = %Escaped(&error), "a notification could not be encoded")
             }
@@ -389,7 +397,10 @@ impl Drop for PendingRequest<'_> {
         if let Ok(frame) = rpc::encode_notification(Method::Cancelled.as_str(), Some(&params)) {
             // Best effort: a client that is too far behind misses the cancellation, and its late
             // response is ignored.
-            let _ = self.peer.sink.send(frame);
+            if self.peer.sink.send(frame).is_ok() {
+                let method = Method::Cancelled.as_str();
+                self.peer.session.notification_span(method, None);
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 
 use crate::server::dispatch::NotificationFuture;
 use crate::server::peer::{Peer, PeerError};
@@ -40,13 +41,14 @@ pub(crate) fn spawn_notification(
     ended: Signal,
     permit: OwnedSemaphorePermit,
 ) {
-    tokio::spawn(async move {
+    let handling = async move {
         tokio::select! {
             () = future => {}
             () = ended.cancelled() => {}
         }
         drop(permit);
-    });
+    };
+    tokio::spawn(handling.in_current_span());
 }
 
 /// Pings a client every `interval`. `end` is called, once, if the client does not answer within

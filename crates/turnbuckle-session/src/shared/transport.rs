@@ -122,6 +122,17 @@ pub struct TransportContext {
     pub http: Option<Arc<dyn HttpHead>>,
 }
 
+impl TransportContext {
+    /// Returns the name of the transport in traces and metrics: `pipe` or `tcp`.
+    pub(crate) fn name(&self, binding: Binding) -> &'static str {
+        // HTTP+SSE is a duplex transport, too: the head tells it from a pipe.
+        match (binding, &self.http) {
+            (Binding::Duplex, None) => "pipe",
+            _ => "tcp",
+        }
+    }
+}
+
 debug_fields!(TransportContext {
     principal,
     shutdown

@@ -52,6 +52,7 @@ mod logging;
 mod meta;
 mod mounting;
 mod mrtr;
+mod notification_spans;
 mod oracle;
 mod own_extensions;
 mod pagination;

@@ -52,6 +52,15 @@ impl Traced {
         found.cloned().collect()
     }
 
+    /// Returns the spans of a name that were started so far, with their fields.
+    pub(crate) fn spans(&self, name: &str) -> Vec<String> {
+        let spans = self.spans.lock().unwrap();
+        let named = spans
+            .iter()
+            .filter(|line| line.split(' ').next() == Some(name));
+        named.cloned().collect()
+    }
+
     /// Returns all events and the fields of all spans so far.
     pub(crate) fn text(&self) -> String {
         let lines = self.lines.lock().unwrap().join("\n");

@@ -9,6 +9,7 @@ use turnbuckle_types::base::debug_fields;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{EraKind, Features};
@@ -28,7 +29,7 @@ use crate::client::outbound_message::{OutboundKind, OutboundMessage};
 use crate::client::user_waits::UserWaits;
 use crate::shared::kernel::{Kernel, OutgoingRequestError};
 use crate::shared::signal::Signal;
-use crate::shared::trace::{SessionCount, Side};
+use crate::shared::trace::{SessionCount, Side, TracedNotification, has_spans, notification_span};
 
 /// The client's end of one connection to a server.
 ///
@@ -269,8 +270,32 @@ impl ClientSession {
         frame: Vec<u8>,
         method: &str,
     ) -> Result<(), LinkError> {
-        self.send_frame(frame, OutboundKind::Notification, method)
-            .await
+        let sending = self.send_frame(frame, OutboundKind::Notification, method);
+        match has_spans() {
+            false => sending.await,
+            // Boxed, so that the future of a notification without a span does not grow.
+            true => {
+                let span = notification_span(|| self.trace_notification(Side::Client, method));
+                Box::pin(sending.instrument(span)).await
+            }
+        }
+    }
+
+    /// Returns the facts for the span of a notification.
+    pub(super) fn trace_notification<'a>(
+        &self,
+        side: Side,
+        method: &'a str,
+    ) -> TracedNotification<'a> {
+        TracedNotification {
+            side,
+            method,
+            uri: None,
+            features: self.features(),
+            transport: self.network_transport(),
+            session_id: None,
+            parent: None,
+        }
     }
 
     /// Sends an encoded message that is no request.

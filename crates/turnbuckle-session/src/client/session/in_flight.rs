@@ -329,11 +329,13 @@ impl Drop for InFlightRequest<'_> {
             return;
         };
         let session = self.session.clone();
-        tasks::spawn_final_message(async move {
+        let sending = async move {
             // Best effort: a response that comes all the same is ignored.
             let _ = session
                 .send_notification_frame(frame, Method::Cancelled.as_str())
                 .await;
-        });
+        };
+        // The span of the request.
+        tasks::spawn_final_message(sending.in_current_span());
     }
 }

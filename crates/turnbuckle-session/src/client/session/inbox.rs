@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use tokio::time::Instant;
 use turnbuckle_types::{
-    CancelledNotificationParams, ProgressNotificationParams, ProgressToken, RequestId,
+    CancelledNotificationParams, ProgressNotificationParams, ProgressToken, RawJson, RequestId,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, VersionHeader};
@@ -24,6 +24,7 @@ use crate::client::message_observer::MessageObserver;
 use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::NotificationDecision;
 use crate::shared::panic_guard::guard_callback;
+use crate::shared::trace::{Side, TracedNotification, notification_span, received_context};
 use crate::shared::transport::Frame;
 
 /// The inbox of a session. Its link holds it, which does not keep the session alive.
@@ -208,6 +209,12 @@ impl ClientSession {
         text: &str,
         exchange: Option<&RequestId>,
     ) {
+        let span = notification_span(|| TracedNotification {
+            uri: notification.params.uri.and_then(RawJson::text),
+            parent: received_context(text, None),
+            ..self.trace_notification(Side::Server, &notification.method)
+        });
+        let _entered = span.enter();
         let method = Method::parse(&notification.method);
         if method == Some(Method::Progress) {
             return self.handle_progress(text);

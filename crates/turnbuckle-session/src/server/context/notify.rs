@@ -1,22 +1,28 @@
 //! Messages that a handler sends while its request runs: progress, log messages and other
 //! notifications.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use tracing::{Instrument as _, Span};
 use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{
     LoggingLevel, LoggingMessageNotificationParams, Number, ProgressNotificationParams,
 };
 use turnbuckle_wire::era::Project;
+use turnbuckle_wire::era::headers::SESSION_ID;
 use turnbuckle_wire::revision::Method;
 use turnbuckle_wire::rpc;
 
 use super::RequestContext;
 use super::progress::{ProgressThrottle, ReportOutcome};
+use crate::server::change::ChangeNotification;
 use crate::server::tasks;
 use crate::shared::account::OwnerAccount;
 use crate::shared::reply_sink::{retry_until_space, send_when_space};
+use crate::shared::trace::{Side, TracedNotification, has_spans, notification_span};
+use crate::shared::transport::Binding;
 
 impl RequestContext {
     /// Reports progress, if the client asked for it. Values that do not increase are not sent,
@@ -89,7 +95,11 @@ impl RequestContext {
             params.project(self.state.features);
         }
         let frame = rpc::encode_notification(Method::Progress.as_str(), Some(params));
-        frame.map_or(true, |frame| self.sink().send(frame).is_ok())
+        let is_sent = frame.map_or(true, |frame| self.sink().send(frame).is_ok());
+        if is_sent {
+            self.notification_span(Method::Progress.as_str(), None);
+        }
+        is_sent
     }
 
     /// Sends the latest report that was held back, if there is one. It replaces those before it.
@@ -180,16 +190,53 @@ impl RequestContext {
             params.project(self.state.features);
         }
         match rpc::encode_notification(method, Some(&params)) {
-            Ok(frame) => self.send_frame(frame).await,
+            Ok(frame) => self.send_notification(method, None, frame).await,
             Err(error) => {
                 tracing::warn!(method, error = %Escaped(&error), "a notification could not be encoded")
             }
         }
     }
 
-    /// Sends an encoded notification; see [`notify`](Self::notify).
+    /// Sends the notification of a change; see [`notify`](Self::notify).
+    pub async fn send_change(&self, change: ChangeNotification) {
+        let uri = change.uri.as_deref();
+        self.send_notification(change.method, uri, change.frame)
+            .await;
+    }
+
+    /// Sends an encoded notification, of which there is no span; see [`notify`](Self::notify).
     pub async fn send_frame(&self, frame: Vec<u8>) {
         send_when_space(self.sink(), self.state.signal.get(), frame).await;
+    }
+
+    /// Sends an encoded notification, in a span if one is wanted.
+    async fn send_notification(&self, method: &str, uri: Option<&str>, frame: Vec<u8>) {
+        let sending = send_when_space(self.sink(), self.state.signal.get(), frame);
+        match has_spans() {
+            false => drop(sending.await),
+            // Boxed, so that the future of a notification without a span does not grow.
+            true => {
+                let span = self.notification_span(method, uri);
+                Box::pin(sending.instrument(span)).await;
+            }
+        }
+    }
+
+    fn notification_span(&self, method: &str, uri: Option<&str>) -> Span {
+        notification_span(|| {
+            let state = &self.state;
+            let head = state.transport.http.as_deref();
+            let head = head.filter(|_| state.binding == Binding::Session);
+            TracedNotification {
+                side: Side::Client,
+                method,
+                uri: uri.map(Cow::Borrowed),
+                features: Some(state.features),
+                transport: state.transport.name(state.binding),
+                session_id: head.and_then(|head| head.header(SESSION_ID)),
+                parent: None,
+            }
+        })
     }
 
     /// Closes the connection of this request's SSE stream without ending the stream, if the client

@@ -13,7 +13,7 @@ use turnbuckle_wire::era::{decode_error_code, write_decode_error};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind};
 
-use crate::server::change::ChangeFeed;
+use crate::server::change::{Change, ChangeFeed};
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
@@ -79,6 +79,18 @@ impl Session {
     #[must_use]
     pub fn feed(&self) -> &Arc<ChangeFeed> {
         &self.state.feed
+    }
+
+    /// Sends the notification of a change to the legacy client by `send`, which returns whether there
+    /// was space for the frame. Returns the same.
+    pub fn send_change(&self, change: &Change, send: impl FnOnce(Vec<u8>) -> bool) -> bool {
+        let notification = change.to_notification(None);
+        let is_sent = send(notification.frame);
+        if is_sent {
+            let uri = notification.uri.as_deref();
+            self.state.notification_span(notification.method, uri);
+        }
+        is_sent
     }
 
     pub(crate) fn dispatch(&self) -> &DispatchHandle {

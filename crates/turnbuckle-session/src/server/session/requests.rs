@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::{CancelledNotificationParams, ProtocolError, RawJson, RequestId};
+use turnbuckle_wire::era::headers::SESSION_ID;
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Revision};
@@ -20,7 +21,11 @@ use crate::shared::incoming::IncomingNotification;
 use crate::shared::kernel::{NotificationDecision, RequestDecision};
 use crate::shared::panic_guard::catch_panic;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
-use crate::shared::trace::{FailureFacts, RequestTrace, Side, count_refusal};
+use crate::shared::trace::{
+    FailureFacts, RequestTrace, Side, TracedNotification, count_refusal, notification_span,
+    received_context,
+};
+use crate::shared::transport::Binding;
 
 /// The outcome of receiving a message.
 #[derive(Debug)]
@@ -100,6 +105,8 @@ impl Session {
         notification: &rpc::Notification<'_, Params<'_>>,
         frame: InboundFrame<'_>,
     ) {
+        let span = notification_span(|| self.trace_notification(notification, frame));
+        let _entered = span.enter();
         let method = Method::parse(&notification.method);
         let request_id = notification
             .params
@@ -125,6 +132,27 @@ impl Session {
                 text: frame.text,
             }),
             NotificationDecision::Ignored => {}
+        }
+    }
+
+    /// Returns the facts for the span of a notification that was received.
+    #[cold]
+    fn trace_notification<'a>(
+        &self,
+        notification: &'a rpc::Notification<'_, Params<'_>>,
+        frame: InboundFrame<'a>,
+    ) -> TracedNotification<'a> {
+        let head = frame.transport.http.as_deref();
+        // The head of a duplex transport is that of the connection, and not of this message.
+        let own_head = head.filter(|_| self.binding != Binding::Duplex);
+        TracedNotification {
+            side: Side::Server,
+            method: &notification.method,
+            uri: None,
+            features: self.legacy().map(|legacy| legacy.features()),
+            transport: frame.transport_name(self.binding),
+            session_id: own_head.and_then(|head| head.header(SESSION_ID)),
+            parent: received_context(frame.text, own_head),
         }
     }
 

@@ -1,8 +1,10 @@
 //! The part of a session that its requests, its peer and its tasks share.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::oneshot;
+use tracing::Span;
 use turnbuckle_types::{ErrorObject, Json, RequestId};
 
 use crate::server::change::ChangeFeed;
@@ -12,7 +14,7 @@ use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryAccount;
 use crate::shared::reply_sink::ReplySink;
 use crate::shared::signal::Signal;
-use crate::shared::trace::SessionCount;
+use crate::shared::trace::{SessionCount, Side, TracedNotification, notification_span};
 
 /// The sender to a task that waits for the client's response: the result as raw JSON, or an error.
 pub(crate) type ResponseSender = oneshot::Sender<Result<Json, ErrorObject>>;
@@ -65,6 +67,19 @@ impl SessionState {
             count: SessionCount::default(),
             network_transport: OnceLock::new(),
             ended: Signal::new(),
+        })
+    }
+
+    /// Returns the span of a notification to the legacy client; a disabled one if nothing wants it.
+    pub(crate) fn notification_span(&self, method: &str, uri: Option<&str>) -> Span {
+        notification_span(|| TracedNotification {
+            side: Side::Client,
+            method,
+            uri: uri.map(Cow::Borrowed),
+            features: self.legacy.get().map(|legacy| legacy.features()),
+            transport: self.network_transport.get().copied().unwrap_or("pipe"),
+            session_id: None,
+            parent: None,
         })
     }
 

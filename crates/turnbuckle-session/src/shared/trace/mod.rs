@@ -1,4 +1,4 @@
-//! Spans and log lines of requests: one of each per request, on both sides.
+//! Spans and log lines of requests: one of each per request, on both sides; and spans of notifications.
 //!
 //! Names and attributes follow the semantic conventions of OpenTelemetry for MCP. Everything is
 //! logged with the target `turnbuckle`. Without a subscriber, a request costs one comparison.
@@ -10,6 +10,7 @@
 mod audit;
 mod distinct_values;
 mod failure;
+mod notification;
 mod propagation;
 mod telemetry;
 
@@ -34,6 +35,7 @@ pub(crate) use audit::{audit_refusal, refusal_outcome};
 use distinct_values::{DistinctValues, OTHER};
 pub use failure::FailureCause;
 pub(crate) use failure::{FailureFacts, TracedFailure};
+pub(crate) use notification::{TracedNotification, notification_span};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
 pub use telemetry::{

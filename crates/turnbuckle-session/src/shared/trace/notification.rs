@@ -1,8 +1,9 @@
 //! Spans of notifications, on both sides: of the sender until it has been handed to the transport, of
 //! the receiver while it is handled.
 
+use std::borrow::Cow;
+
 use tracing::Span;
-use tracing::field::Empty;
 use turnbuckle_wire::revision::Features;
 
 use super::propagation::TraceContext;
@@ -15,7 +16,7 @@ pub(crate) struct TracedNotification<'a> {
     pub(crate) side: Side,
     pub(crate) method: &'a str,
     /// The URI of the resource that the notification is about.
-    pub(crate) uri: Option<&'a str>,
+    pub(crate) uri: Option<Cow<'a, str>>,
     /// The features of the revision; `None` before it is known.
     pub(crate) features: Option<&'static Features>,
     /// `pipe` or `tcp`.
@@ -44,12 +45,6 @@ impl TracedNotification<'_> {
             (Some(telemetry), Some(parent)) => telemetry.with_parent(parent, &mut start),
             _ => start(),
         }
-        if let Some(uri) = self.uri {
-            span.record("mcp.resource.uri", &*cut(uri));
-        }
-        if let Some(id) = self.session_id {
-            span.record("mcp.session.id", &*session_text(id));
-        }
         span
     }
 
@@ -65,8 +60,8 @@ impl TracedNotification<'_> {
             },
             mcp.method.name = &*method,
             mcp.protocol.version = self.features.map(|features| features.revision.as_str()),
-            mcp.session.id = Empty,
-            mcp.resource.uri = Empty,
+            mcp.session.id = self.session_id.map(session_text).as_deref(),
+            mcp.resource.uri = self.uri.as_deref().map(cut).as_deref(),
             network.transport = self.transport,
             network.protocol.name = (self.transport == "tcp").then_some("http"),
         )
