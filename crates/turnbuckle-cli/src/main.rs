@@ -16,6 +16,7 @@ mod input;
 mod json;
 mod observe;
 mod output;
+mod serving;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -26,7 +27,7 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, auth, keys, shell};
+use crate::commands::{ServerVerb, auth, keys, serve, shell};
 use crate::error::CliError;
 
 /// glibc's allocator keeps what a burst of small requests has used.
@@ -68,6 +69,10 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
     #[command(subcommand)]
     Keys(keys::KeysCommand),
 
+    /// Serves files: folders of skills
+    #[command(subcommand)]
+    Serve(serve::ServeCommand),
+
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
@@ -85,7 +90,9 @@ impl Command {
             Self::Verb(verb) => verb.target_args(),
             Self::Shell(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
-            Self::Keys(_) | Self::Demo(_) | Self::Completion { .. } => return None,
+            Self::Keys(_) | Self::Serve(_) | Self::Demo(_) | Self::Completion { .. } => {
+                return None;
+            }
         };
         Some(&args.common.output)
     }
@@ -156,6 +163,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
+            Command::Serve(command) => serve::run(command).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Completion { shell } => print_completion(shell),
         }

@@ -10,6 +10,7 @@ pub(crate) mod listen;
 pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod skill;
 mod verb;

@@ -14,6 +14,7 @@ mod rounds;
 mod running;
 mod schemas;
 mod serve;
+mod skills;
 mod store;
 
 use std::error::Error;
@@ -66,7 +67,8 @@ fn build_server(
         .group(rounds::Rounds)
         .group(changes::Changes)
         .group(prompts::Prompts)
-        .group(resources::Resources);
+        .group(resources::Resources)
+        .extension(skills::skills()?);
     if let Some(keys) = keys {
         server = server.keys(keys);
     }

@@ -1,43 +1,26 @@
 //! Serving of the demo over HTTP or stdio.
 
-use std::io::{self, IsTerminal as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::pin::pin;
-use std::time::Duration;
 
 use clap::Args;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth_testing::TestAuthorizationServer;
-use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
+use turnbuckle::http::HttpServer;
 use turnbuckle::sqlite::SqliteStore;
-use turnbuckle::stdio::{self, StdioOptions};
-use turnbuckle::{Authorize as _, KeyRing, Server};
+use turnbuckle::{Authorize as _, KeyRing};
 
 use super::banner::Banner;
 use super::build_server;
 use super::protected::{READ_SCOPE, WRITE_SCOPE};
 use super::store::{open_store, parse_store};
 use crate::error::CliError;
-use turnbuckle_session::internal::ShutdownSignals;
-
-/// The time that requests in progress get at a shutdown.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
+use crate::serving::{TransportArgs, listen, serve_http, serve_stdio};
 
 /// Options of `demo`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Serve on standard input and output instead of HTTP
-    #[arg(long, conflicts_with_all = ["port", "path", "auth"])]
-    stdio: bool,
-
-    /// The port to listen on, at 127.0.0.1; 0 takes any that is free
-    #[arg(long, default_value_t = 3000)]
-    port: u16,
-
-    /// The path of the endpoint
-    #[arg(long, default_value = "/mcp", value_parser = parse_path)]
-    path: String,
+    #[command(flatten)]
+    transport: TransportArgs,
 
     /// Take the secret keys from an environment variable, to share them with other instances
     #[arg(long, value_name = "VAR")]
@@ -48,7 +31,7 @@ pub(crate) struct Options {
     store: Option<PathBuf>,
 
     /// Demand a login, and run a test authorization server for it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "stdio")]
     auth: bool,
 
     /// The port of the test authorization server; 0 takes any that is free [default: --port plus 1]
@@ -60,16 +43,6 @@ pub(crate) struct Options {
     auto_approve: bool,
 }
 
-/// Parses a URL path that needs no escaping.
-fn parse_path(text: &str) -> Result<String, &'static str> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    if text.starts_with('/') && text.bytes().all(plain) {
-        Ok(text.to_owned())
-    } else {
-        Err("a path begins with '/' and contains only letters, digits, '/', '-', '.', '_' and '~'")
-    }
-}
-
 /// Serves until the client or the user ends it.
 pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let keys = options.keys_env.as_deref().map(KeyRing::from_env);
@@ -78,72 +51,24 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let store = options.store.as_deref().map(open_store).transpose()?;
     let server = build_server(options.auth, keys, store.clone())
         .map_err(|error| CliError::new(error.to_string()))?;
-    if options.stdio {
-        serve_stdio(server).await
-    } else {
-        serve_http(server, options, store).await
+    if options.transport.stdio {
+        return serve_stdio(server, "demo").await;
     }
-}
-
-/// Serves on standard input and output. A person at a terminal gets a message on standard error.
-async fn serve_stdio(server: Server) -> Result<(), CliError> {
-    if io::stderr().is_terminal() {
-        let _ = writeln!(
-            io::stderr(),
-            "turnbuckle demo: one JSON message per line. Ctrl-C ends it."
-        );
-    }
-    stdio::run(server, StdioOptions::new())
-        .await
-        .map_err(|error| CliError::new(format!("standard input and output: {error}")))
-}
-
-/// Serves HTTP. The first signal shuts down gracefully, the second at once.
-async fn serve_http(
-    server: Server,
-    options: Options,
-    store: Option<SqliteStore>,
-) -> Result<(), CliError> {
-    let http_options = HttpServerOptions::new()
-        .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
-        // A token is for one resource, and the endpoint of HTTP+SSE would be another.
-        .http_sse(!options.auth);
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port)).to_string();
-    let mut http = HttpServer::bind(server, &address, http_options)
-        .await
-        .map_err(|error| cannot_listen(options.port, &error))?
-        .path(&*options.path);
+    // A token is for one resource, and the endpoint of HTTP+SSE would be another.
+    let mut http = listen(server, &options.transport, !options.auth).await?;
     let mut authorization_server = None;
     if options.auth {
         let (protected, server) = protect(http, &options, store).await?;
         http = protected;
         authorization_server = Some(server);
     }
-    let mut signals = ShutdownSignals::new()
-        .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
     let (url, sse) = (http.url(), http.sse_url());
     let banner = Banner {
         url: &url,
         sse: sse.as_deref(),
         issuer: authorization_server.as_ref().map(|server| server.issuer()),
     };
-    io::stdout()
-        .write_all(banner.to_string().as_bytes())
-        .map_err(|error| CliError::new(format!("cannot print the address: {error}")))?;
-
-    let shutdown = http.shutdown();
-    let mut serving = pin!(http.serve());
-    let served = tokio::select! {
-        served = serving.as_mut() => served,
-        () = signals.recv() => {
-            shutdown.close();
-            tokio::select! {
-                served = serving.as_mut() => served,
-                () = signals.recv() => Ok(()),
-            }
-        }
-    };
-    served.map_err(|error| CliError::new(format!("the server at {url} stopped: {error}")))
+    serve_http(http, &banner.to_string()).await
 }
 
 /// Lets only requests with a token through, and starts the server that issues tokens.
@@ -153,7 +78,7 @@ async fn protect(
     store: Option<SqliteStore>,
 ) -> Result<(HttpServer, TestAuthorizationServer), CliError> {
     let resource = http.url();
-    let next_port = match options.port {
+    let next_port = match options.transport.port {
         0 => 0,
         port => port.checked_add(1).unwrap_or(0),
     };
@@ -176,15 +101,4 @@ async fn protect(
         .build()
         .map_err(|error| CliError::new(error.to_string()))?;
     Ok((http.auth(auth), server))
-}
-
-fn cannot_listen(port: u16, error: &io::Error) -> CliError {
-    let failure = CliError::new(format!("cannot listen on 127.0.0.1:{port}: {error}"));
-    match error.kind() {
-        io::ErrorKind::AddrInUse => failure.hint("`--port 0` takes any port that is free"),
-        io::ErrorKind::PermissionDenied => {
-            failure.hint("low ports need privileges: try `--port 3000`")
-        }
-        _ => failure,
-    }
 }

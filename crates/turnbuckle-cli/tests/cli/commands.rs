@@ -35,7 +35,7 @@ fn list_follows_every_page() {
     let run = demo(&["list"]).ends(0);
     for part in [
         "Tools (35)",
-        "Resources (4)",
+        "Resources (13)",
         "Resource templates (1)",
         "Prompts (5)",
     ] {

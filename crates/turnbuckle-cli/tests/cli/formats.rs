@@ -72,7 +72,7 @@ fn lists_are_one_json_object_or_one_item_per_line() {
     let all = demo(&["list", "-o", "json"]).ends(0).json();
     for (member, count) in [
         ("tools", 35),
-        ("resources", 4),
+        ("resources", 13),
         ("resourceTemplates", 1),
         ("prompts", 5),
     ] {

@@ -114,6 +114,13 @@ fn every_item_of_the_demo_has_a_title() {
     let mut count = 0;
     for list in all.as_object().expect("it is an object").values() {
         for item in list.as_array().expect("it is a list") {
+            // A skill has a name and a description.
+            if item["uri"]
+                .as_str()
+                .is_some_and(|uri| uri.starts_with("skill:"))
+            {
+                continue;
+            }
             assert!(item["title"].is_string(), "{item}");
             count += 1;
         }

@@ -306,3 +306,40 @@ fn uris_and_files_of_skills_complete_a_word() {
         assert_eq!(complete(&scratch, words), expected, "{words:?}");
     }
 }
+
+#[test]
+fn a_folder_of_skills_is_served_and_verified() {
+    let folder = Scratch::new();
+    folder.file("docs/pdf/SKILL.md", SKILL_TEXT);
+    folder.file("docs/pdf/references/FORMS.md", FORMS_TEXT);
+    folder.file("bad/SKILL.md", "no frontmatter");
+    let dir = folder.path().to_str().unwrap();
+    let server = [
+        "--",
+        crate::support::TOOL,
+        "serve",
+        "skills",
+        dir,
+        "--stdio",
+    ];
+    let verified = run(&[&["skill", "verify"][..], &server].concat()).ends(0);
+    assert!(
+        verified
+            .out
+            .starts_with(&format!("verified  {SKILL}  2 files, ")),
+        "{verified:#?}"
+    );
+    assert_eq!(verified.out.lines().count(), 1, "{verified:#?}");
+    let none = run(&["serve", "skills", &format!("{dir}/none"), "--stdio"]).ends(2);
+    assert!(none.err.contains("/none: "), "{none:#?}");
+}
+
+#[test]
+fn the_skills_of_the_demo_are_what_it_says() {
+    let verified = crate::support::demo(&["skill", "verify", "--output", "json"]);
+    assert!(!verified.out.contains("failed"), "{verified:#?}");
+    let listed = crate::support::demo(&["skill", "list"]).ends(0);
+    for name in ["pdf-processing", "billing", "refunds", "daily"] {
+        assert!(listed.out.contains(name), "{listed:#?}");
+    }
+}
