@@ -83,6 +83,7 @@ async fn a_change_that_is_none_gives_no_notice() {
     tree.write("a/x.md", "one");
     tree.write("notes.md", "not part of a skill");
     tree.write("a/.x.md.swp", "an editor's file");
+    tree.write("bad/SKILL.md", "a skill that is not served");
     assert_eq!(notices(&mut client).await.0, [""; 0]);
 }
 
