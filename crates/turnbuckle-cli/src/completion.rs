@@ -6,28 +6,19 @@
 //! and prints nothing but candidates.
 
 use std::ffi::{OsStr, OsString};
-use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Command, FromArgMatches as _, Subcommand as _};
+use clap::{Arg, Command, FromArgMatches as _, Subcommand as _};
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCompleter, CompletionCandidate};
-use serde_json::Value;
 use turnbuckle::auth::client::settle_token_requests;
-use turnbuckle::skills::client::SkillsClient as _;
 
 use crate::commands::ServerVerb;
-use crate::connection::{ServerConnection, connect_silently, server_names};
+use crate::commands::offers::{TIME_LIMIT, offer_words, select_candidates, verb_words};
+use crate::connection::{connect_silently, server_names};
 use crate::error::CliError;
-use crate::output::shell_quote;
 
 /// The variable that makes the program complete a command line, by which the scripts call it.
 pub(crate) const VARIABLE: &str = "TURNBUCKLE_COMPLETE";
-
-/// The time limit of a completion.
-const TIME_LIMIT: Duration = Duration::from_secs(2);
-
-/// The most candidates that are offered.
-const MAX_CANDIDATES: usize = 1000;
 
 /// Returns the script that registers the completion in a shell.
 pub(crate) fn script(shell: clap_complete::Shell) -> Result<Vec<u8>, CliError> {
@@ -59,17 +50,12 @@ pub(crate) fn add_completers(command: Command) -> Command {
 
 /// Returns the candidates for a positional argument of a verb.
 fn complete_word(current: &OsStr) -> Vec<CompletionCandidate> {
-    let candidates = find_candidates().unwrap_or_default();
-    let begins = |word: &String| {
-        current
-            .to_str()
-            .is_some_and(|start| word.starts_with(start))
+    let Some(start) = current.to_str() else {
+        return Vec::new();
     };
-    // A shell inserts a candidate as it is, and servers choose the names: no other character.
-    let is_plain = |word: &String| shell_quote([&**word]) == **word;
-    let candidates = candidates.into_iter().filter(begins).filter(is_plain);
+    let candidates = select_candidates(find_candidates().unwrap_or_default(), start);
     candidates
-        .take(MAX_CANDIDATES)
+        .into_iter()
         .map(CompletionCandidate::new)
         .collect()
 }
@@ -109,7 +95,7 @@ fn find_candidates() -> Option<Vec<String>> {
     let found = runtime.block_on(async {
         let finding = async {
             let connection = connect_silently(&common, target).await.ok()?;
-            let found = offer(&connection, &verb, &words).await;
+            let found = offer_words(&connection, &verb, &words).await;
             connection.client.close().await;
             found
         };
@@ -118,59 +104,4 @@ fn find_candidates() -> Option<Vec<String>> {
     runtime.block_on(settle_token_requests(TIME_LIMIT));
     runtime.shutdown_background();
     found
-}
-
-/// Returns the words of the verb, such as `skill read`.
-fn verb_words(matches: &ArgMatches) -> String {
-    match matches.subcommand() {
-        Some((word, rest)) => format!("{word} {}", verb_words(rest)).trim_end().to_owned(),
-        None => String::new(),
-    }
-}
-
-/// Returns what a server offers as the next word of a verb.
-async fn offer(connection: &ServerConnection, verb: &str, words: &[String]) -> Option<Vec<String>> {
-    let client = &connection.client;
-    match (verb, words) {
-        ("call", []) => {
-            let tools = client.list_tools().fetch_all().await.ok()?;
-            Some(tools.into_iter().map(|tool| tool.name).collect())
-        }
-        ("call", [name, ..]) => {
-            let tools = client.list_tools().fetch_all().await.ok()?;
-            let tool = tools.into_iter().find(|tool| tool.name == *name)?;
-            let schema: Value = serde_json::from_str(tool.input_schema.as_str()).ok()?;
-            let names = schema.get("properties")?.as_object()?.keys();
-            Some(names.map(|name| format!("{name}=")).collect())
-        }
-        ("prompt" | "complete", []) => {
-            let prompts = client.list_prompts().fetch_all().await.ok()?;
-            Some(prompts.into_iter().map(|prompt| prompt.name).collect())
-        }
-        ("prompt" | "complete", [name, ..]) => {
-            let prompts = client.list_prompts().fetch_all().await.ok()?;
-            let prompt = prompts.into_iter().find(|prompt| prompt.name == *name)?;
-            let arguments = prompt.arguments.into_iter().flatten();
-            Some(
-                arguments
-                    .map(|argument| format!("{}=", argument.name))
-                    .collect(),
-            )
-        }
-        ("read", []) => {
-            let resources = client.list_resources().fetch_all().await.ok()?;
-            Some(resources.into_iter().map(|resource| resource.uri).collect())
-        }
-        ("skill read" | "skill verify", []) => {
-            let skills = client.list_skills().fetch_all().await.ok()?;
-            Some(skills.iter().map(|skill| skill.uri().to_string()).collect())
-        }
-        ("skill read", [uri]) => {
-            let skill = client.get_skill(uri).await.ok()?;
-            let files = skill.files()?.iter();
-            let paths = files.filter_map(|file| skill.uri().relative(&file.uri));
-            Some(paths.map(str::to_owned).collect())
-        }
-        _ => None,
-    }
 }

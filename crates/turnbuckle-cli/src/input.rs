@@ -11,7 +11,7 @@ use turnbuckle::servers::config::parse_env_file;
 
 use crate::error::CliError;
 
-pub(crate) use lines::{MAX_LINE_BYTES, read_typed_line};
+pub(crate) use lines::{LineSource, MAX_LINE_BYTES, is_reading, read_line_of, read_typed_line};
 
 mod lines;
 

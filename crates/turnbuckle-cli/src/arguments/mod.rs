@@ -96,25 +96,29 @@ pub(crate) fn parse_arguments(
 }
 
 /// Parses arguments whose values are all text, such as those of prompts. `declared` has their names
-/// and whether they are required.
+/// and whether they are required; without it any name is one.
 pub(crate) fn parse_text_arguments(
     words: &[String],
-    declared: &[(&str, bool)],
+    declared: Option<&[(&str, bool)]>,
 ) -> Result<Vec<(String, String)>, CliError> {
     let text = || json!({"type": "string"});
-    let properties: Map<_, _> = declared
-        .iter()
+    let names = declared.unwrap_or_default().iter();
+    let properties: Map<_, _> = names
+        .clone()
         .map(|(name, _)| ((*name).to_owned(), text()))
         .collect();
-    let required: Vec<_> = declared
-        .iter()
+    let required: Vec<_> = names
         .filter(|(_, needed)| *needed)
         .map(|(name, _)| *name)
         .collect();
+    let others = match declared {
+        Some(_) => Value::Bool(false),
+        None => text(),
+    };
     let schema = json!({
         "properties": properties,
         "required": required,
-        "additionalProperties": false,
+        "additionalProperties": others,
     });
     let arguments = parse_arguments(words, &schema)?;
     let texts = arguments.into_iter().map(|(name, value)| match value {
@@ -262,11 +266,14 @@ mod tests {
             ("b".to_owned(), "x".to_owned()),
         ];
         assert_eq!(
-            parse_text_arguments(&words, &[("a", true), ("b", false)]).unwrap(),
+            parse_text_arguments(&words, Some(&[("a", true), ("b", false)])).unwrap(),
             pairs
         );
+        assert_eq!(parse_text_arguments(&words, None).unwrap(), pairs);
+        assert!(parse_text_arguments(&["a:=1".to_owned()], None).is_err());
         for wrong in ["c=1", "a:=1", "b=2"] {
-            let refused = parse_text_arguments(&[wrong.to_owned()], &[("a", true), ("b", false)]);
+            let refused =
+                parse_text_arguments(&[wrong.to_owned()], Some(&[("a", true), ("b", false)]));
             assert!(refused.is_err(), "{wrong}");
         }
     }

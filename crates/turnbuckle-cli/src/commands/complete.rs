@@ -1,9 +1,10 @@
 //! The `complete` command: suggests values for an argument.
 
 use turnbuckle::types::{
-    CompletionContext, CompletionReference, Map, PromptReference, ResourceTemplateReference,
+    CompletionContext, CompletionReference, Map, Prompt, PromptReference, ResourceTemplateReference,
 };
 
+use super::listed::NamedItem;
 use super::{TargetArgs, prompt};
 use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
@@ -21,13 +22,17 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
         .map(|word| parse_pair(word))
         .collect::<Result<_, _>>()?;
     with_server(&args.common, server, async |connection| {
-        let reference = find_reference(connection, &owner, name).await?;
+        let (reference, prompt) = find_reference(connection, &owner, name).await?;
         let mut call = connection.client.complete(reference, name, value);
         if !others.is_empty() {
             let others: Map<String> = others.iter().cloned().collect();
             call.params_mut().context = Some(CompletionContext::new().arguments(others));
         }
-        let (result, text) = connection.call_verbatim(call).await?;
+        let completed = connection.call_verbatim(call).await;
+        let (result, text) = completed.map_err(|error| match prompt {
+            Some(prompt) => prompt.explain(error),
+            None => error.into(),
+        })?;
         let console = &connection.console;
         if !console.is_text() {
             return console.print_json(&text);
@@ -64,24 +69,24 @@ fn parse_pair(word: &str) -> Result<(String, String), CliError> {
 }
 
 /// Returns what the argument belongs to: a resource template if `owner` looks like a URI, otherwise
-/// a prompt.
+/// a prompt, which is returned with it.
 async fn find_reference(
     connection: &ServerConnection,
     owner: &str,
     argument: &str,
-) -> Result<CompletionReference, CliError> {
+) -> Result<(CompletionReference, Option<NamedItem<Prompt>>), CliError> {
     if owner.contains(['{', ':']) {
-        return Ok(ResourceTemplateReference::new(owner).into());
+        return Ok((ResourceTemplateReference::new(owner).into(), None));
     }
     let prompt = prompt::find_prompt(connection, owner).await?;
     let names = || {
-        prompt
-            .arguments
-            .iter()
+        let arguments = prompt.item().and_then(|prompt| prompt.arguments.as_ref());
+        arguments
+            .into_iter()
             .flatten()
             .map(|argument| &*argument.name)
     };
-    if !names().any(|name| name == argument) {
+    if prompt.item().is_some() && !names().any(|name| name == argument) {
         let failure = CliError::usage(format!("the prompt {owner:?} has no argument {argument:?}"));
         let all = format!(
             "its arguments are {}",
@@ -89,5 +94,5 @@ async fn find_reference(
         );
         return Err(failure.hint(did_you_mean(argument, names()).unwrap_or(all)));
     }
-    Ok(PromptReference::new(owner).into())
+    Ok((PromptReference::new(owner).into(), Some(prompt)))
 }

@@ -6,7 +6,9 @@ pub(crate) mod complete;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod list;
+mod listed;
 pub(crate) mod listen;
+pub(crate) mod offers;
 pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
@@ -72,6 +74,11 @@ impl TargetArgs {
     /// Returns whether nothing names the server yet.
     pub(crate) fn is_server_missing(&self) -> bool {
         self.words.is_empty() && self.command.is_empty() && self.common.server.server.is_none()
+    }
+
+    /// Returns the positional arguments, without a change.
+    fn words(&self) -> &[String] {
+        &self.words
     }
 
     /// Sets the connection of the shell.

@@ -3,11 +3,11 @@
 use turnbuckle::types::{GetPromptResult, Prompt};
 
 use super::TargetArgs;
+use super::listed::{NamedItem, find_item};
 use crate::arguments::parse_text_arguments;
 use crate::connection::{ServerConnection, with_server};
-use crate::error::{CliError, ExitStatus};
+use crate::error::CliError;
 use crate::output::{Style, render_blocks, sanitize_line};
-use turnbuckle_types::base::nearest::did_you_mean;
 
 pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let (server, mut words) = args.server()?;
@@ -15,16 +15,16 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
     let words = words.into_rest();
     with_server(&args.common, server, async |connection| {
         let prompt = find_prompt(connection, &name).await?;
-        let declared: Vec<_> = prompt
-            .arguments
-            .iter()
-            .flatten()
-            .map(|argument| (&*argument.name, argument.required == Some(true)))
-            .collect();
-        let arguments = parse_text_arguments(&words, &declared)?;
+        let declared = prompt.item().map(|prompt| {
+            let arguments = prompt.arguments.iter().flatten();
+            let declared = arguments.map(|one| (&*one.name, one.required == Some(true)));
+            declared.collect::<Vec<_>>()
+        });
+        let arguments = parse_text_arguments(&words, declared.as_deref())?;
         connection.apply_log_level().await?;
         let call = connection.client.get_prompt(&*name, arguments);
-        let (result, text) = connection.call_verbatim(call).await?;
+        let filled_in = connection.call_verbatim(call).await;
+        let (result, text) = filled_in.map_err(|error| prompt.explain(error))?;
         let console = &connection.console;
         if console.is_text() {
             return print_result(connection, &result);
@@ -41,22 +41,9 @@ pub(crate) async fn run(mut args: TargetArgs) -> Result<(), CliError> {
 pub(super) async fn find_prompt(
     connection: &ServerConnection,
     name: &str,
-) -> Result<Prompt, CliError> {
-    let mut names = Vec::new();
-    let mut prompts = connection.client.list_prompts();
-    while let Some(prompt) = prompts.next().await {
-        let prompt = prompt?;
-        if prompt.name == name {
-            return Ok(prompt);
-        }
-        names.push(prompt.name);
-    }
-    let server = connection.server_name();
-    let failure =
-        CliError::new(format!("{server} has no prompt {name:?}")).status(ExitStatus::Refused);
-    let names = names.iter().map(String::as_str);
-    let there = "`turnbuckle list` shows the prompts of the server".to_owned();
-    Err(failure.hint(did_you_mean(name, names).unwrap_or(there)))
+) -> Result<NamedItem<Prompt>, CliError> {
+    let prompts = connection.client.list_prompts();
+    find_item(connection, "prompt", name, prompts, |prompt| &prompt.name).await
 }
 
 /// Prints each message under its role.

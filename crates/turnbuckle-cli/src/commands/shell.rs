@@ -3,6 +3,9 @@
 //! A line has the words of a command line without the server: `call echo message=hi`. The verbs are
 //! those of [`ServerVerb`], parsed by the same definitions.
 
+mod editor;
+mod line_completer;
+
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -21,6 +24,8 @@ use crate::connection::{ServerConnection, Target, explain, interruption, with_co
 use crate::error::CliError;
 use crate::input::{MAX_LINE_BYTES, read_typed_line};
 use crate::output::{Console, Style};
+use editor::LineEditor;
+use line_completer::LineCompleter;
 
 /// The prompt at a terminal.
 const PROMPT: &str = "turnbuckle> ";
@@ -99,10 +104,17 @@ impl Shell<'_> {
             );
             console.print_note(&console.style_stderr(Style::Dim, &text));
         }
+        let editor = match self.is_interactive {
+            true => LineEditor::new(LineCompleter(connection.clone())),
+            false => None,
+        };
         let mut changes = subscribe(connection).await;
         let mut last_failure = None;
         let mut number = 0_u64;
-        while let Some(line) = self.next_line(connection, &mut changes).await? {
+        while let Some(line) = self
+            .next_line(connection, editor.as_ref(), &mut changes)
+            .await?
+        {
             number += 1;
             match self.run_line(connection, &line).await {
                 Ok(ControlFlow::Continue(())) => {}
@@ -137,9 +149,11 @@ impl Shell<'_> {
     async fn next_line(
         &self,
         connection: &ServerConnection,
+        editor: Option<&LineEditor>,
         changes: &mut Option<Subscription>,
     ) -> Result<Option<String>, CliError> {
         let console = &connection.console;
+        let editor = editor.filter(|editor| editor.is_ready());
         // Those that came with the line before.
         for _ in 0..MAX_CHANGES_AT_ONCE {
             tokio::select! {
@@ -150,9 +164,10 @@ impl Shell<'_> {
         }
         let mut signals = connection.signals.lock().await;
         let mut reading = pin!(async {
-            match self.is_interactive {
-                true => read_line(console, PROMPT).await,
-                false => read_typed_line().await,
+            match editor {
+                Some(editor) => editor.read_line().await,
+                None if self.is_interactive => read_line(console, PROMPT).await,
+                None => read_typed_line().await,
             }
         });
         loop {
@@ -258,10 +273,15 @@ async fn next_change(changes: &mut Option<Subscription>) -> Change {
     std::future::pending().await
 }
 
+/// Returns a command with the options of the connection.
+fn connection_options() -> clap::Command {
+    let options = ServerArgs::augment_args(clap::Command::new("shell"));
+    ProtocolArgs::augment_args(options)
+}
+
 /// Refuses options of the connection, which was made before.
 fn refuse_connection_options(matches: &ArgMatches) -> Result<(), CliError> {
-    let options = ServerArgs::augment_args(clap::Command::new("shell"));
-    let options = ProtocolArgs::augment_args(options);
+    let options = connection_options();
     let given = options
         .get_arguments()
         .find(|option| is_given(matches, option.get_id().as_str()));

@@ -22,6 +22,23 @@ pub(crate) async fn read_typed_line() -> Option<String> {
     STANDARD_INPUT.next_line().await
 }
 
+/// Returns the next line of a source that reads standard input in another way.
+///
+/// A read that is under way already gets the line: two would take it from each other.
+pub(crate) async fn read_line_of(source: LineSource) -> Option<String> {
+    STANDARD_INPUT.next_line_of(source).await
+}
+
+/// Returns whether a read of standard input is under way.
+pub(crate) fn is_reading() -> bool {
+    let state = STANDARD_INPUT.state.lock();
+    let state = state.unwrap_or_else(PoisonError::into_inner);
+    !matches!(*state, ReaderState::Idle)
+}
+
+/// Reads a line, or returns `None` at the end of the input.
+pub(crate) type LineSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 fn read_standard_input() -> Option<String> {
     let mut typed = Vec::new();
     let mut input = io::stdin().lock().take(MAX_LINE_BYTES as u64);
@@ -36,7 +53,7 @@ fn read_standard_input() -> Option<String> {
 
 /// Reads lines on a thread of its own, one when it is asked for.
 struct LineReader {
-    source: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    source: LineSource,
     state: Mutex<ReaderState>,
     has_read: Notify,
 }
@@ -51,17 +68,21 @@ enum ReaderState {
 impl LineReader {
     fn new(source: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
-            source: Box::new(source),
+            source: Arc::new(source),
             state: Mutex::new(ReaderState::Idle),
             has_read: Notify::new(),
         }
     }
 
     async fn next_line(self: &Arc<Self>) -> Option<String> {
+        self.next_line_of(self.source.clone()).await
+    }
+
+    async fn next_line_of(self: &Arc<Self>, source: LineSource) -> Option<String> {
         loop {
             // Created first: it sees each notification from now on.
             let has_read = self.has_read.notified();
-            if let Some(line) = self.take_or_start() {
+            if let Some(line) = self.take_or_start(&source) {
                 return line;
             }
             has_read.await;
@@ -69,7 +90,7 @@ impl LineReader {
     }
 
     /// Returns the line that was read, or starts to read one.
-    fn take_or_start(self: &Arc<Self>) -> Option<Option<String>> {
+    fn take_or_start(self: &Arc<Self>, source: &LineSource) -> Option<Option<String>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::replace(&mut *state, ReaderState::Reading) {
             ReaderState::Read(line) => {
@@ -78,8 +99,8 @@ impl LineReader {
             }
             ReaderState::Reading => {}
             ReaderState::Idle => {
-                let reader = self.clone();
-                let started = thread::Builder::new().spawn(move || reader.read());
+                let (reader, source) = (self.clone(), source.clone());
+                let started = thread::Builder::new().spawn(move || reader.read(&*source));
                 if started.is_err() {
                     *state = ReaderState::Idle;
                     return Some(None);
@@ -89,8 +110,8 @@ impl LineReader {
         None
     }
 
-    fn read(&self) {
-        let line = (self.source)();
+    fn read(&self, source: &dyn Fn() -> Option<String>) {
+        let line = source();
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = ReaderState::Read(line);
         self.has_read.notify_waiters();
     }

@@ -14,6 +14,7 @@ use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
 
 pub(crate) use known_secrets::KnownSecrets;
 pub(crate) use recorder::Recorder;
+pub(crate) use redact::has_secret;
 pub(crate) use telemetry::start_telemetry;
 pub(crate) use trace::Trace;
 

@@ -112,6 +112,14 @@ pub(super) fn redact_line(line: &str, known: &SecretSearch) -> Option<String> {
     replace(line, found)
 }
 
+/// Returns whether a command line has a secret: credentials, the value of a secret name, or a word with
+/// the name of a secret, such as `--token` before its value.
+pub(crate) fn has_secret(line: &str) -> bool {
+    line.split_whitespace().any(is_secret_name)
+        || !find_credentials(line).is_empty()
+        || !find_values(line).is_empty()
+}
+
 /// Replaces ranges of a text, which may overlap.
 fn replace(text: &str, mut ranges: Vec<Range<usize>>) -> Option<String> {
     if ranges.is_empty() {

@@ -440,7 +440,7 @@ fn a_second_login_of_one_command_has_made_no_mistake_yet() {
 }
 
 #[test]
-fn a_tool_that_is_not_listed_is_tried_where_the_caller_is_logged_in() {
+fn a_name_that_is_not_listed_is_tried_where_the_caller_is_logged_in() {
     let demo = AuthDemo::start();
     let url = &*demo.url;
     demo.log_in(&["auth", "login", url]).run.ends(0);
@@ -451,4 +451,23 @@ fn a_tool_that_is_not_listed_is_tried_where_the_caller_is_logged_in() {
     let open = HttpDemo::start();
     let unknown = run(&["call", &open.url, "ecko"]).ends(5);
     assert!(unknown.err.contains("has no tool \"ecko\""), "{unknown:#?}");
+    for words in [
+        &["prompt", url, "cod", "number=1"][..],
+        &["complete", url, "cod", "a=1"],
+    ] {
+        let unknown = demo.run(words).ends(5);
+        assert!(!unknown.err.contains("has no prompt"), "{unknown:#?}");
+    }
+    for words in [
+        &["prompt", &open.url, "test_simple_promp"][..],
+        &["complete", &open.url, "test_simple_promp", "a=1"],
+    ] {
+        let unknown = run(words).ends(5);
+        let text = "has no prompt \"test_simple_promp\"";
+        assert!(unknown.err.contains(text), "{unknown:#?}");
+        assert!(
+            unknown.err.contains("\"test_simple_prompt\""),
+            "{unknown:#?}"
+        );
+    }
 }

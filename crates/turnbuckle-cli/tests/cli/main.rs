@@ -19,6 +19,8 @@ mod network;
 mod peers;
 mod refusals;
 mod shell;
+#[cfg(unix)]
+mod shell_editor;
 mod skill;
 mod stores;
 mod support;
