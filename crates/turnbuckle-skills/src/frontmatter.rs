@@ -38,8 +38,8 @@ impl Frontmatter {
     ///
     /// It stands between two lines `---`, of which the first one begins the file. Lines may end with CR LF. The YAML is
     /// read by the core schema of YAML 1.2. Anchors, aliases, tags, merge keys (`<<`), duplicate keys, several documents,
-    /// control characters, and numbers that JSON cannot express are refused, because readers would disagree about
-    /// them.
+    /// control characters, also as escapes, and numbers that JSON cannot express are refused, because readers would
+    /// disagree about them.
     ///
     /// # Errors
     /// If there is no frontmatter, if it is longer than [`MAX_FRONTMATTER_BYTES`], nested deeper than 16 or of more than
@@ -55,12 +55,14 @@ impl Frontmatter {
     /// Creates frontmatter from its fields.
     ///
     /// # Errors
-    /// If the fields are nested too deeply or too many, or if `name` or `description` is missing or breaks a rule.
+    /// If the fields are nested too deeply or too many, if a string has a control character other than a tab or a line
+    /// break, or if `name` or `description` is missing or breaks a rule.
     pub fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidSkill> {
         let mut nodes = 0;
-        for value in fields.values() {
+        for (key, value) in &fields {
             nodes += 1;
-            check_size(value, 1, &mut nodes)?;
+            check_string(key)?;
+            check_value(value, 1, &mut nodes)?;
         }
         let text = |key: &str| match fields.get(key) {
             Some(Value::String(text)) => Ok(text.clone()),
@@ -176,10 +178,9 @@ fn check_characters(text: &str) -> Result<(), InvalidSkill> {
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         let allowed = match char {
-            '\n' | '\t' | '\u{85}' => true,
             '\r' => chars.peek() == Some(&'\n'),
-            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
-            _ => true,
+            '\u{feff}' | '\u{fffe}' | '\u{ffff}' => false,
+            _ => !is_refused(char),
         };
         if !allowed {
             return Err(InvalidSkill::new(format_args!(
@@ -191,8 +192,25 @@ fn check_characters(text: &str) -> Result<(), InvalidSkill> {
     Ok(())
 }
 
-/// Counts a value and what is in it. The recursion is as deep as [`MAX_DEPTH`].
-fn check_size(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), InvalidSkill> {
+/// Returns whether a character is a control character, and neither a tab nor a line break.
+fn is_refused(char: char) -> bool {
+    matches!(char, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}')
+        && !matches!(char, '\t' | '\n' | '\r' | '\u{85}')
+}
+
+/// Refuses control characters in a string, which escapes of YAML and JSON can stand for.
+fn check_string(text: &str) -> Result<(), InvalidSkill> {
+    match text.chars().find(|char| is_refused(*char)) {
+        Some(char) => Err(InvalidSkill::new(format_args!(
+            "a string of the frontmatter has the character U+{:04X}",
+            u32::from(char)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Counts a value and what is in it, and checks the strings. The recursion is as deep as [`MAX_DEPTH`].
+fn check_value(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), InvalidSkill> {
     let deeper = depth + 1;
     let is_nested = matches!(value, Value::Array(_) | Value::Object(_));
     if is_nested && deeper > MAX_DEPTH {
@@ -205,11 +223,13 @@ fn check_size(value: &Value, depth: usize, nodes: &mut usize) -> Result<(), Inva
     match value {
         Value::Array(items) => items
             .iter()
-            .try_for_each(|item| check_size(item, deeper, nodes)),
-        Value::Object(fields) => fields.values().try_for_each(|value| {
+            .try_for_each(|item| check_value(item, deeper, nodes)),
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| {
             *nodes += 1;
-            check_size(value, deeper, nodes)
+            check_string(key)?;
+            check_value(value, deeper, nodes)
         }),
+        Value::String(text) => check_string(text),
         _ => Ok(()),
     }
 }

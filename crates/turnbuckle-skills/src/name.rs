@@ -53,6 +53,7 @@ pub fn check_description(description: &str) -> Result<(), InvalidSkill> {
 mod tests {
     use super::*;
 
+    // requirement: 57be9532c0b4 c4400a6e67d3
     #[test]
     fn names_are_lowercase_with_single_hyphens() {
         for name in ["a", "pdf-processing", "3d", "x".repeat(64).as_str()] {
@@ -75,6 +76,7 @@ mod tests {
         }
     }
 
+    // requirement: 57be9532c0b4
     #[test]
     fn descriptions_have_at_most_1024_characters() {
         assert_eq!(check_description(&"ä".repeat(1024)), Ok(()));

@@ -244,6 +244,7 @@ mod tests {
         );
     }
 
+    // requirement: c4400a6e67d3
     #[test]
     fn other_uris_are_not_of_a_skill() {
         let long = format!("skill://{}/a/SKILL.md", "x".repeat(MAX_URI_BYTES));
@@ -308,6 +309,7 @@ mod tests {
         }
     }
 
+    // requirement: 9e91c77ca80f b02f972bd223
     #[test]
     fn paths_are_encoded_where_a_uri_needs_it() {
         let skill = SkillUri::from_segments(["a b:c", "x:y", "refunds"]).unwrap();

@@ -26,9 +26,9 @@ pub(super) struct Sentence {
 /// The hexadecimal digits of a sentence's hash.
 pub(super) const HASH_LEN: usize = 12;
 
-/// Folders of pages without revisions: the extensions in the documentation, and the repository of the
-/// authorization extensions.
-const UNDATED: [&str; 2] = ["extensions", "ext-auth"];
+/// Folders of pages without revisions: the extensions in the documentation, and the repositories of the
+/// authorization extensions and of the skills extension.
+const UNDATED: [&str; 3] = ["extensions", "ext-auth", "ext-skills"];
 
 /// The key words, strongest first; a longer one stands before its own beginning.
 const LEVELS: [&str; 8] = [

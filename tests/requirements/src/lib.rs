@@ -44,7 +44,7 @@ pub enum Command {
 }
 
 /// The folders of pages below that of `--spec`, each with its name in the manifest.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("docs/specification", ""),
     (
         "docs/docs/2026-07-28/tutorials/security",
@@ -52,12 +52,13 @@ const PAGES: [(&str, &str); 4] = [
     ),
     ("docs/extensions/auth", "extensions/auth/"),
     ("ext-auth/specification/draft", "ext-auth/"),
+    ("ext-skills/specification/stable", "ext-skills/"),
 ];
 
 /// The pages of the specification.
 #[derive(clap::Args)]
 pub struct Pages {
-    /// A checkout of the specification, with one of the authorization extensions in `ext-auth`
+    /// A checkout of the specification, with the repositories of extensions in `ext-auth` and `ext-skills`
     #[arg(long, value_name = "FOLDER")]
     spec: Option<PathBuf>,
 }

@@ -184,7 +184,7 @@ impl From<SkillError> for CliError {
         };
         let status = match &error {
             SkillError::Missing { .. } => ExitStatus::Refused,
-            SkillError::Unlisted { .. } => ExitStatus::Usage,
+            SkillError::InvalidUri { .. } | SkillError::Unlisted { .. } => ExitStatus::Usage,
             SkillError::InvalidEntry { .. } | SkillError::EndlessList { .. } => {
                 ExitStatus::ProtocolViolation
             }

@@ -251,16 +251,19 @@ fn text_of_skills_cannot_act_upon_a_terminal() {
     let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31mred\u{202e}gnp.exe";
     let content = format!(
         "---\nname: pdf\ndescription: \"{}\"\n---\n{evil}\n",
-        "\\e[2J\\u202ered"
+        "\\r\\N\\u202ered"
     );
     let mut served = Served::new();
-    served.entries[0]["frontmatter"]["description"] = "\u{1b}[2J\u{202e}red".into();
+    served.entries[0]["frontmatter"]["description"] = "\r\u{85}\u{202e}red".into();
     served.entries[0]["resources"][0]["size"] = content.len().into();
     served.entries[0]["resources"][0]["digest"] = json!(Digest::compute(content.as_bytes()));
     served.skill = text(SKILL, &content);
     served
         .entries
         .push(json!({"uri": format!("skill://docs/{evil}/SKILL.md")}));
+    let mut refused = entry();
+    refused["frontmatter"]["description"] = "\u{1b}[2J".into();
+    served.entries.push(refused);
     for words in [
         &["skill", "list"][..],
         &["skill", "list", "-o", "json"],

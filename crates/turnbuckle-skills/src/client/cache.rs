@@ -158,6 +158,7 @@ mod tests {
         assert!(cache.get(&server, "large", "d").is_none());
     }
 
+    // requirement: ca97a6cbdda5
     #[test]
     fn servers_and_digests_do_not_share_files() {
         let cache = SkillCache::new(10_000);

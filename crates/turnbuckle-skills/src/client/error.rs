@@ -17,6 +17,12 @@ pub enum SkillError {
         #[source]
         error: Box<Error>,
     },
+    /// The URI is not one of a skill's `SKILL.md`, so the server is not asked for its entry.
+    #[error("{reason}; a skill is named by the URI of its SKILL.md")]
+    InvalidUri {
+        /// The URI, and the rule that it breaks.
+        reason: String,
+    },
     /// The server no longer serves a file that the held entry lists.
     #[error(
         "{uri}: the server no longer serves this file: ask for the skill's entry again \

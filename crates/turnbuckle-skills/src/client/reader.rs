@@ -16,7 +16,7 @@ use super::origin::SkillOrigin;
 use super::pages::Raw;
 use crate::{
     Digest, EXTENSION_ID, GetSkill, GetSkillParams, GetSkillResult, Skill, SkillResource,
-    SkillResources, SkillsSettings,
+    SkillResources, SkillUri, SkillsSettings,
 };
 
 /// A reader of the skills of one server. Clones share the connection and the cache.
@@ -84,8 +84,12 @@ impl SkillReader {
     /// Returns the entry of the skill whose `SKILL.md` has this URI, whether it is listed or not.
     ///
     /// # Errors
-    /// Returns a [`SkillError`] if the server serves no such skill, or its entry is invalid.
+    /// Returns a [`SkillError`] if the URI is not one of a `SKILL.md`, the server serves no such skill, or its entry is
+    /// invalid.
     pub async fn get(&self, uri: &str) -> Result<Skill, SkillError> {
+        SkillUri::parse(uri).map_err(|error| SkillError::InvalidUri {
+            reason: error.to_string(),
+        })?;
         let params = GetSkillParams {
             uri: uri.to_owned(),
         };

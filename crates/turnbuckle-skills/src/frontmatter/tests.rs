@@ -18,16 +18,19 @@ fn reason(yaml: &str) -> String {
     parse(yaml).expect_err(yaml).to_string()
 }
 
+// requirement: 75984a8d27ec d8b3cf2a376b
 #[test]
 fn fields_pass_through_as_json() {
-    let text = "license: Apache-2.0\nmetadata:\n  version: \"1.0\"\n  tags: [a, b]\n  1: one\nallowed-tools: Bash(git:*) Read";
+    let text = "license: Apache-2.0\nmetadata:\n  version: \"1.0\"\n  tags: [a, b]\n  1: one\n  io.modelcontextprotocol/new: {a: 1}\nallowed-tools: Bash(git:*) Read";
     let all = parse(text).unwrap();
     assert_eq!((all.name(), all.description()), ("a", "b"));
     assert_eq!(
         serde_json::to_value(&all).unwrap(),
         json!({
             "name": "a", "description": "b", "license": "Apache-2.0",
-            "metadata": {"version": "1.0", "tags": ["a", "b"], "1": "one"},
+            "metadata": {
+                "version": "1.0", "tags": ["a", "b"], "1": "one", "io.modelcontextprotocol/new": {"a": 1},
+            },
             "allowed-tools": "Bash(git:*) Read",
         })
     );
@@ -77,6 +80,7 @@ fn lines_may_end_with_cr_lf() {
     assert!(Frontmatter::parse(b"---\nname: a\rdescription: b\n---\n").is_err());
 }
 
+// requirement: 3ceafdeed526
 #[test]
 fn a_file_without_frontmatter_is_refused() {
     for (file, reason) in [
@@ -150,6 +154,27 @@ fn yaml_that_readers_disagree_about_is_refused() {
         let error = reason(yaml);
         assert!(error.contains(expected), "{yaml:?}: {error}");
     }
+}
+
+#[test]
+fn control_characters_are_refused_as_escapes_too() {
+    for (yaml, character) in [
+        ("x: \"\\0\"", "U+0000"),
+        ("x: \"a\\x07b\"", "U+0007"),
+        ("x: \"\\e[2J\"", "U+001B"),
+        ("x: {y: [\"\\x7F\"]}", "U+007F"),
+        ("x: {\"\\u009b\": 1}", "U+009B"),
+        ("\"\\U0000001b\": 1", "U+001B"),
+    ] {
+        let expected = format!("a string of the frontmatter has the character {character}");
+        assert_eq!(reason(yaml), expected, "{yaml}");
+    }
+    assert_eq!(field("\"\\t\\n\\r\\N\""), json!("\t\n\r\u{85}"));
+    let decode = |json: &str| serde_json::from_str::<Frontmatter>(json);
+    let entry = |text: &str| format!("{{\"name\":\"a\",\"description\":\"{text}\"}}");
+    assert!(decode(&entry("b\\tb\\nb")).is_ok());
+    let error = decode(&entry("\\u001b[2J")).unwrap_err().to_string();
+    assert!(error.contains("U+001B"), "{error}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ fn decode(entry: Value) -> Result<Skill, serde_json::Error> {
     serde_json::from_str(&entry.to_string())
 }
 
+// requirement: f1ba40a72ae6
 #[test]
 fn an_entry_survives_a_round_trip() {
     let listed = entry(json!([
@@ -36,6 +37,7 @@ fn an_entry_survives_a_round_trip() {
     );
 }
 
+// requirement: 34abfb18fc20 482a04fbbea6 8c7034f61e77 bbeb3326908f f1ba40a72ae6
 #[test]
 fn an_entry_with_other_resources_is_invalid() {
     let root = file("skill://acme/refunds/SKILL.md", 1);
@@ -68,6 +70,7 @@ fn an_entry_with_other_resources_is_invalid() {
     assert!(decode(none).is_err());
 }
 
+// requirement: 1f901c802fdb 91798b12c24c
 #[test]
 fn the_name_is_the_last_segment_of_the_path() {
     let mut other = entry(json!("dynamic"));

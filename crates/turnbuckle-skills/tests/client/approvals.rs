@@ -12,6 +12,7 @@ fn skill(entry: Value) -> Skill {
     serde_json::from_value(entry).unwrap()
 }
 
+// requirement: 5186b4eb14e4 b4ac74a531e1 ddfa186757ee
 #[test]
 fn an_approval_covers_exactly_the_files_that_were_seen() {
     let approved = skill(entry());
@@ -49,6 +50,7 @@ fn an_approval_covers_exactly_the_files_that_were_seen() {
     }
 }
 
+// requirement: bb671ddea3a8 ca97a6cbdda5
 #[test]
 fn an_approval_is_of_one_skill_of_one_server() {
     let mut approvals = ApprovalSet::new();
@@ -65,6 +67,7 @@ fn an_approval_is_of_one_skill_of_one_server() {
     assert!(!approvals.revoke(&elsewhere));
 }
 
+// requirement: ddfa186757ee
 #[test]
 fn a_dynamic_skill_cannot_be_approved_for_later() {
     let mut dynamic = entry();
@@ -75,6 +78,7 @@ fn a_dynamic_skill_cannot_be_approved_for_later() {
     assert!(matches!(error, SkillError::CannotBind { .. }), "{error}");
 }
 
+// requirement: 5186b4eb14e4
 #[test]
 fn approvals_are_stored_and_stay_the_same() {
     let mut approvals = ApprovalSet::new();

@@ -4,6 +4,7 @@ use turnbuckle_skills::client::{SkillCache, SkillsClient as _};
 
 use crate::scripted::{FORMS, SKILL, SKILL_TEXT, SkillServer, entry, file_of, text};
 
+// requirement: bb671ddea3a8
 #[tokio::test(start_paused = true)]
 async fn a_verified_file_is_not_read_again_until_its_digest_changes() {
     let server = SkillServer::new();
@@ -50,6 +51,7 @@ async fn without_a_cache_each_read_is_verified_anew() {
     );
 }
 
+// requirement: fa3eeab2496d
 #[tokio::test(start_paused = true)]
 async fn a_file_that_failed_is_not_cached() {
     let server = SkillServer::new();

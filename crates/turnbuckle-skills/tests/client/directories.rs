@@ -52,6 +52,7 @@ fn paths(entries: &[SkillDirectoryEntry]) -> Vec<(&str, bool)> {
         .collect()
 }
 
+// requirement: 6e7fe59868a9 74501727c631
 #[tokio::test(start_paused = true)]
 async fn a_directory_shows_the_files_of_the_held_entry_only() {
     let skill = server().reader().await.load_at(SKILL).await.unwrap();
@@ -99,6 +100,7 @@ async fn a_directory_shows_all_files_of_a_dynamic_skill() {
     assert_eq!(references.unlisted, 2);
 }
 
+// requirement: 5fe48e072bfd
 #[tokio::test(start_paused = true)]
 async fn directories_are_read_only_if_the_server_declares_them() {
     for settings in [

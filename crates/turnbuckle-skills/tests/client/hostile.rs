@@ -25,6 +25,7 @@ fn a_manifest_of_a_million_files_is_refused_before_it_is_collected() {
     assert_eq!(page.rejected[0].uri.as_deref(), Some(SKILL));
 }
 
+// requirement: 482a04fbbea6
 #[tokio::test(start_paused = true)]
 async fn an_entry_with_files_outside_of_its_skill_is_refused() {
     for uri in [
@@ -56,6 +57,7 @@ async fn an_entry_with_files_outside_of_its_skill_is_refused() {
     }
 }
 
+// requirement: 91798b12c24c
 #[tokio::test(start_paused = true)]
 async fn an_entry_that_is_not_of_its_uri_is_refused() {
     let server = SkillServer::new();

@@ -23,6 +23,7 @@ fn entry_of(files: usize, bytes: u64) -> Value {
     entry
 }
 
+// requirement: 1f78d540b5e7 c40e8f4c1fb2
 #[tokio::test(start_paused = true)]
 async fn a_skill_at_the_limits_is_loaded_and_one_beyond_says_why() {
     assert_eq!(SkillLimits::new().max_files, RECOMMENDED_MAX_FILES);
@@ -64,6 +65,7 @@ async fn a_skill_at_the_limits_is_loaded_and_one_beyond_says_why() {
     assert_eq!(server.reads().len(), before.len() + 2);
 }
 
+// requirement: 4102230a7b4d
 #[tokio::test(start_paused = true)]
 async fn a_dynamic_skill_is_loaded_only_if_the_host_allows_it() {
     let server = SkillServer::new();

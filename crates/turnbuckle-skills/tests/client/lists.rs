@@ -89,6 +89,7 @@ async fn a_cursor_that_repeats_ends_the_list() {
     assert_eq!(peer.messages_of("skills/list").len(), 2);
 }
 
+// requirement: 34abfb18fc20
 #[tokio::test(start_paused = true)]
 async fn an_invalid_entry_is_named_and_hides_no_other() {
     let mut without_resources = entry();
@@ -133,6 +134,7 @@ async fn an_invalid_entry_is_named_and_hides_no_other() {
     assert!(server.reads().is_empty());
 }
 
+// requirement: 09bc06f5a9f9 af58f721aec9 d29434af1b24 d46cebaa2259
 #[tokio::test(start_paused = true)]
 async fn names_are_labels_and_collisions_are_told() {
     let (billing, support) = (

@@ -28,6 +28,7 @@ async fn a_skill_is_listed_loaded_and_read() {
     assert_eq!(server.reads(), [SKILL, FORMS, LOGO]);
 }
 
+// requirement: d67227ea02d5
 #[tokio::test(start_paused = true)]
 async fn nothing_is_read_before_a_skill_is_loaded() {
     let server = SkillServer::new();
@@ -44,6 +45,7 @@ async fn nothing_is_read_before_a_skill_is_loaded() {
     assert_eq!(server.reads(), [SKILL]);
 }
 
+// requirement: b78c6b780ed6
 #[tokio::test(start_paused = true)]
 async fn a_skill_that_is_not_listed_is_loaded_by_its_uri() {
     let server = SkillServer::new();
@@ -54,12 +56,43 @@ async fn a_skill_that_is_not_listed_is_loaded_by_its_uri() {
     assert!(client.list_skills().fetch_all().await.unwrap().is_empty());
     let skill = client.load_skill_at(SKILL).await.unwrap();
     assert_eq!(skill.entry().name(), "pdf-processing");
-    let error = client
-        .get_skill("skill://acme/other/SKILL.md")
-        .await
-        .unwrap_err();
-    let refusal = error.request_error().and_then(Error::error_response);
-    assert_eq!(refusal.unwrap().code, -32602);
+}
+
+// requirement: 14dca77cb1de
+#[tokio::test(start_paused = true)]
+async fn a_resource_without_an_entry_is_not_loaded_whatever_its_uri() {
+    let other = "skill://acme/other/SKILL.md";
+    let server = SkillServer::new();
+    server.change(|state| {
+        state.files.insert(
+            other.to_owned(),
+            text(other, "---\nname: other\ndescription: d\n---\n"),
+        );
+    });
+    let client = server.connect().await;
+    for error in [
+        client.get_skill(other).await.map(drop).unwrap_err(),
+        client.load_skill_at(other).await.map(drop).unwrap_err(),
+    ] {
+        let refusal = error.request_error().and_then(Error::error_response);
+        assert_eq!(refusal.unwrap().code, -32602);
+    }
+    assert!(server.reads().is_empty());
+}
+
+// requirement: 650abfc8625a
+#[tokio::test(start_paused = true)]
+async fn the_entry_of_what_is_no_skill_file_is_not_asked_for() {
+    let server = SkillServer::new();
+    let reader = server.reader().await;
+    for uri in [FORMS, "skill://acme/pdf-processing", "SKILL.md", ""] {
+        let error = reader.get(uri).await.unwrap_err();
+        assert!(
+            matches!(error, SkillError::InvalidUri { .. }),
+            "{uri}: {error}"
+        );
+    }
+    assert!(server.peer.messages_of("skills/get").is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,6 +112,7 @@ async fn paths_resolve_against_the_root_of_the_skill() {
     }
 }
 
+// requirement: 4a3524a047e7 4d2100c7f1e6 7909bfe3d8d9 ec8a7005aafc
 #[tokio::test(start_paused = true)]
 async fn a_file_that_the_held_entry_does_not_list_is_not_read() {
     let server = SkillServer::new();
@@ -117,6 +151,8 @@ async fn a_file_that_the_held_entry_does_not_list_is_not_read() {
     assert_eq!(server.reads(), before);
 }
 
+// requirement: 4a3524a047e7 7909bfe3d8d9 bb671ddea3a8 ca97a6cbdda5 d29434af1b24 d46cebaa2259
+// requirement: e3e593260356 ea7b6ec06879
 #[tokio::test(start_paused = true)]
 async fn a_skill_reads_from_its_own_server_only() {
     let (one, other) = (SkillServer::new(), SkillServer::new());
@@ -149,6 +185,7 @@ async fn a_skill_reads_from_its_own_server_only() {
     assert!(tagged.ends_with(SKILL_TEXT));
 }
 
+// requirement: b4ac74a531e1
 #[tokio::test(start_paused = true)]
 async fn a_changed_entry_is_told_and_the_held_one_stays() {
     let server = SkillServer::new();
@@ -186,6 +223,7 @@ async fn a_file_that_is_served_no_longer_says_to_refresh() {
     assert!(error.to_string().contains("LoadedSkill::refresh"));
 }
 
+// requirement: 6ec4b7bbec99
 #[tokio::test(start_paused = true)]
 async fn nested_skills_are_files_here_and_skills_of_their_own() {
     let nested = "skill://acme/pdf-processing/sub/forms/SKILL.md";

@@ -18,6 +18,7 @@ async fn load_with(changed: &str) -> SkillError {
     error
 }
 
+// requirement: fa3eeab2496d
 #[tokio::test(start_paused = true)]
 async fn a_changed_byte_of_any_part_is_a_digest_mismatch() {
     for (part, with) in [
@@ -38,6 +39,7 @@ async fn a_changed_byte_of_any_part_is_a_digest_mismatch() {
     }
 }
 
+// requirement: f19d35f0d101
 #[tokio::test(start_paused = true)]
 async fn every_byte_of_a_skill_is_verified() {
     let server = SkillServer::new();
@@ -56,6 +58,7 @@ async fn every_byte_of_a_skill_is_verified() {
     assert_eq!(skill.read(LOGO).await.unwrap().bytes(), LOGO_BYTES);
 }
 
+// requirement: f19d35f0d101
 #[tokio::test(start_paused = true)]
 async fn another_length_is_a_size_mismatch() {
     for changed in [
@@ -82,6 +85,7 @@ async fn another_length_is_a_size_mismatch() {
     assert!(matches!(error, SkillError::SizeMismatch { .. }), "{error}");
 }
 
+// requirement: f19d35f0d101
 #[tokio::test(start_paused = true)]
 async fn a_size_or_digest_of_the_entry_that_was_changed_fails() {
     for (index, member, value) in [
@@ -132,6 +136,7 @@ async fn load_described(served: &str, frontmatter: Value) -> Result<(), SkillErr
     server.reader().await.load_at(SKILL).await.map(drop)
 }
 
+// requirement: 4102230a7b4d a6e9d5c46160
 #[tokio::test(start_paused = true)]
 async fn frontmatter_is_compared_field_by_field() {
     let fields = || entry()["frontmatter"].clone();
@@ -166,6 +171,7 @@ async fn frontmatter_is_compared_field_by_field() {
     );
 }
 
+// requirement: a6e9d5c46160
 #[tokio::test(start_paused = true)]
 async fn a_skill_file_without_readable_frontmatter_is_not_loaded() {
     for served in [

@@ -8,6 +8,7 @@ use turnbuckle_skills::server::{SkillBuilder, Skills};
 
 use crate::support::{Tree, ask, client, entries, files, pages, read, refuse};
 
+// requirement: 75984a8d27ec a0c650a03f14
 #[tokio::test(start_paused = true)]
 async fn a_skill_of_code_is_served_like_one_of_a_folder() {
     let skill = SkillBuilder::new("refunds", "Refunds: \"all\" of them\n# and more")
@@ -63,6 +64,7 @@ async fn a_complete_skill_file_is_served_as_it_is() {
     );
 }
 
+// requirement: 29ad9de2d23f a40e672105bd cfc3f1b12af9
 #[tokio::test(start_paused = true)]
 async fn a_dynamic_skill_is_made_for_each_request() {
     let calls = Arc::new(AtomicU32::new(0));
@@ -126,6 +128,7 @@ async fn a_dynamic_skill_is_made_for_each_request() {
     );
 }
 
+// requirement: 6c361ebedab6
 #[tokio::test(start_paused = true)]
 async fn a_nested_skill_of_code_belongs_to_the_outer_one() {
     let inner = |name: &str| {
@@ -161,6 +164,7 @@ async fn a_nested_skill_of_code_belongs_to_the_outer_one() {
     assert_eq!(listed[0]["resources"], "dynamic");
 }
 
+// requirement: 1f901c802fdb c4400a6e67d3
 #[test]
 fn what_cannot_be_served_is_refused() {
     let build = |builder: SkillBuilder| builder.build().unwrap_err().to_string();

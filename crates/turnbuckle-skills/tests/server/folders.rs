@@ -5,6 +5,7 @@ use turnbuckle_skills::server::Skills;
 
 use crate::support::{Tree, client, entries, files, read, skill_file, uris};
 
+// requirement: 6c361ebedab6
 #[tokio::test(start_paused = true)]
 async fn a_nested_skill_belongs_to_the_outer_one_and_is_listed_on_its_own() {
     let tree = Tree::new();
@@ -80,6 +81,7 @@ async fn skills_of_several_folders_are_listed_together() {
     assert_eq!(uris(&mut client(skills).await).await, expected);
 }
 
+// requirement: 9e91c77ca80f b02f972bd223
 #[tokio::test(start_paused = true)]
 async fn a_name_is_encoded_in_the_uri_and_brought_into_normal_form() {
     let tree = Tree::new();
@@ -137,6 +139,7 @@ async fn line_ends_and_bytes_are_kept() {
     );
 }
 
+// requirement: 09bc06f5a9f9
 #[tokio::test(start_paused = true)]
 async fn skills_with_one_name_are_served_and_named() {
     let tree = Tree::new();

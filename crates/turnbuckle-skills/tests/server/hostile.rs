@@ -22,6 +22,7 @@ async fn assert_left_out(spoil: impl FnOnce(&Tree), reason: &str) {
     );
 }
 
+// requirement: 1f901c802fdb 3ceafdeed526 57be9532c0b4
 #[tokio::test(start_paused = true)]
 async fn a_skill_with_bad_frontmatter_is_left_out_and_named() {
     let large = format!(
@@ -106,6 +107,7 @@ mod unix {
     use super::*;
     use crate::support::{client, entries, read};
 
+    // requirement: 6c361ebedab6
     #[tokio::test(start_paused = true)]
     async fn symbolic_links_are_not_followed() {
         let reason = "is a symbolic link, which is not followed";
@@ -205,22 +207,49 @@ mod unix {
         assert_left_out(twins, "is the name of two entries").await;
     }
 
-    /// Root may open everything, so this asks for the reason that the reader gives for a folder that cannot be opened.
-    #[tokio::test(start_paused = true)]
-    async fn a_folder_without_rights_is_named() {
-        let lock = |tree: &Tree| {
+    // requirement: 6c361ebedab6
+    #[test]
+    fn a_folder_or_file_without_rights_is_named() {
+        for (locked, reason) in [
+            ("secret", "secret cannot be "),
+            ("secret/x.md", "secret/x.md cannot be read: "),
+        ] {
+            let tree = Tree::new();
+            tree.skill("good");
+            tree.skill("bad");
             tree.write("bad/secret/x.md", "x");
-            fs::set_permissions(
-                tree.path().join("bad/secret"),
-                fs::Permissions::from_mode(0o0),
-            )
-            .unwrap();
-        };
-        if is_root() {
-            eprintln!("SKIPPED: root may open a folder without rights");
-            return;
+            let path = tree.path().join("bad").join(locked);
+            let set_mode =
+                |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            set_mode(0o0);
+            let (count, faults) = std::thread::scope(|scope| {
+                let reading = scope.spawn(|| {
+                    give_up_rights_of_root();
+                    (tree.skills().count(), tree.faults())
+                });
+                reading.join().unwrap()
+            });
+            set_mode(0o700);
+            assert_eq!(count, 1, "{faults:?}");
+            assert_eq!(faults.len(), 1, "{faults:?}");
+            let expected = format!("bad: {reason}");
+            assert!(faults[0].starts_with(&expected), "{faults:?}");
+            assert!(faults[0].contains("Permission denied"), "{faults:?}");
         }
-        assert_left_out(lock, "secret cannot be opened: ").await;
+    }
+
+    /// Takes from this thread what lets root open files without rights to them.
+    #[cfg(target_os = "linux")]
+    fn give_up_rights_of_root() {
+        use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+        let mut sets = capabilities(None).unwrap();
+        sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+        set_capabilities(None, sets).unwrap();
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn give_up_rights_of_root() {
+        assert!(!is_root(), "root may open a folder without rights");
     }
 
     fn is_root() -> bool {

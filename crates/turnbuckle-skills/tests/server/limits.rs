@@ -69,55 +69,72 @@ async fn ten_thousand_files_are_beyond_the_bound_and_leave_one_skill_out() {
     assert_eq!((skills.count(), skills.faults()[0].is_served), (2, true));
 }
 
-#[tokio::test(start_paused = true)]
-async fn every_bound_names_itself() {
+#[test]
+fn every_bound_names_itself() {
     let tree = Tree::new();
     for name in ["a", "b", "c"] {
         tree.skill(name);
         tree.write(&format!("{name}/x/y.md"), vec![b'x'; 1000]);
     }
+    let size = crate::support::skill_file("a").len() as u64 + 1000;
+    let at_the_bounds = ServingLimits::new()
+        .max_files(2)
+        .max_bytes(size)
+        .max_skills(3)
+        .max_total_entries(12)
+        .max_total_bytes(3 * size)
+        .max_depth(2);
+    let skills = tree.skills().limits(at_the_bounds.clone());
+    assert_eq!((skills.count(), reasons(&skills)), (3, Vec::new()));
+    let bound = || at_the_bounds.clone();
     for (limits, count, reason) in [
         (
-            ServingLimits::new().max_files(1),
+            bound().max_files(1),
             0,
-            "x/y.md the skill has more than 1 files (ServingLimits::max_files)",
+            "x/y.md the skill has more than 1 files (ServingLimits::max_files)".to_owned(),
         ),
         (
-            ServingLimits::new().max_bytes(1020),
+            bound().max_bytes(size - 1),
             0,
-            "the skill has more than 1020 bytes (ServingLimits::max_bytes)",
+            format!(
+                "the skill has more than {} bytes (ServingLimits::max_bytes)",
+                size - 1
+            ),
         ),
         (
-            ServingLimits::new().max_bytes(500),
+            bound().max_bytes(500),
             0,
-            "cannot be read: it has 1000 bytes",
+            "cannot be read: it has 1000 bytes".to_owned(),
         ),
         (
-            ServingLimits::new().max_skills(2),
+            bound().max_skills(2),
             2,
-            "there are 2 skills (ServingLimits::max_skills)",
+            "there are 2 skills (ServingLimits::max_skills)".to_owned(),
         ),
         (
-            ServingLimits::new().max_total_entries(6),
-            1,
-            "there are more than 6 entries (ServingLimits::max_total_entries)",
-        ),
-        (
-            ServingLimits::new().max_total_bytes(2500),
+            bound().max_total_entries(11),
             2,
-            "all skills have more than 2500 bytes (ServingLimits::max_total_bytes)",
+            "there are more than 11 entries (ServingLimits::max_total_entries)".to_owned(),
         ),
         (
-            ServingLimits::new().max_depth(1),
+            bound().max_total_bytes(3 * size - 1),
+            2,
+            format!(
+                "all skills have more than {} bytes (ServingLimits::max_total_bytes)",
+                3 * size - 1
+            ),
+        ),
+        (
+            bound().max_depth(1),
             0,
-            "x is deeper than 1 folders (ServingLimits::max_depth)",
+            "x is deeper than 1 folders (ServingLimits::max_depth)".to_owned(),
         ),
     ] {
         let skills = tree.skills().limits(limits);
         let reasons = reasons(&skills);
         assert_eq!(skills.count(), count, "{reasons:?}");
         assert!(
-            reasons.iter().any(|it| it.contains(reason)),
+            reasons.iter().any(|it| it.contains(&reason)),
             "{reason}: {reasons:?}"
         );
     }

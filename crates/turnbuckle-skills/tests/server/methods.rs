@@ -22,6 +22,7 @@ fn tree() -> Tree {
     tree
 }
 
+// requirement: 5eebb984ea73 6c361ebedab6 75984a8d27ec 8c7034f61e77 a0c650a03f14 bbeb3326908f
 #[tokio::test(start_paused = true)]
 async fn an_entry_has_the_frontmatter_and_every_file_with_its_digest() {
     let tree = tree();
@@ -64,6 +65,8 @@ async fn an_entry_has_the_frontmatter_and_every_file_with_its_digest() {
     assert!(serde_json::from_str::<Skill>(&pdf.to_string()).is_ok());
 }
 
+// requirement: 049f9dcc5fd7 0e7ce3880638 133af628b6df 39d5e71c6459 4af4c0127cd6 6dcb4c4b10c1
+// requirement: bba84e4d5918
 #[tokio::test(start_paused = true)]
 async fn results_are_complete_and_say_how_they_may_be_cached() {
     let tree = tree();
@@ -95,6 +98,7 @@ async fn results_are_complete_and_say_how_they_may_be_cached() {
     assert_eq!(directory["resultType"], "complete");
 }
 
+// requirement: 4af4c0127cd6
 #[tokio::test(start_paused = true)]
 async fn a_server_says_nothing_about_caching_but_that_nobody_may() {
     let mut client = client(tree().skills()).await;
@@ -105,6 +109,7 @@ async fn a_server_says_nothing_about_caching_but_that_nobody_may() {
     );
 }
 
+// requirement: 29ad9de2d23f 64e9ad6bc68c 650abfc8625a f1b9dc9ea66e
 #[tokio::test(start_paused = true)]
 async fn an_unknown_skill_is_refused_with_its_uri() {
     let mut client = client(tree().skills()).await;
@@ -131,6 +136,7 @@ async fn an_unknown_skill_is_refused_with_its_uri() {
     assert!(code == -32602 && message.len() < 400, "{message}");
 }
 
+// requirement: 0e7ce3880638 99d2f198b8a9
 #[tokio::test(start_paused = true)]
 async fn a_skill_that_is_not_listed_is_served_all_the_same() {
     let hidden = SkillBuilder::new("hidden", "d")
@@ -146,6 +152,7 @@ async fn a_skill_that_is_not_listed_is_served_all_the_same() {
     assert!(ask(&mut client, "resources/read", uri).await["contents"][0]["text"].is_string());
 }
 
+// requirement: 3068185d9eb6
 #[tokio::test(start_paused = true)]
 async fn files_are_read_as_they_are() {
     let tree = tree();
@@ -181,6 +188,7 @@ async fn files_are_read_as_they_are() {
     }
 }
 
+// requirement: 643bef5ae8ca 8613942d64ef ef203915ee90
 #[tokio::test(start_paused = true)]
 async fn the_resource_of_a_skill_has_its_name_and_description() {
     let mut client = client(tree().skills()).await;
@@ -210,6 +218,7 @@ async fn the_resource_of_a_skill_has_its_name_and_description() {
     assert_eq!(listed.len(), 5);
 }
 
+// requirement: 1e398f645b79 92b5eb478919
 #[tokio::test(start_paused = true)]
 async fn every_directory_is_listed() {
     let mut client = client(tree().skills()).await;
@@ -272,6 +281,7 @@ async fn every_directory_is_listed() {
     );
 }
 
+// requirement: 29ad9de2d23f 4b17e2ce00f2 a4ed7d701062
 #[tokio::test(start_paused = true)]
 async fn something_else_than_a_directory_is_refused() {
     let mut client = client(tree().skills()).await;
@@ -306,6 +316,7 @@ async fn something_else_than_a_directory_is_refused() {
     }
 }
 
+// requirement: 5eebb984ea73
 #[tokio::test(start_paused = true)]
 async fn lists_come_in_pages_that_split_no_entry() {
     let tree = Tree::new();
@@ -376,6 +387,7 @@ async fn ten_thousand_skills_come_in_pages() {
     assert_eq!(skills[9_999]["uri"], "skill://s-09999/SKILL.md");
 }
 
+// requirement: 1e398f645b79 3f603e37c1a6
 #[tokio::test(start_paused = true)]
 async fn every_client_of_the_newest_revision_is_served() {
     for case in Case::modern() {
@@ -412,6 +424,7 @@ async fn older_clients_see_ordinary_resources() {
     }
 }
 
+// requirement: 3f603e37c1a6
 #[tokio::test(start_paused = true)]
 async fn a_server_without_skills_declares_resources_and_lists_none() {
     let mut client = client(Skills::new()).await;
