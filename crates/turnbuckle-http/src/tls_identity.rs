@@ -1,6 +1,7 @@
 //! The certificate and the private key of a server.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,6 +12,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use turnbuckle_types::base::debug_fields;
+
+/// The most bytes of a PEM file: a certificate and those of its issuers have some thousand.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The certificate and the private key of a server, for [`HttpServerOptions::tls`](crate::HttpServerOptions::tls). `Debug` shows
 /// neither.
@@ -52,17 +56,19 @@ impl TlsIdentity {
         })
     }
 
-    /// Reads the certificate and the key from PEM files, as [`from_pem`](Self::from_pem) does. The
-    /// files are read once.
+    /// Reads the certificate and the key from PEM files of at most 1 MiB each, as
+    /// [`from_pem`](Self::from_pem) does. The files are read once.
     ///
     /// # Errors
-    /// When a file cannot be read, and those of [`from_pem`](Self::from_pem).
+    /// When a file cannot be read or is larger ([`io::ErrorKind::FileTooLarge`]), and those of
+    /// [`from_pem`](Self::from_pem).
     pub fn from_pem_files(
         certificates: impl AsRef<Path>,
         key: impl AsRef<Path>,
     ) -> io::Result<Self> {
         let read = |path: &Path| {
-            std::fs::read(path).map_err(|error| {
+            let bytes = File::open(path).and_then(read_at_most);
+            bytes.map_err(|error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
             })
         };
@@ -96,6 +102,17 @@ impl ResolvesServerCert for CurrentCertificate {
 
 debug_fields!(CurrentCertificate {});
 debug_fields!(TlsIdentity {});
+
+/// Reads a file, or anything else that a path names, up to [`MAX_FILE_BYTES`]: a device has no end.
+fn read_at_most(source: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        let text = format!("a PEM file has at most {MAX_FILE_BYTES} bytes, and this one has more");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(bytes)
+}
 
 fn invalid(text: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, text)
@@ -131,5 +148,38 @@ mod tests {
         assert_eq!(shown, "TlsIdentity { .. }");
         let missing = TlsIdentity::from_pem_files("/nowhere.pem", "/nowhere.key").unwrap_err();
         assert!(missing.to_string().contains("/nowhere.pem"), "{missing}");
+    }
+    #[test]
+    fn a_file_over_the_bound_is_refused_and_one_at_the_bound_is_read() {
+        let (certificate, key) = identity();
+        let name = format!("turnbuckle-tls-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let files = [folder.join("certificate.pem"), folder.join("key.pem")];
+        // Line breaks behind a PEM text are no part of it.
+        let read = |added: [usize; 2]| {
+            for ((file, text), added) in files.iter().zip([&certificate, &key]).zip(added) {
+                let mut bytes = text.clone().into_bytes();
+                bytes.resize(1024 * 1024 + added, b'\n');
+                std::fs::write(file, bytes).unwrap();
+            }
+            TlsIdentity::from_pem_files(&files[0], &files[1])
+        };
+        let results = [[0, 0], [1, 0], [0, 1]].map(read);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let [at_bound, certificate_over, key_over] = results;
+        at_bound.unwrap();
+        for (over, name) in [
+            (certificate_over, "certificate.pem: "),
+            (key_over, "key.pem: "),
+        ] {
+            let error = over.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+            let text = error.to_string();
+            assert!(
+                text.contains(name) && text.contains("1048576 bytes"),
+                "{text}"
+            );
+        }
     }
 }
