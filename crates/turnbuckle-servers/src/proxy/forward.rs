@@ -56,15 +56,17 @@ where
             *parked.ok_or_else(|| ProtocolError::invalid_params(CALL_IS_GONE))?
         }
     };
-    let mut call = Forwarding {
-        calls,
-        // A client of the legacy era answers while the handler waits.
-        id: (!context.is_legacy()).then_some(id),
-        upstream: Some(upstream),
-    };
-    let Some(upstream) = &mut call.upstream else {
-        return Err(Failure::new(CALL_IS_GONE));
-    };
+    // A client of the legacy era answers while the handler waits.
+    let id = (!context.is_legacy()).then_some(id);
+    // When the call ends at a question, the request to the server is kept.
+    let mut upstream = scopeguard::guard(upstream, |upstream| {
+        if let Some(id) = id
+            && upstream.open.is_some()
+        {
+            calls.parked.park(id, Box::new(upstream));
+        }
+    });
+    let upstream = &mut *upstream;
     let is_resumed = !is_new;
     if is_resumed {
         upstream.ask_again(ask, context).await?;
@@ -92,29 +94,10 @@ where
                 }
             },
             outcome = &mut upstream.task => {
-                call.upstream = None;
                 let ended = |_| Failure::new("the request to the server has ended");
                 return outcome.map_err(ended)?.map_err(to_failure);
             }
             () = context.cancelled() => return Err(Failure::new("the request was cancelled")),
-        }
-    }
-}
-
-/// A call of the proxy. When it ends at a question for a client of the modern era, the request to the
-/// server is kept.
-struct Forwarding<'a, M: ServerMethod> {
-    calls: &'a Arc<ActiveCalls>,
-    id: Option<String>,
-    upstream: Option<Upstream<M>>,
-}
-
-impl<M: ServerMethod> Drop for Forwarding<'_, M> {
-    fn drop(&mut self) {
-        if let (Some(id), Some(upstream)) = (self.id.take(), self.upstream.take())
-            && upstream.open.is_some()
-        {
-            self.calls.parked.park(id, Box::new(upstream));
         }
     }
 }
