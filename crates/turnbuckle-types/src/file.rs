@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 
-use crate::base64_data::encode_base64;
 use crate::media::{IMAGES, MAX_FILE_BYTES, SOUNDS, find_media_type, read_bytes};
 use crate::{
     Audio, BlobResourceContents, ContentBlock, Image, MediaError, ResourceContents,
@@ -132,7 +131,7 @@ impl File {
             }
             bytes => {
                 let bytes = bytes.map_or_else(|error| error.into_bytes(), String::into_bytes);
-                let contents = BlobResourceContents::new(uri, encode_base64(&bytes));
+                let contents = BlobResourceContents::from_bytes(uri, bytes);
                 ResourceContents::Blob(contents.mime_type(self.mime_type))
             }
         }

@@ -79,6 +79,12 @@ object! {
 }
 
 impl BlobResourceContents {
+    /// Creates contents from bytes, which are sent in Base64.
+    #[must_use]
+    pub fn from_bytes(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
+        Self::new(uri, encode_base64(bytes.as_ref()))
+    }
+
     /// Decodes the bytes.
     ///
     /// # Errors
@@ -115,7 +121,7 @@ impl ResourceContents {
     /// Creates contents as bytes, which are sent in Base64.
     #[must_use]
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
-        Self::from_base64(uri, encode_base64(bytes.as_ref()))
+        Self::Blob(BlobResourceContents::from_bytes(uri, bytes))
     }
 
     /// Creates contents as bytes that are in Base64 already.

@@ -110,12 +110,9 @@ impl Content {
             Ok(text) if is_text => TextResourceContents::new(uri, text)
                 .mime_type(mime_type)
                 .into(),
-            _ => match ResourceContents::blob(uri, bytes) {
-                ResourceContents::Blob(blob) => {
-                    BlobResourceContents::mime_type(blob, mime_type).into()
-                }
-                other => other,
-            },
+            _ => BlobResourceContents::from_bytes(uri, bytes)
+                .mime_type(mime_type)
+                .into(),
         };
         match self {
             Self::Stored(stored) => Ok(vec![contents(&stored.bytes, stored.is_text)]),

@@ -62,9 +62,7 @@ impl ResourceOutput for &'static str {
 /// Sends bytes as Base64.
 impl ResourceOutput for Vec<u8> {
     fn into_result(self, uri: &str, mime_type: Option<&str>) -> Result<ReadResourceResult> {
-        use base64::Engine as _;
-        let blob = base64::engine::general_purpose::STANDARD.encode(self);
-        let mut blob = BlobResourceContents::new(uri, blob);
+        let mut blob = BlobResourceContents::from_bytes(uri, self);
         blob.mime_type = mime_type.map(Into::into);
         Ok(ReadResourceResult::new([ResourceContents::Blob(blob)]))
     }
