@@ -95,14 +95,7 @@ fn changed_packages(base: &str) -> Result<BTreeSet<String>, String> {
         "--others",
         "--exclude-standard",
     ]))?);
-    let metadata = output(&mut cargo([
-        "metadata",
-        "--format-version",
-        "1",
-        "--no-deps",
-        "--offline",
-    ]))?;
-    let metadata = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
+    let metadata = process::metadata()?;
     Ok(affected_packages(
         &metadata,
         &process::root(),

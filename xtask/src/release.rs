@@ -24,15 +24,7 @@ struct Package {
 
 /// Checks the release that the versions of the crates announce.
 pub(crate) fn run(_: &Options) -> Result<(), String> {
-    let metadata = output(&mut cargo([
-        "metadata",
-        "--format-version",
-        "1",
-        "--no-deps",
-        "--offline",
-    ]))?;
-    let metadata = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
-    let packages = publishable_packages(&metadata);
+    let packages = publishable_packages(&process::metadata()?);
     let changelog = process::root().join("CHANGELOG.md");
     let changelog = std::fs::read_to_string(&changelog)
         .map_err(|error| format!("{}: {error}", changelog.display()))?;
@@ -279,14 +271,7 @@ mod tests {
 
     #[test]
     fn the_crates_of_this_workspace_have_one_version_and_an_order() {
-        let metadata = output(&mut cargo([
-            "metadata",
-            "--format-version",
-            "1",
-            "--no-deps",
-            "--offline",
-        ]));
-        let all = publishable_packages(&serde_json::from_str(&metadata.unwrap()).unwrap());
+        let all = publishable_packages(&process::metadata().unwrap());
         assert!(all.contains_key("turnbuckle-types") && !all.contains_key("xtask"));
         assert_eq!(check_versions(&all).1, [""; 0]);
         assert_eq!(order(&all).unwrap().len(), all.len());
