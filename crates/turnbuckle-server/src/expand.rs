@@ -107,6 +107,23 @@ impl<K, T: FunctionItem<K> + Impossible> Listed<K, FitsNot> for T {
     }
 }
 
+/// A function that `item!(…)` can name. The compiler may not know `K` when it prints the error.
+#[diagnostic::on_unimplemented(
+    message = "this function is not the item that is needed here: put `#[tool]`, `#[prompt]` or `#[resource(\"…\")]` on it",
+    label = "without the attribute of the item"
+)]
+pub trait SingleItem<K, A> {
+    /// Makes the item.
+    fn single_item() -> K;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K, A, T: Listed<K, A>> SingleItem<K, A> for T {
+    fn single_item() -> K {
+        T::listed_item()
+    }
+}
+
 /// Defines the type beside a function with an attribute.
 ///
 /// The code that attributes generate calls it: the compiler prints the name of this macro where a module

@@ -1,6 +1,6 @@
 // Answer: put the attribute on the function
 
-use turnbuckle::{Server, item, resources};
+use turnbuckle::{Server, resources};
 
 mod notes {
     #[turnbuckle::resource("notes://{id}")]
@@ -13,5 +13,4 @@ mod notes {
 
 fn main() {
     let _ = Server::new("calc", "1.0.0").resources(resources![notes::note, notes::other]);
-    let _ = Server::new("calc", "1.0.0").tool(item!(notes::other));
 }
