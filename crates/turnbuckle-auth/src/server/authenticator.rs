@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::{HeaderMap, HeaderName, Method, Request, Uri};
-use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::Escaped;
+use turnbuckle_types::base::{debug_fields, panics};
 use turnbuckle_types::{ClientAddress, Principal, RequiredScopes};
 
 use super::authorization_header::{self, Credentials, DPOP, Scheme};
@@ -94,7 +94,17 @@ impl OpaqueVerifier {
     async fn verify(&self, token: &str) -> Result<VerifiedToken, TokenRejection> {
         match self {
             Self::Introspection(endpoint) => endpoint.verify(token).await,
-            Self::Custom(verifier) => verifier.verify(token).await,
+            Self::Custom(verifier) => {
+                let verified = panics::catch_future(|| verifier.verify(token)).await;
+                verified.unwrap_or_else(|panic| {
+                    // The message may quote the token.
+                    let panic = panic.replace(token, "[token]");
+                    tracing::error!(panic, "the verifier of tokens panicked");
+                    Err(TokenRejection::Unavailable(
+                        "the verifier panicked".to_owned(),
+                    ))
+                })
+            }
         }
     }
 }

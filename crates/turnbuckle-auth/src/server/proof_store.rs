@@ -11,9 +11,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use turnbuckle_store::{Condition, GuardedStore, Store, StoreError, StoreKey};
+use turnbuckle_store::{Condition, GuardedStore, Store, StoreError, StoreErrorKind, StoreKey};
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::error_chain::ErrorChain;
+use turnbuckle_types::base::panics;
 use turnbuckle_types::base::refusals::count_refusal;
 use turnbuckle_types::base::text::Escaped;
 
@@ -75,10 +76,18 @@ impl ProofStore {
     /// Returns whether the proof was new.
     async fn put(&self, claim: ProofClaim) -> Result<bool, StoreError> {
         let key = StoreKey::new(format!("dpop/{}", URL_SAFE_NO_PAD.encode(claim.digest)))?;
-        let put = self
-            .store
-            .put(&key, Bytes::new(), Condition::Absent, claim.ttl);
-        Ok(put.await?.is_some())
+        let put = || {
+            self.store
+                .put(&key, Bytes::new(), Condition::Absent, claim.ttl)
+        };
+        let put = panics::catch_future(put).await.unwrap_or_else(|panic| {
+            tracing::error!(panic, "the store panicked (ResourceServerBuilder::store)");
+            Err(StoreError::new(
+                StoreErrorKind::Unavailable,
+                "the store panicked",
+            ))
+        });
+        Ok(put?.is_some())
     }
 
     fn may_log(&self, now: u64) -> bool {

@@ -13,6 +13,7 @@ use turnbuckle_types::Principal;
 use super::support::{Fixture, NOW, RESOURCE, TestIssuer};
 use crate::server::{TokenRejection, TokenVerifier, VerifiedToken, VerifyFuture};
 use crate::test_http::{Reply, ScriptedServer};
+use crate::test_log::Log;
 
 const STATIC: &str = "a-long-random-token-0123456789";
 
@@ -341,4 +342,35 @@ async fn static_tokens_stand_beside_an_issuer() {
     fixture.assert_admitted(&issuer.token()).await;
     fixture.assert_refused("another-long-random-token").await;
     assert_eq!(issuer.count("/jwks"), 1);
+}
+
+/// A verifier that panics, with a message that quotes the token.
+struct Panicking;
+
+impl TokenVerifier for Panicking {
+    fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a> {
+        assert!(!token.starts_with("early"), "no verdict on {token}");
+        Box::pin(async move { panic!("no result for {token}") })
+    }
+}
+
+#[tokio::test]
+async fn a_verifier_that_panics_cannot_check_the_token() {
+    let log = Log::start();
+    let fixture = Fixture::new(|it| it.verifier(Panicking));
+    for token in ["early-0123456789", "late-0123456789"] {
+        let answer = fixture.post_token(token).await;
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert_eq!(answer.header("retry-after"), Some("5"));
+        assert!(
+            !answer.body.contains("verdict") && !answer.body.contains("result"),
+            "{answer:?}"
+        );
+    }
+    assert!(fixture.requests().is_empty());
+    let text = log.text();
+    for line in ["ERROR", "no verdict on [token]", "no result for [token]"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert!(!text.contains("0123456789"), "{text}");
 }

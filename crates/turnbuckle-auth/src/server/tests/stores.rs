@@ -227,6 +227,26 @@ async fn a_proof_that_the_store_cannot_claim_is_refused_and_counted_and_logged_o
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_proof_whose_claim_panics_is_refused() {
+    let log = Log::start();
+    let client = Client::new();
+    let panics: [fn(&StoreKey) -> Put; 2] = [
+        |_| panic!("no put"),
+        |_| Box::pin(async { panic!("no answer") }),
+    ];
+    for panics in panics {
+        let instance = client.instance(Puts(panics));
+        let proof = client.proof(instance.now());
+        assert_unavailable(&client.send(&instance, &proof).await);
+        assert!(instance.requests().is_empty());
+    }
+    let text = log.text();
+    for line in ["ERROR", "no put", "no answer", "the store panicked"] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_waits_a_second_for_the_store() {
     let client = Client::new();
     let instance = client.instance(Puts(stuck));

@@ -15,6 +15,8 @@ pub type VerifyFuture<'a> =
 /// itself.
 pub trait TokenVerifier: Send + Sync + 'static {
     /// Verifies a token: its origin and that it was not revoked.
+    ///
+    /// A panic is logged, and the response is 503.
     fn verify<'a>(&'a self, token: &'a str) -> VerifyFuture<'a>;
 }
 
