@@ -7,7 +7,7 @@ mod yaml;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use turnbuckle_types::RawObject;
+use turnbuckle_types::{Json, RawObject};
 
 use crate::error::InvalidSkill;
 use crate::name::{check_description, check_name};
@@ -57,7 +57,7 @@ impl Frontmatter {
     /// # Errors
     /// If the fields are nested too deeply or too many, if a string has a control character other than a tab or a line
     /// break, or if `name` or `description` is missing or breaks a rule.
-    pub fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidSkill> {
+    pub(crate) fn from_fields(fields: Map<String, Value>) -> Result<Self, InvalidSkill> {
         let mut nodes = 0;
         for (key, value) in &fields {
             nodes += 1;
@@ -95,15 +95,14 @@ impl Frontmatter {
         &self.description
     }
 
-    /// Returns a field.
+    /// Returns a field as JSON.
     #[must_use]
-    pub fn get(&self, field: &str) -> Option<&Value> {
-        self.fields.get(field)
+    pub fn get(&self, field: &str) -> Option<Json> {
+        Json::encode(self.fields.get(field)?).ok()
     }
 
     /// Returns all fields.
-    #[must_use]
-    pub fn fields(&self) -> &Map<String, Value> {
+    pub(crate) fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 

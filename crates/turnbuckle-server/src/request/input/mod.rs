@@ -28,10 +28,9 @@ use crate::schema::describe_mismatch;
 pub use ask::{AnswerFuture, Ask, IntoSamplingRequest};
 pub(crate) use canonical::canonical_arguments;
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
+pub(crate) use once_claims::OnceRecords;
 #[cfg(feature = "store")]
-pub(crate) use once_claims::{
-    ClaimError, ClaimFuture, Claimed, OnceClaims, OnceRecords, OpenClaim,
-};
+pub(crate) use once_claims::{ClaimError, ClaimFuture, Claimed, OnceClaims, OpenClaim};
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, StateKeys, mac};
 pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
 pub(crate) use watch::run_until_input_required;

@@ -13,6 +13,8 @@ use crate::catalog::registry::Registry;
 use crate::error::BuildError;
 use crate::items::registration::Registration;
 use crate::request::context::ServerSettings;
+#[cfg(not(feature = "store"))]
+use crate::request::input::OnceRecords;
 use crate::request::input::{InputRounds, StateKeys};
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
@@ -87,8 +89,10 @@ impl ServerDraft {
         };
         #[cfg(feature = "store")]
         let once = self.store.map(|store| once_records(store, &keys));
+        #[cfg(feature = "store")]
+        let once = once.unwrap_or_default();
         #[cfg(not(feature = "store"))]
-        let once = None;
+        let once = OnceRecords::default();
         let settings = ServerSettings {
             max_waiting: self.max_waiting,
             masks_errors: registration.masks_errors(),
@@ -96,7 +100,7 @@ impl ServerDraft {
                 keys: StateKeys::for_request_state(&keys),
                 ttl_secs: self.request_state_ttl_secs,
                 max: self.max_input_rounds,
-                once: once.unwrap_or_default(),
+                once,
             },
             result_types: std::mem::take(&mut extensions.result_types),
             states: registration.states.clone(),
