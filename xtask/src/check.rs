@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::metadata::metadata;
 use crate::process::{self, cargo, output};
 use crate::tidy;
 
@@ -95,9 +96,9 @@ fn changed_packages(base: &str) -> Result<BTreeSet<String>, String> {
         "--others",
         "--exclude-standard",
     ]))?);
-    let metadata = process::metadata()?;
+    let described = metadata()?;
     Ok(affected_packages(
-        &metadata,
+        &described,
         &process::root(),
         paths.lines(),
     ))

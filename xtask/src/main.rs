@@ -10,6 +10,7 @@ mod haproxy;
 mod imports;
 mod llms;
 mod measure;
+mod metadata;
 mod mutants;
 mod node;
 mod process;

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use serde_json::Value;
-
 /// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -34,18 +32,6 @@ pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Command
         }
     }
     command
-}
-
-/// Returns what cargo says about the packages of the workspace.
-pub(crate) fn metadata() -> Result<Value, String> {
-    let text = output(&mut cargo([
-        "metadata",
-        "--format-version",
-        "1",
-        "--no-deps",
-        "--offline",
-    ]))?;
-    serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
 /// Runs `command` to its end; anything but success is an error that shows the command.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::metadata::metadata;
 use crate::process::{self, cargo, output};
 
 #[derive(clap::Args)]
@@ -24,7 +25,7 @@ struct Package {
 
 /// Checks the release that the versions of the crates announce.
 pub(crate) fn run(_: &Options) -> Result<(), String> {
-    let packages = publishable_packages(&process::metadata()?);
+    let packages = publishable_packages(&metadata()?);
     let changelog = process::root().join("CHANGELOG.md");
     let changelog = std::fs::read_to_string(&changelog)
         .map_err(|error| format!("{}: {error}", changelog.display()))?;
@@ -271,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_crates_of_this_workspace_have_one_version_and_an_order() {
-        let all = publishable_packages(&process::metadata().unwrap());
+        let all = publishable_packages(&metadata().unwrap());
         assert!(all.contains_key("turnbuckle-types") && !all.contains_key("xtask"));
         assert_eq!(check_versions(&all).1, [""; 0]);
         assert_eq!(order(&all).unwrap().len(), all.len());
