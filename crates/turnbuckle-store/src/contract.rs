@@ -1,4 +1,4 @@
-//! A test of the rules that each [`Store`] keeps, for stores of this project and of others.
+//! A test of the rules that each [`Store`](crate::Store) keeps, for stores of this project and of others.
 //!
 //! A backend says how it is opened, and how time passes for it:
 //!

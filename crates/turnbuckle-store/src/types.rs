@@ -117,7 +117,7 @@ pub struct Keep {
     pub ttl: Duration,
 }
 
-/// The bounds of one [`Store::read`]. The first entry is returned even if it is larger than `bytes`.
+/// The bounds of one [`Store::read`](crate::Store::read). The first entry is returned even if it is larger than `bytes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimit {
     /// The most entries; a store returns no more than
