@@ -38,9 +38,10 @@ pub trait Seal: Send + Sync + 'static {
 /// A store around another one, in which values, entries, messages and jobs are encrypted and the names of
 /// keys are hashed.
 ///
-/// What was changed, was moved to another key or was sealed with an unknown key is never returned: reading it
-/// fails, and a message of a topic is dropped. Whoever can write to the engine can still remove things, bring
-/// back older ones of the same key, and change the order of a log's entries.
+/// Contents that were changed, moved to another key or sealed with an unknown key are never returned: reading
+/// them fails, and a subscriber gets [`TopicEvent::Interrupted`](crate::TopicEvent::Interrupted) in the place
+/// of such a message. Whoever can write to the engine can still remove contents, bring back older ones of the
+/// same key, and change the order of a log's entries.
 ///
 /// The part of a key up to its first `/` stays readable, so that operators see what takes the room.
 pub struct SealedStore<S> {

@@ -13,7 +13,7 @@ enum Size {
     },
 }
 
-/// Nothing is known of the value of an enum like this.
+/// Shows an enum whose variants have different types of values.
 #[resource("app://{size}")]
 fn show(#[schema(multiple_of = 3)] size: Size) -> String {
     String::new()

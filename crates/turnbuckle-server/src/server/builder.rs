@@ -213,9 +213,9 @@ impl ServerBuilder {
     /// Sets the store that the instances of the server share: [`Ask::once`](crate::Ask::once) claims effects
     /// in it.
     ///
-    /// What is kept in it is encrypted under the [`keys`](Self::keys), which have to be set. Each operation
-    /// ends within a second; what needs the store fails by name while it is slow or gone, and everything
-    /// else goes on.
+    /// The server encrypts all contents of the store under its [`keys`](Self::keys), which have to be set.
+    /// Each operation ends within a second. While the store is slow or gone, requests that need it fail with an
+    /// error that names it, and all others are served.
     #[cfg(feature = "store")]
     #[cfg_attr(docsrs, doc(cfg(feature = "store")))]
     pub fn store(mut self, store: impl Store) -> Self {

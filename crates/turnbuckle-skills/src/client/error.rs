@@ -4,7 +4,7 @@ use turnbuckle_client::Error;
 
 /// The reason why a skill, a file of one or a list of skills cannot be used.
 ///
-/// Nothing that failed a check is returned with the error.
+/// The error holds no content that failed a check.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkillError {

@@ -11,8 +11,8 @@
 //! # }
 //! ```
 //!
-//! Nothing is read before it is asked for, and nothing is returned that was not compared with the entry of its
-//! skill. What a host has to do beside this:
+//! A file is read when the host asks for it, and returned only after it was compared with the entry of its skill. The
+//! host itself has to:
 //!
 //! - Treat all content of skills as untrusted text. A digest proves that entry and content belong together, not that
 //!   either is harmless.

@@ -199,6 +199,15 @@ async fn first_round(client: &mut Client) -> Value {
     })
 }
 
+/// Sends the second round, and waits until the bank has begun to charge. Returns the id of the request.
+async fn start_charge(client: &mut Client, second: &Value, bank: &Bank) -> i64 {
+    let id = client.start("tools/call", second.clone()).await;
+    while bank.count() == 0 {
+        tokio::task::yield_now().await;
+    }
+    id
+}
+
 /// Sends the second round, in which the bank charges, and then the third.
 async fn finish(client: &mut Client, second: &Value) -> String {
     let response = client.request("tools/call", second.clone()).await;
@@ -253,10 +262,7 @@ async fn an_effect_that_is_under_way_does_not_begin_again() {
     let server = instance(Some(&store), &bank);
     let mut client = connect(modern(), &server).await;
     let second = first_round(&mut client).await;
-    let id = client.start("tools/call", second.clone()).await;
-    while bank.count() == 0 {
-        tokio::task::yield_now().await;
-    }
+    let id = start_charge(&mut client, &second, &bank).await;
     let mut other = connect(modern(), &server).await;
     let refused = other.request("tools/call", second.clone()).await;
     assert!(
@@ -278,10 +284,7 @@ async fn an_effect_that_was_interrupted_does_not_begin_again() {
     let server = instance(Some(&store), &bank);
     let mut client = connect(modern(), &server).await;
     let second = first_round(&mut client).await;
-    let id = client.start("tools/call", second.clone()).await;
-    while bank.count() == 0 {
-        tokio::task::yield_now().await;
-    }
+    let id = start_charge(&mut client, &second, &bank).await;
     client.cancel(id).await;
     // The handler is dropped when its grace is over.
     client.wait(Duration::from_secs(60)).await;
