@@ -57,6 +57,7 @@ use parse::item::ItemKind;
 /// | `timeout`, `max_concurrent` | a `Duration`, a number: see the setters of `Tool` | none |
 /// | `mask_error_details` | a flag: hides errors that were not made for clients | as the group or server |
 /// | `input_schema`, `output_schema` | a hand-written `Schema` | derived from the types |
+/// | `task` | alone, `= "required"`, or parts: `task(required, after = a Duration, resumable)`; see `TaskSupport` | a call is no task |
 /// | `rename_all` | the case of argument names, as in serde: `"camelCase"` | the parameter names |
 /// | `crate` | the path of the facade | `"::turnbuckle"` |
 ///

@@ -63,7 +63,7 @@ pub use items::group::Group;
 pub use items::prompt::Prompt;
 pub use items::provider::{ProvidedItem, Provider};
 pub use items::resource::Resource;
-pub use items::tool::Tool;
+pub use items::tool::{TaskSupport, Tool};
 pub use items::{IntoItem, NoHandler};
 pub use request::completion::CompletionRequest;
 pub use request::context::{ElicitationNotifier, HandlerContext};

@@ -136,7 +136,7 @@ pub use turnbuckle_server::{
     ListRequest, Log, NeedsInput, NoHandler, Objection, OutputValidator, Profile, Progress,
     ProgressValue, Prompt, PromptOutput, ProvidedItem, Provider, Question, RandomnessUnavailable,
     RawArguments, ReadRequest, Resource, ResourceOutput, Roots, SchemaLimits, SecretKey, Server,
-    ServerBuilder, ServerUpdate, State, Structured, TemplateError, TemplateValue,
+    ServerBuilder, ServerUpdate, State, Structured, TaskSupport, TemplateError, TemplateValue,
     TemplateVariables, Tool, ToolOutput, UndeclaredPolicy, UriTemplate, lint,
 };
 pub use turnbuckle_server::{middleware, service};

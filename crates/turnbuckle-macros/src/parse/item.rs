@@ -37,6 +37,7 @@ const TOOL_KEYS: &[&str] = &[
     "open_world",
     "input_schema",
     "output_schema",
+    "task",
 ];
 const RESOURCE_KEYS: &[&str] = &["mime", "cache", "size"];
 
@@ -137,10 +138,12 @@ impl ItemAttribute {
             annotations: TokenStream::new(),
         };
         for key in check_keys(keys, &kind.keys(), kind.attribute(), mistakes) {
-            if key.name == "cache" {
-                this.apply_cache(key, mistakes);
-            } else {
-                mistakes.collect(this.apply_key(&key));
+            match key.name.to_string().as_str() {
+                "cache" => this.apply_cache(key, mistakes),
+                "task" => this.apply_task(key, mistakes),
+                _ => {
+                    mistakes.collect(this.apply_key(&key));
+                }
             }
         }
         if kind == ItemKind::Tool {
@@ -225,6 +228,35 @@ impl ItemAttribute {
         let ttl = quote!(::core::time::Duration::from_millis(#ttl));
         self.setters
             .extend(quote!(.cache(#ttl, #krate::types::CacheScope::#scope)));
+    }
+
+    fn apply_task(&mut self, key: Key, mistakes: &mut ErrorCollector) {
+        let mut required = false;
+        let mut setters = TokenStream::new();
+        if key.has_parts() {
+            for part in key.list(&["required", "after", "resumable"], mistakes) {
+                match part.name.to_string().as_str() {
+                    "required" => required = mistakes.collect(part.flag()) == Some(true),
+                    "after" => {
+                        let after = mistakes.collect(part.expression().cloned()).into_iter();
+                        setters.extend(quote!(#(.after(#after))*));
+                    }
+                    _ if mistakes.collect(part.flag()) == Some(true) => {
+                        setters.extend(quote!(.resumable()));
+                    }
+                    _ => {}
+                }
+            }
+        } else {
+            required = mistakes.collect(key.flag_or("required")) == Some(true);
+        }
+        let krate = &self.krate;
+        let level = Ident::new(
+            if required { "required" } else { "optional" },
+            Span::call_site(),
+        );
+        self.setters
+            .extend(quote!(.task(#krate::TaskSupport::#level() #setters)));
     }
 
     /// Generates the builder with all setters, without the handler.

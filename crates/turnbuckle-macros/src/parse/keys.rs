@@ -119,6 +119,26 @@ impl Key {
         }
     }
 
+    /// Returns whether the value is `text`: `key` or `key = "text"`.
+    pub(crate) fn flag_or(&self, text: &str) -> syn::Result<bool> {
+        match &self.value {
+            Value::Flag => Ok(false),
+            Value::Expression(Expr::Lit(ExprLit {
+                lit: Lit::Str(value),
+                ..
+            })) if value.value() == text => Ok(true),
+            _ => Err(self.error(format_args!(
+                "`{0}` stands alone, is `{0} = {text:?}`, or has parts: `{0}(…)`",
+                self.name
+            ))),
+        }
+    }
+
+    /// Returns true if the key has parts in parentheses.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(self.value, Value::List(_))
+    }
+
     /// Returns the keys in parentheses.
     pub(crate) fn list(self, known: &[&str], mistakes: &mut ErrorCollector) -> Vec<Key> {
         match self.value {

@@ -10,6 +10,7 @@ mod group;
 mod names;
 mod results;
 mod same;
+mod task;
 
 use std::fs;
 use std::path::PathBuf;

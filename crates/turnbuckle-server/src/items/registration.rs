@@ -33,6 +33,8 @@ pub(crate) struct Registration {
     pub(crate) mounted_as: MountPrefix,
     /// The compiled schemas of a provider, whose items are registered again for each request.
     pub(crate) compiled_schemas: Option<Arc<SchemaCache>>,
+    /// True if the server has the extension for tasks.
+    pub(crate) has_tasks: bool,
     /// The call policies, outermost first.
     policies: Vec<CallPolicy>,
     access: AccessRules,
@@ -104,6 +106,7 @@ impl Registration {
             http_needs: Arc::default(),
             mounted_as: None,
             compiled_schemas: None,
+            has_tasks: false,
             policies: Vec::new(),
             access: AccessRules::default(),
             prefix: String::new(),
@@ -150,6 +153,17 @@ impl Registration {
                  .state(…) to its builder"
             ))),
         }
+    }
+
+    /// Checks that the server has tasks if calls of a tool may become tasks.
+    pub(crate) fn check_tasks(&self, needs_tasks: bool) -> Result<(), BuildError> {
+        if !needs_tasks || self.has_tasks {
+            return Ok(());
+        }
+        Err(BuildError::new(
+            "its calls may become tasks, but the server has no tasks: add \
+             .extension(Tasks::new()) to its builder",
+        ))
     }
 
     /// Compiles a schema written by hand; `objects` requires values to be objects.

@@ -279,7 +279,15 @@ impl<T: Serialize + Send> ResultBody for AsIs<T> {
     }
 }
 
+/// The id of the extension for tasks.
+const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
 impl Extension {
+    /// Returns whether this is the extension for tasks.
+    pub(super) fn is_tasks(&self) -> bool {
+        self.id == TASKS_EXTENSION
+    }
+
     /// Registers the extension, and returns its id and settings, to be declared.
     pub(super) fn register(
         self,

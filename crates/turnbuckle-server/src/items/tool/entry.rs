@@ -8,7 +8,7 @@ use turnbuckle_types::{RawJson, Schema, Tool};
 use turnbuckle_wire::era::headers::{HeaderSource, check_param_headers};
 use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 
-use super::ToolDraft;
+use super::{TaskSupport, ToolDraft};
 use crate::error::BuildError;
 use crate::error::failure::Result;
 use crate::handler::output::tool::OutputValidator;
@@ -165,6 +165,12 @@ impl ToolEntry {
             schemas
         };
         self.schemas.get_or_init(make).as_ref()
+    }
+
+    /// Returns the way in which calls become tasks; `None` if they never do.
+    #[allow(dead_code, reason = "the extension for tasks reads it")]
+    pub(crate) fn task_support(&self) -> Option<&TaskSupport> {
+        self.draft.task.as_ref()
     }
 
     /// Returns the definition for `tools/list`; `None` if the schemas are not valid.

@@ -3,6 +3,7 @@
 //! Specification: server/tools (2026-07-28).
 
 mod entry;
+mod task_support;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use crate::schema::{ArgumentReader, EnforcedSchema};
 
 pub(crate) use entry::ToolEntry;
 use entry::{OutputSchemaCheck, OutputSchemaFactory, SchemaFactories};
+pub use task_support::TaskSupport;
 
 /// A tool: its definition and its handler.
 ///
@@ -71,6 +73,8 @@ pub(crate) struct ToolDraft {
     name: Cow<'static, str>,
     pub(crate) settings: ItemSettings,
     annotations: Option<Box<ToolAnnotations>>,
+    /// Set if calls may become tasks.
+    task: Option<TaskSupport>,
     /// The input schema written by hand, if any. It is validated itself, and arguments against it.
     input: Option<Schema>,
     /// The output schema written by hand, if any. It is validated itself, and structured output
@@ -84,6 +88,9 @@ impl<H> Tool<H> {
         annotations(annotations: ToolAnnotations) {
             draft.annotations = Some(Box::new(annotations))
         }
+
+        /// Lets calls of the tool become tasks: work that goes on after its request.
+        task(support: TaskSupport) { draft.task = Some(support) }
 
         /// Sets an input schema written by hand, instead of the one of the arguments' type. It is
         /// sent unchanged, and arguments are validated against it before they are decoded.
@@ -151,6 +158,7 @@ impl Tool<NoHandler> {
                 name: name.into(),
                 settings: ItemSettings::default(),
                 annotations: None,
+                task: None,
                 input: None,
                 output: None,
             }),
@@ -201,6 +209,7 @@ impl ToolDraft {
             );
         }
         registration.check_requirements(needs)?;
+        registration.check_tasks(self.task.is_some())?;
         let source = needs.schema_factory()?;
         let SchemaOptions {
             profile, lenient, ..

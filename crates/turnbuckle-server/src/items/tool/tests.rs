@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::Tool;
-use crate::{Args, Server, ServerBuilder, Structured};
+use super::{TaskSupport, Tool};
+use crate::{Args, Extension, Server, ServerBuilder, Structured};
 
 /// Defines a type for arguments and results that counts how often its schema is made.
 macro_rules! counted {
@@ -126,4 +126,26 @@ fn schemas_of_types_that_are_not_structs_are_built_at_once() {
     assert_eq!(MADE.load(Ordering::Relaxed), 1);
     let list = Tool::builder("t").handler(|_: Args<Vec<u8>>| "done");
     assert!(Server::new("s", "1").tool(list).assemble().is_err());
+}
+
+#[test]
+fn a_tool_with_tasks_needs_a_server_with_tasks() {
+    let tool = || {
+        Tool::builder("render")
+            .task(TaskSupport::optional())
+            .handler(|| "done")
+    };
+    let server = || Server::new("s", "1");
+    let refused = "tool \"render\": its calls may become tasks, but the server has no tasks: add \
+                   .extension(Tasks::new()) to its builder";
+    let error = server().tool(tool()).build().unwrap_err();
+    assert_eq!(error.to_string(), refused);
+    // Another extension does not help, and a tool of a running server is checked alike.
+    let other = server().extension(Extension::new("com.example/tasks"));
+    let other = other.dynamic_tools().build().unwrap();
+    assert_eq!(other.add_tool(tool()).unwrap_err().to_string(), refused);
+
+    let tasks = || Extension::new("io.modelcontextprotocol/tasks");
+    let server = server().extension(tasks()).tool(tool());
+    server.build().unwrap().add_tool(tool()).unwrap();
 }

@@ -16,6 +16,7 @@ use crate::request::context::ServerSettings;
 #[cfg(not(feature = "store"))]
 use crate::request::input::OnceRecords;
 use crate::request::input::{InputRounds, StateKeys};
+use crate::server::extension::Extension;
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
 #[cfg(feature = "store")]
@@ -52,7 +53,8 @@ impl ServerDraft {
     fn assemble(mut self: Box<Self>) -> Result<Server, BuildError> {
         let mut settings = std::mem::take(&mut self.group.settings);
         settings.states.insert(OwnServer::new());
-        let registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
+        let mut registration = Registration::for_server(settings, self.schemas, self.max_blocking)?;
+        registration.has_tasks = self.extensions.iter().any(Extension::is_tasks);
         let mut registry = Registry::new();
         for extension in &mut self.extensions {
             let items = extension.items.drain(..);
