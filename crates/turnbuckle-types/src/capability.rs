@@ -2,7 +2,7 @@
 
 use crate::meta_key::{MetaKeyError, check_extension_id};
 use crate::object::object;
-use crate::{Json, Map};
+use crate::{Json, Map, TasksCapability};
 
 object! {
     /// The settings of a capability that defines none, or none that are read here.
@@ -18,6 +18,8 @@ object! {
         opt sampling: SamplingCapability = "sampling",
         /// The client asks the user.
         opt elicitation: ElicitationCapability = "elicitation",
+        /// The tasks that the client runs for the server. Only the revision 2025-11-25 has this capability.
+        opt tasks: TasksCapability = "tasks",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions",
         /// Capabilities outside the specification.
@@ -103,7 +105,7 @@ impl ClientCapabilities {
     }
 
     /// Returns the part of `needed` that is not declared here, down to the sub-capability; `None` if nothing is
-    /// missing. Extensions count by their id; `experimental` is not compared.
+    /// missing. Extensions count by their id; `tasks` and `experimental` are not compared.
     #[must_use]
     pub fn missing(&self, needed: &Self) -> Option<Self> {
         let mut missing = Self::new();
@@ -156,6 +158,8 @@ object! {
         opt completions: Settings = "completions",
         /// The server sends log messages.
         opt logging: Settings = "logging",
+        /// The tasks that the server runs for the client. Only the revision 2025-11-25 has this capability.
+        opt tasks: TasksCapability = "tasks",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions",
         /// Capabilities outside the specification.

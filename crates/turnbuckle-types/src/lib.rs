@@ -49,6 +49,7 @@ mod input_responses;
 mod json;
 #[cfg(feature = "keys")]
 mod key_ring;
+mod legacy_task;
 mod logging;
 mod map;
 mod media;
@@ -68,6 +69,7 @@ mod schema;
 mod settings;
 mod subscription;
 mod tagged;
+mod task;
 mod tool;
 mod user_wait;
 mod without;
@@ -117,12 +119,19 @@ pub use json::{Json, RawJson, RawObject, describe_decode_error};
 #[cfg(feature = "keys")]
 #[cfg_attr(docsrs, doc(cfg(feature = "keys")))]
 pub use key_ring::{DerivedKeys, KeyError, KeyLabel, KeyRing, SecretKey};
+pub use legacy_task::{
+    CreateLegacyTaskResult, LegacyTask, ListTasksResult, RelatedTask, TaskElicitationCapability,
+    TaskMetadata, TaskRequestsCapability, TaskResultRequestParams, TaskSamplingCapability,
+    TaskToolsCapability, TasksCapability,
+};
 pub use logging::{LoggingLevel, LoggingMessageNotificationParams, SetLevelRequestParams};
 pub use map::{Extra, Map};
 pub use media::{Audio, Image, MediaError};
 pub use meta::Meta;
 pub use meta_key::MetaKeyError;
-pub use method::{ExtensionNotification, ExtensionRequest, Notification, Outcome, Request};
+pub use method::{
+    ExtensionNotification, ExtensionRequest, Notification, Outcome, ReceivedBy, Request,
+};
 pub use number::{NotFinite, Number};
 pub use pagination::{EmptyResult, NotificationParams, PaginatedRequestParams, RequestParams};
 pub use peer_address::PeerAddress;
@@ -138,7 +147,7 @@ pub use resource::{
     ResourceUpdatedNotificationParams, SubscribeRequestParams, TextResourceContents,
     UnsubscribeRequestParams,
 };
-pub use role::{Client, Participant, ReceivedBy, Server};
+pub use role::{Client, Participant, Server};
 pub use roots::{ListRootsResult, Root, RootError};
 pub use sampling::{
     CreateMessageRequestParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
@@ -150,8 +159,12 @@ pub use subscription::{
     SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams,
     SubscriptionsListenRequestParams, SubscriptionsListenResult,
 };
+pub use task::{
+    CancelTaskRequestParams, CreateTaskResult, DetailedTask, GetTaskRequestParams, TASKS_EXTENSION,
+    Task, TaskStatus, UpdateTaskRequestParams,
+};
 pub use tool::{
-    CallToolRequestParams, CallToolResult, ListToolsResult, StructuredContentError, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResult, ListToolsResult, StructuredContentError,
+    TaskSupportLevel, Tool, ToolAnnotations, ToolExecution,
 };
 pub use user_wait::{UserWait, UserWaitGuard};

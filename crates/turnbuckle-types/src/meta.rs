@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::meta_key::check_key;
 pub use crate::meta_key::{MetaKeyError, check_extension_id};
 use crate::{
-    ClientCapabilities, Implementation, Json, LoggingLevel, Map, ProgressToken, RequestId,
+    ClientCapabilities, Implementation, Json, LoggingLevel, Map, ProgressToken, RelatedTask,
+    RequestId,
 };
 
 /// `_meta` key: the token for progress notifications about this request.
@@ -22,6 +23,8 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// `_meta` key: the subscription that a notification belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// `_meta` key: the task of 2025-11-25 that a message belongs to.
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Metadata beside a message or a piece of data: an ordered map of raw JSON.
 ///
@@ -129,6 +132,8 @@ impl Meta {
         server_info, set_server_info: Implementation = SERVER_INFO;
         /// The subscription that a notification or the end of a stream belongs to.
         subscription_id, set_subscription_id: RequestId = SUBSCRIPTION_ID;
+        /// The task of 2025-11-25 that the message belongs to.
+        related_task, set_related_task: RelatedTask = RELATED_TASK;
     }
 }
 

@@ -3,18 +3,21 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::role::{Client, ReceivedBy, Server};
+use crate::role::{Client, Participant, Server};
 use crate::{
-    CallToolRequestParams, CallToolResult, CancelledNotificationParams, CompleteRequestParams,
-    CompleteResult, CreateMessageRequestParams, CreateMessageResult, DiscoverResult,
-    ElicitRequestParams, ElicitResult, ElicitationCompleteNotificationParams, EmptyResult,
-    GetPromptRequestParams, GetPromptResult, InitializeRequestParams, InitializeResult,
-    InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListToolsResult, LoggingMessageNotificationParams, NotificationParams,
-    PaginatedRequestParams, ProgressNotificationParams, ReadResourceRequestParams,
-    ReadResourceResult, RequestParams, ResourceUpdatedNotificationParams, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionsAcknowledgedNotificationParams,
-    SubscriptionsListenRequestParams, SubscriptionsListenResult, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResult, CancelTaskRequestParams, CancelledNotificationParams,
+    CompleteRequestParams, CompleteResult, CreateMessageRequestParams, CreateMessageResult,
+    DetailedTask, DiscoverResult, ElicitRequestParams, ElicitResult,
+    ElicitationCompleteNotificationParams, EmptyResult, GetPromptRequestParams, GetPromptResult,
+    GetTaskRequestParams, InitializeRequestParams, InitializeResult, InputRequiredResult,
+    LegacyTask, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListRootsResult, ListTasksResult, ListToolsResult, LoggingMessageNotificationParams,
+    NotificationParams, PaginatedRequestParams, ProgressNotificationParams, RawObject,
+    ReadResourceRequestParams, ReadResourceResult, RequestParams,
+    ResourceUpdatedNotificationParams, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenRequestParams,
+    SubscriptionsListenResult, TASKS_EXTENSION, TaskResultRequestParams, UnsubscribeRequestParams,
+    UpdateTaskRequestParams,
 };
 
 /// A method that is answered.
@@ -34,6 +37,9 @@ pub trait Notification: 'static {
     /// The parameters.
     type Params: Serialize + DeserializeOwned + Send + 'static;
 }
+
+/// A request that the side `R` can be sent, in one revision at least.
+pub trait ReceivedBy<R: Participant>: Request {}
 
 /// A request of an extension.
 ///
@@ -145,6 +151,57 @@ requests! {
     Elicit = "elicitation/create": ElicitRequestParams => ElicitResult, to Client;
     /// asks for the directories that are open to the server.
     ListRoots = "roots/list": RequestParams => ListRootsResult, to Client;
+    /// asks for the state of a task; only in 2025-11-25. Later revisions have [`GetTask`].
+    LegacyGetTask = "tasks/get": GetTaskRequestParams => LegacyTask, to Client Server;
+    /// waits for the result of a task: that of the request that the task runs.
+    TaskResult = "tasks/result": TaskResultRequestParams => RawObject, to Client Server;
+    /// lists tasks.
+    ListTasks = "tasks/list": PaginatedRequestParams => ListTasksResult, to Client Server;
+    /// cancels a task; only in 2025-11-25. Later revisions have [`CancelTask`].
+    LegacyCancelTask = "tasks/cancel": CancelTaskRequestParams => LegacyTask, to Client Server;
+}
+
+macro_rules! task_requests {
+    ($( $(#[$doc:meta])* $Name:ident = $method:literal: $Params:ty => $Result:ty; )+) => { $(
+        #[doc = concat!("`", $method, "` of the extension for tasks: ")]
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub struct $Name;
+
+        impl Request for $Name {
+            const METHOD: &'static str = $method;
+            type Params = $Params;
+            type Result = $Result;
+        }
+
+        impl ExtensionRequest for $Name {
+            const EXTENSION: &'static str = TASKS_EXTENSION;
+            const MIRRORED_PARAM: Option<&'static str> = Some("taskId");
+            const IS_SAFE_TO_RESEND: bool = true;
+        }
+    )+ };
+}
+
+task_requests! {
+    /// asks for the state of a task.
+    GetTask = "tasks/get": GetTaskRequestParams => DetailedTask;
+    /// answers questions of a task.
+    UpdateTask = "tasks/update": UpdateTaskRequestParams => EmptyResult;
+    /// cancels a task.
+    CancelTask = "tasks/cancel": CancelTaskRequestParams => EmptyResult;
+}
+
+/// `notifications/tasks` of the extension for tasks: the state of a task changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskNotification;
+
+impl Notification for TaskNotification {
+    const METHOD: &'static str = "notifications/tasks";
+    type Params = DetailedTask;
+}
+
+impl ExtensionNotification for TaskNotification {
+    const EXTENSION: &'static str = TASKS_EXTENSION;
 }
 
 macro_rules! notifications {
@@ -191,4 +248,6 @@ notifications! {
     /// what a URL was for is done.
     ElicitationComplete = "notifications/elicitation/complete":
         ElicitationCompleteNotificationParams;
+    /// the state of a task changed; only in 2025-11-25. Later revisions have [`TaskNotification`].
+    TaskStatusNotification = "notifications/tasks/status": LegacyTask;
 }

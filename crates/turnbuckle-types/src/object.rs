@@ -23,6 +23,7 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 /// | `always` | `T`         | default          | default          | always            | yes    |
 /// | `few`    | `Vec<T>`    | empty            | empty            | always            | yes    |
 /// | `ttl`    | `Option<u64>` | `None`         | `None`           | if `Some`         | yes    |
+/// | `lifetime` | `Option<u64>` | `None`       | `None`           | always, `null` for `None` | yes |
 ///
 /// `as name` renames the constructor, and `as pub(crate) name` keeps it here; `tagged "type" = "text"` adds a constant member that is written
 /// first and must be present, with that very value, on decode.
@@ -78,10 +79,21 @@ macro_rules! object {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeMap as _;
                 let mut map = serializer.serialize_map(None)?;
+                self.write_into(&mut map)?;
+                map.end()
+            }
+        }
+
+        impl $Name {
+            /// Writes the members of the object into an object that is being written.
+            #[inline]
+            pub(crate) fn write_into<M: serde::ser::SerializeMap>(
+                &self,
+                map: &mut M,
+            ) -> Result<(), M::Error> {
                 $( map.serialize_entry($tag, $tag_value)?; )?
                 $( $crate::object::object!(@write map, $kind self.$field, $key); )*
-                self.extra.write_into(&mut map)?;
-                map.end()
+                self.extra.write_into(map)
             }
         }
 
@@ -163,6 +175,7 @@ macro_rules! object {
     (@read $map:ident, ttl $ty:ty) => {
         $map.next_value::<Option<$crate::cache::Millis>>()?.map(|millis| millis.0)
     };
+    (@read $map:ident, lifetime $ty:ty) => { $crate::object::object!(@read $map, ttl $ty) };
     (@read $map:ident, few $ty:ty) => {
         $map.next_value::<Option<$crate::object::Few<_>>>()?.map(|few| few.0)
     };
@@ -186,6 +199,9 @@ macro_rules! object {
         $map.serialize_entry($key, &$self.$field)?;
     };
     (@write $map:ident, few $self:ident.$field:ident, $key:literal) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write $map:ident, lifetime $self:ident.$field:ident, $key:literal) => {
         $map.serialize_entry($key, &$self.$field)?;
     };
     (@write $map:ident, map $self:ident.$field:ident, $key:literal) => {

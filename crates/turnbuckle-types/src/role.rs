@@ -1,7 +1,5 @@
 //! The two sides of a conversation, as types.
 
-use crate::method::Request;
-
 /// A side. Its peer's peer is itself, so that code for one side serves both.
 pub trait Participant: Send + Sync + 'static {
     /// The other side.
@@ -23,6 +21,3 @@ impl Participant for Client {
 impl Participant for Server {
     type Peer = Client;
 }
-
-/// A request that the side `R` can be sent, in one revision at least.
-pub trait ReceivedBy<R: Participant>: Request {}

@@ -10,8 +10,8 @@ use crate::object::object;
 use crate::tagged::tagged;
 use crate::words::words;
 use crate::{
-    AudioContent, ContentBlock, ImageContent, Json, Meta, Number, RawObject, Role, TextContent,
-    Tool,
+    AudioContent, ContentBlock, ImageContent, Json, Meta, Number, RawObject, Role, TaskMetadata,
+    TextContent, Tool,
 };
 
 tagged! {
@@ -260,6 +260,8 @@ object! {
         opt tools: Vec<Tool> = "tools",
         /// The choice of tools. Needs the `sampling.tools` capability.
         opt tool_choice: ToolChoice = "toolChoice",
+        /// The wish that the request is a task. Only the revision 2025-11-25 has this field.
+        opt task: TaskMetadata = "task",
         /// Metadata.
         map meta: Meta = "_meta",
     }

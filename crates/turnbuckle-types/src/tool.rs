@@ -7,10 +7,25 @@ use serde::de::DeserializeOwned;
 use crate::content::join_texts;
 use crate::object::object;
 use crate::without;
+use crate::words::words;
 use crate::{
-    CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema,
+    CacheScope, ContentBlock, Icon, InputResponses, Json, Meta, RawObject, Schema, TaskMetadata,
     describe_decode_error,
 };
+
+words! {
+    /// The part of a tool's calls that are tasks.
+    ///
+    /// Specification: basic/utilities/tasks, "Tool-Level Negotiation" (2025-11-25).
+    pub enum TaskSupportLevel {
+        /// No call is a task.
+        Forbidden = "forbidden",
+        /// A call may be a task.
+        Optional = "optional",
+        /// Every call is a task.
+        Required = "required",
+    }
+}
 
 object! {
     /// A tool in a server's list.
@@ -31,8 +46,16 @@ object! {
         opt annotations: ToolAnnotations = "annotations",
         /// The icons.
         opt icons: Vec<Icon> = "icons",
+        /// The ways in which it runs. Only the revision 2025-11-25 has this field.
+        opt execution: ToolExecution = "execution",
         /// Metadata.
         map meta: Meta = "_meta",
+    }
+
+    /// The ways in which a tool runs.
+    pub struct ToolExecution {
+        /// The part of its calls that are tasks; absent means none.
+        opt task_support: TaskSupportLevel = "taskSupport",
     }
 
     /// Hints about a tool's behaviour. None of them is a promise; an absent one has its default.
@@ -59,6 +82,8 @@ object! {
         map input_responses: InputResponses = "inputResponses",
         /// The state that the server gave with those questions.
         opt request_state: String = "requestState",
+        /// The wish that the call is a task. Only the revision 2025-11-25 has this field.
+        opt task: TaskMetadata = "task",
         /// Metadata.
         map meta: Meta = "_meta",
     }

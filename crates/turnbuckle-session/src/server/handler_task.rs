@@ -83,10 +83,12 @@ enum HandlerEnd {
     Cancelled,
 }
 
-/// Returns the server's timeout for handlers of a method. Subscription streams have none.
+/// Returns the server's timeout for handlers of a method. Subscription streams and requests that wait
+/// for a task have none.
 pub(crate) fn handler_timeout(method: Option<Method>, limits: &Limits) -> Option<Duration> {
-    let role = method.map(Method::role);
-    (role != Some(MethodRole::Subscription)).then_some(limits.handler_timeout)
+    let is_unbounded =
+        |method: Method| method.role() == MethodRole::Subscription || method.waits_for_task();
+    (!method.is_some_and(is_unbounded)).then_some(limits.handler_timeout)
 }
 
 impl<C: Completion> HandlerTask<C> {

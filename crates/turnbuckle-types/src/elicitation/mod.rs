@@ -18,7 +18,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use crate::object::object;
 use crate::tagged::variants;
 use crate::words::words;
-use crate::{Json, Map, Meta, Number};
+use crate::{Json, Map, Meta, Number, TaskMetadata};
 
 /// Parameters of `elicitation/create`, told apart by `mode`. An unknown mode does not decode.
 ///
@@ -55,6 +55,8 @@ object! {
         req requested_schema: ElicitationSchema = "requestedSchema",
         /// The mode; absent means a form.
         opt mode: FormMode = "mode",
+        /// The wish that the request is a task. Only the revision 2025-11-25 has this field.
+        opt task: TaskMetadata = "task",
         /// Metadata.
         map meta: Meta = "_meta",
     }
@@ -68,6 +70,8 @@ object! {
         /// The id that `notifications/elicitation/complete` names when the visit is complete. Only the
         /// revision 2025-11-25 has that notification.
         opt elicitation_id: String = "elicitationId",
+        /// The wish that the request is a task. Only the revision 2025-11-25 has this field.
+        opt task: TaskMetadata = "task",
         /// Metadata.
         map meta: Meta = "_meta",
     }

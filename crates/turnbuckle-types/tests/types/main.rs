@@ -18,4 +18,5 @@ mod objects;
 mod sampling;
 mod schemas;
 mod spec;
+mod tasks;
 mod unions;

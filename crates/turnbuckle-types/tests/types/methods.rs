@@ -31,12 +31,20 @@ fn each_side_has_its_methods() {
         request_method::<Server, GetPrompt>(),
         request_method::<Server, Complete>(),
         request_method::<Server, SetLevel>(),
+        request_method::<Server, LegacyGetTask>(),
+        request_method::<Server, TaskResult>(),
+        request_method::<Server, ListTasks>(),
+        request_method::<Server, LegacyCancelTask>(),
     ];
     let client = [
         request_method::<Client, Ping>(),
         request_method::<Client, CreateMessage>(),
         request_method::<Client, Elicit>(),
         request_method::<Client, ListRoots>(),
+        request_method::<Client, LegacyGetTask>(),
+        request_method::<Client, TaskResult>(),
+        request_method::<Client, ListTasks>(),
+        request_method::<Client, LegacyCancelTask>(),
     ];
     let notifications = [
         notification_method::<Initialized>(),
@@ -50,6 +58,7 @@ fn each_side_has_its_methods() {
         notification_method::<ResourceUpdated>(),
         notification_method::<SubscriptionsAcknowledged>(),
         notification_method::<ElicitationComplete>(),
+        notification_method::<TaskStatusNotification>(),
     ];
     let names: BTreeSet<&str> = [&server[..], &client, &notifications]
         .concat()
@@ -57,14 +66,14 @@ fn each_side_has_its_methods() {
         .collect();
     assert_eq!(
         names.len(),
-        29,
-        "18 requests and 11 notifications, no name twice"
+        34,
+        "22 requests and 12 notifications, no name twice"
     );
     let notifications = names
         .iter()
         .filter(|name| name.starts_with("notifications/"))
         .count();
-    assert_eq!(notifications, 11);
+    assert_eq!(notifications, 12);
 }
 
 #[test]

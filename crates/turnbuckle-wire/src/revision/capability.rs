@@ -1,6 +1,6 @@
 //! The capabilities that requests depend on.
 
-use turnbuckle_types::{ClientCapabilities, ServerCapabilities};
+use turnbuckle_types::{ClientCapabilities, ServerCapabilities, TasksCapability};
 
 use super::Features;
 
@@ -28,6 +28,12 @@ pub enum Capability {
     Sampling,
     /// The client asks the user.
     Elicitation,
+    /// The party runs requests as tasks.
+    Tasks,
+    /// The party lists tasks.
+    TaskList,
+    /// The party cancels tasks.
+    TaskCancel,
 }
 
 impl Capability {
@@ -45,6 +51,9 @@ impl Capability {
             Self::Roots => "roots",
             Self::Sampling => "sampling",
             Self::Elicitation => "elicitation",
+            Self::Tasks => "tasks",
+            Self::TaskList => "tasks.list",
+            Self::TaskCancel => "tasks.cancel",
         }
     }
 
@@ -55,6 +64,7 @@ impl Capability {
         match self {
             Self::Completions => features.completions_capability,
             Self::Elicitation => features.elicitation,
+            Self::Tasks | Self::TaskList | Self::TaskCancel => features.core_tasks,
             Self::Tools
             | Self::Prompts
             | Self::Resources
@@ -78,6 +88,9 @@ impl Capability {
                 .is_some_and(|resources| resources.subscribe == Some(true)),
             Self::Completions => capabilities.completions.is_some(),
             Self::Logging => capabilities.logging.is_some(),
+            Self::Tasks | Self::TaskList | Self::TaskCancel => {
+                self.is_declared_in(capabilities.tasks.as_ref())
+            }
             Self::Roots | Self::Sampling | Self::Elicitation => false,
         }
     }
@@ -89,6 +102,9 @@ impl Capability {
             Self::Roots => capabilities.roots.is_some(),
             Self::Sampling => capabilities.sampling.is_some(),
             Self::Elicitation => capabilities.elicitation.is_some(),
+            Self::Tasks | Self::TaskList | Self::TaskCancel => {
+                self.is_declared_in(capabilities.tasks.as_ref())
+            }
             Self::Tools
             | Self::Prompts
             | Self::Resources
@@ -96,6 +112,15 @@ impl Capability {
             | Self::Completions
             | Self::Logging => false,
         }
+    }
+
+    /// Returns whether a party with this capability for tasks declares this part of it.
+    fn is_declared_in(self, tasks: Option<&TasksCapability>) -> bool {
+        tasks.is_some_and(|tasks| match self {
+            Self::TaskList => tasks.list.is_some(),
+            Self::TaskCancel => tasks.cancel.is_some(),
+            _ => true,
+        })
     }
 }
 
@@ -130,6 +155,23 @@ mod tests {
             assert!(capability.is_declared_by_client(&client(json)), "{json}");
             assert!(!capability.is_declared_by_client(&client("{}")), "{json}");
             assert!(!capability.is_declared_by_server(&server(json)), "{json}");
+        }
+        for (capability, json) in [
+            (Capability::Tasks, r#"{"tasks":{}}"#),
+            (Capability::TaskList, r#"{"tasks":{"list":{}}}"#),
+            (Capability::TaskCancel, r#"{"tasks":{"cancel":{}}}"#),
+        ] {
+            let none = ["{}", r#"{"tasks":{}}"#].into_iter();
+            for none in none.filter(|none| *none != json) {
+                assert!(!capability.is_declared_by_server(&server(none)), "{json}");
+                assert!(!capability.is_declared_by_client(&client(none)), "{json}");
+            }
+            assert!(capability.is_declared_by_server(&server(json)), "{json}");
+            assert!(capability.is_declared_by_client(&client(json)), "{json}");
+            let defining = Revision::ALL
+                .into_iter()
+                .filter(|it| capability.exists_in(it.features()));
+            assert_eq!(defining.collect::<Vec<_>>(), [Revision::V2025_11_25]);
         }
         let oldest = Revision::V2024_11_05.features();
         assert!(!Capability::Completions.exists_in(oldest));

@@ -75,6 +75,8 @@ super::facts! {
         pub sampling_tools: bool = false,
         /// Items have icons; implementations describe themselves.
         pub icons: bool = false,
+        /// Both sides may run requests of the other as tasks, which later revisions leave to an extension.
+        pub core_tasks: bool = false,
         /// Capabilities and requests may name extensions.
         pub extensions: bool = false,
     }
@@ -112,6 +114,7 @@ const V2025_11_25: Features = Features {
     url_required_error: true,
     sampling_tools: true,
     icons: true,
+    core_tasks: true,
     ..V2025_06_18
 };
 
@@ -129,6 +132,7 @@ const V2026_07_28: Features = Features {
     boolean_properties: true,
     elicitation_id: false,
     url_required_error: false,
+    core_tasks: false,
     extensions: true,
     ..V2025_11_25
 };

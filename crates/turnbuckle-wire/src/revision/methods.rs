@@ -90,6 +90,8 @@ super::facts! {
         can_report_errors: bool = false,
         /// `true` if the request usually runs long, so that a client asks for progress.
         reports_progress: bool = false,
+        /// `true` if the answer comes when a task ends, so that no timeout of its own holds.
+        waits_for_task: bool = false,
     }
 }
 
@@ -269,6 +271,32 @@ methods! {
         capability: Some(Capability::Elicitation),
         is_safe_to_resend: false,
     }
+    /// Asks for the state of a task.
+    LegacyGetTask: Request {
+        to_server: R25_11,
+        to_client: R25_11,
+        capability: Some(Capability::Tasks),
+    }
+    /// Waits for the result of a task.
+    TaskResult: Request {
+        to_server: R25_11,
+        to_client: R25_11,
+        capability: Some(Capability::Tasks),
+        can_report_errors: true,
+        waits_for_task: true,
+    }
+    /// Lists tasks.
+    ListTasks: Request {
+        to_server: R25_11,
+        to_client: R25_11,
+        capability: Some(Capability::TaskList),
+    }
+    /// Cancels a task.
+    LegacyCancelTask: Request {
+        to_server: R25_11,
+        to_client: R25_11,
+        capability: Some(Capability::TaskCancel),
+    }
     /// Ends the handshake.
     Initialized: Notification { to_server: LEGACY }
     /// Cancels a request.
@@ -293,6 +321,8 @@ methods! {
     }
     /// Reports that the user finished at a URL.
     ElicitationComplete: Notification { to_client: R25_11 }
+    /// Reports that the state of a task changed.
+    TaskStatusNotification: Notification { to_server: R25_11, to_client: R25_11 }
 }
 
 // A row names its type, so that as many rows as types are one row for each type.
@@ -396,6 +426,12 @@ fact_getters! {
     /// Returns whether the request usually runs long, so that a client asks for progress, which
     /// keeps the request alive.
     reports_progress: bool;
+
+    /// Returns whether the answer of the request comes when a task ends, so that neither the timeout of
+    /// handlers nor the default timeout of requests holds for it.
+    ///
+    /// Specification: basic/utilities/tasks, "Result Retrieval" (2025-11-25).
+    waits_for_task: bool;
 }
 
 #[cfg(test)]

@@ -17,12 +17,12 @@ project_objects! {
     }
     ServerCapabilities {
         tools, resources, prompts, completions since completions_capability, logging,
-        extensions since extensions, experimental, extra,
+        tasks since core_tasks, extensions since extensions, experimental, extra,
     }
     ListCapability { list_changed, extra }
     ResourcesCapability { subscribe, list_changed, extra }
     ClientCapabilities {
-        roots, sampling, elicitation by elicitation_capability, extensions since extensions,
+        roots, sampling, elicitation by elicitation_capability, tasks since core_tasks, extensions since extensions,
         experimental, extra,
     }
     RootsCapability { list_changed by roots_list_changed, extra }

@@ -17,10 +17,10 @@ project_objects! {
     ElicitResult { action, content, meta by message_meta, extra by result_extra }
     ElicitationCompleteNotificationParams { elicitation_id, meta by message_meta, extra }
     ElicitRequestFormParams {
-        message, requested_schema, mode since elicitation_url, meta by message_meta, extra,
+        message, requested_schema, mode since elicitation_url, task since core_tasks, meta by message_meta, extra,
     }
     ElicitRequestUrlParams {
-        message, url, elicitation_id since elicitation_id, meta by message_meta, extra,
+        message, url, elicitation_id since elicitation_id, task since core_tasks, meta by message_meta, extra,
     }
     ElicitationSchema { dialect since elicitation_url, properties, required, extra }
     // The schema of 2025-06-18 lists `default` for booleans alone and forbids it nowhere.

@@ -15,6 +15,7 @@ mod property_schemas;
 mod resource;
 mod rules;
 mod sampling;
+mod task;
 mod tool;
 
 use std::any::Any;
@@ -58,7 +59,8 @@ use crate::revision::Features;
 /// | `elicitation_url` | choice of several values | *missing capability* |
 /// | `elicitation_url` | choice of one titled value | `enum` and `enumNames` |
 /// | `elicitation_id` | the id of a URL to visit | nothing |
-/// | `completions_capability`, `extensions` | capability | nothing |
+/// | `core_tasks` | the wish that a request is a task; the ways in which a tool runs | nothing |
+/// | `completions_capability`, `core_tasks`, `extensions` | capability | nothing |
 /// | `progress_message` | progress | nothing: the numbers stay |
 /// | `completion_context` | completion | nothing: a hint |
 /// | `result_envelope` | `resultType`, `ttlMs`, `cacheScope`; the protocol's own `_meta`; answers and state of a retried request | nothing |

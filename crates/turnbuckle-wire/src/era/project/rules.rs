@@ -23,8 +23,8 @@
 
 use turnbuckle_types::{
     CacheScope, ElicitAction, FieldValue, FormMode, IconTheme, IncludeContext, Json, LoggingLevel,
-    Map, Meta, Number, NumberKind, RawObject, RequestId, Role, Schema, StringFormat,
-    ToolChoiceMode,
+    Map, Meta, Number, NumberKind, RawObject, RequestId, Role, Schema, StringFormat, TaskStatus,
+    TaskSupportLevel, ToolChoiceMode,
 };
 
 use super::Project;
@@ -99,7 +99,7 @@ macro_rules! scalars {
 scalars! {
     bool, u64, String, Number, RequestId, Json, RawObject, Schema, Meta, Role, CacheScope,
     ElicitAction, FieldValue, FormMode, IconTheme, IncludeContext, LoggingLevel, NumberKind,
-    StringFormat, ToolChoiceMode,
+    StringFormat, TaskStatus, TaskSupportLevel, ToolChoiceMode,
 }
 
 /// Returns whether both lists have the same names in the same order.

@@ -17,7 +17,7 @@ project_objects! {
     CreateMessageRequestParams {
         messages, max_tokens, model_preferences, system_prompt, include_context, temperature,
         stop_sequences, metadata, tools since sampling_tools, tool_choice since sampling_tools,
-        meta by message_meta, extra,
+        task since core_tasks, meta by message_meta, extra,
     } + impl {
     fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         if features.sampling_tools {

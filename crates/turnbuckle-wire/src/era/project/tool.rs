@@ -2,7 +2,7 @@
 
 use turnbuckle_types::{
     CallToolRequestParams, CallToolResult, ContentBlock, Json, Map, Meta, Schema, Tool,
-    ToolAnnotations,
+    ToolAnnotations, ToolExecution,
 };
 
 use super::output_schema::object_output_schema;
@@ -19,13 +19,14 @@ fn wrapped_mark() -> Json {
 project_objects! {
     CallToolRequestParams {
         name, arguments, input_responses since result_envelope, request_state since result_envelope,
-        meta by message_meta, extra,
+        task since core_tasks, meta by message_meta, extra,
     }
     Tool [needs_title_hint => move_title_to_annotations] {
         name, input_schema by object_property_schemas, title since titles, description,
         output_schema by older_output_schema, annotations since tool_annotations, icons since icons,
-        meta since titles, extra,
+        execution since core_tasks, meta since titles, extra,
     }
+    ToolExecution { task_support, extra }
     ToolAnnotations {
         title, read_only_hint, destructive_hint, idempotent_hint, open_world_hint, extra,
     }

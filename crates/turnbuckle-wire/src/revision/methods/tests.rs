@@ -58,6 +58,10 @@ fn cacheable_results_are_those_with_a_time_to_live() {
     check::<m::CreateMessage>();
     check::<m::ListRoots>();
     check::<m::Elicit>();
+    check::<m::LegacyGetTask>();
+    check::<m::TaskResult>();
+    check::<m::ListTasks>();
+    check::<m::LegacyCancelTask>();
 }
 
 #[test]
@@ -90,4 +94,23 @@ fn each_part_in_the_life_of_a_connection_has_one_method() {
         assert_eq!(Method::role_of(method.as_str()), role);
     }
     assert_eq!(Method::role_of("x/y"), MethodRole::Ordinary);
+}
+
+#[test]
+fn tasks_are_core_methods_of_one_revision_and_free_for_extensions_later() {
+    for method in [
+        Method::LegacyGetTask,
+        Method::TaskResult,
+        Method::ListTasks,
+        Method::LegacyCancelTask,
+        Method::TaskStatusNotification,
+    ] {
+        for party in [Party::Client, Party::Server] {
+            let received = Revision::ALL.into_iter();
+            let received = received.filter(|revision| method.is_received_by(party, *revision));
+            assert_eq!(received.collect::<Vec<_>>(), [Revision::V2025_11_25]);
+        }
+        assert!(method.is_free_for_extensions(), "{method:?}");
+        assert_eq!(method.waits_for_task(), method == Method::TaskResult);
+    }
 }

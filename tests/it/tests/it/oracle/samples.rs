@@ -89,6 +89,7 @@ fn tool(name: &str, output: Value) -> Value {
         "outputSchema": output,
         "annotations": {"title": "H", "readOnlyHint": true, "destructiveHint": false,
             "idempotentHint": true, "openWorldHint": false},
+        "execution": {"taskSupport": "optional"},
         UNKNOWN: 1
     })
 }
@@ -118,6 +119,7 @@ fn server_capabilities() -> Value {
         "tools": {"listChanged": true}, "prompts": {"listChanged": true},
         "resources": {"listChanged": true, "subscribe": true},
         "completions": {}, "logging": {},
+        "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
         "extensions": {"com.example/e": {}}, "experimental": {"x": {}}
     })
 }
@@ -126,8 +128,20 @@ fn client_capabilities() -> Value {
     json!({
         "roots": {"listChanged": true}, "sampling": {"tools": {}, "context": {}},
         "elicitation": {"form": {}, "url": {}},
+        "tasks": {"list": {}, "cancel": {}, "requests": {
+            "sampling": {"createMessage": {}}, "elicitation": {"create": {}}}},
         "extensions": {"com.example/e": {}}, "experimental": {"x": {}}
     })
+}
+
+fn task() -> Value {
+    json!({"taskId": "t", "status": "working", "statusMessage": "m", "createdAt": "2025-11-25T10:30:00Z",
+        "lastUpdatedAt": "2025-11-25T10:40:00Z", "ttl": 60_000, "pollInterval": 5_000})
+}
+
+/// Returns `_meta` of a message that belongs to a task.
+fn related_task() -> Value {
+    json!({"com.example/kept": 1, "io.modelcontextprotocol/related-task": {"taskId": "t"}})
 }
 
 fn cached(mut result: Value) -> Value {
@@ -145,7 +159,7 @@ fn page(mut result: Value) -> Value {
 /// Forms whose fields every revision with forms can ask for.
 pub(super) fn form() -> Value {
     json!({
-        "message": "m", "mode": "form", "_meta": question_meta(),
+        "message": "m", "mode": "form", "_meta": question_meta(), "task": {"ttl": 60_000},
         "requestedSchema": {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "type": "object", "required": ["s"],
@@ -183,7 +197,7 @@ pub(super) fn form_of_several() -> Value {
 /// Returns a visit to a URL.
 pub(super) fn url() -> Value {
     json!({"message": "m", "mode": "url", "url": "https://example.com/a", "elicitationId": "e",
-        "_meta": question_meta()})
+        "_meta": question_meta(), "task": {"ttl": 60_000}})
 }
 
 /// Returns a question to a model that every revision can ask.
@@ -194,6 +208,7 @@ pub(super) fn question() -> Value {
         "messages": blocks.map(message).collect::<Vec<_>>(),
         "maxTokens": 100, "systemPrompt": "s", "includeContext": "thisServer",
         "temperature": 0.5, "stopSequences": ["."], "metadata": {"m": 1}, "_meta": question_meta(),
+        "task": {"ttl": 60_000},
         "modelPreferences": {"hints": [{"name": "h"}], "costPriority": 0.1,
             "speedPriority": 0.2, "intelligencePriority": 0.3}
     })
@@ -272,6 +287,16 @@ pub(super) fn results() -> Vec<(&'static str, Value)> {
             "hasMore": true}, "_meta": result_meta()}),
         ),
         ("subscriptions/listen", json!({"_meta": result_meta()})),
+        ("tasks/get", task()),
+        ("tasks/cancel", task()),
+        (
+            "tasks/result",
+            json!({"content": [], "_meta": related_task()}),
+        ),
+        (
+            "tasks/list",
+            json!({"tasks": [task()], "nextCursor": "c", "_meta": meta()}),
+        ),
         ("sampling/createMessage", answer(json!(content()[..3]))),
         ("sampling/createMessage", answer(json!([]))),
         (
@@ -365,7 +390,7 @@ pub(super) fn requests() -> Vec<(&'static str, Value)> {
         ("prompts/list", json!({"cursor": "c"})),
         (
             "tools/call",
-            retried(json!({"name": "n", "arguments": {"a": 1}})),
+            retried(json!({"name": "n", "arguments": {"a": 1}, "task": {"ttl": 60_000}})),
         ),
         (
             "prompts/get",
@@ -383,6 +408,10 @@ pub(super) fn requests() -> Vec<(&'static str, Value)> {
             complete(json!({"type": "ref/resource", "uri": "file:///{a}"})),
         ),
         ("logging/setLevel", json!({"level": "info"})),
+        ("tasks/get", json!({"taskId": "t"})),
+        ("tasks/result", json!({"taskId": "t"})),
+        ("tasks/list", json!({"cursor": "c"})),
+        ("tasks/cancel", json!({"taskId": "t"})),
         ("subscriptions/listen", json!({"notifications": filter()})),
     ];
     for (_, params) in &mut requests {
@@ -430,6 +459,7 @@ pub(super) fn notifications() -> Vec<(&'static str, Value)> {
             "notifications/elicitation/complete",
             json!({"elicitationId": "e"}),
         ),
+        ("notifications/tasks/status", task()),
     ];
     for (_, params) in &mut notifications {
         params["_meta"] = notification_meta();
