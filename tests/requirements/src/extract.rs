@@ -27,8 +27,8 @@ pub(super) struct Sentence {
 pub(super) const HASH_LEN: usize = 12;
 
 /// Folders of pages without revisions: the extensions in the documentation, and the repositories of the
-/// authorization extensions and of the skills extension.
-const UNDATED: [&str; 3] = ["extensions", "ext-auth", "ext-skills"];
+/// extensions for authorization, skills and tasks.
+const UNDATED: [&str; 4] = ["extensions", "ext-auth", "ext-skills", "ext-tasks"];
 
 /// The key words, strongest first; a longer one stands before its own beginning.
 const LEVELS: [&str; 8] = [
@@ -51,7 +51,7 @@ pub(super) fn is_level(level: &str) -> bool {
 /// `pages` holds one folder per revision, and one for each of [`UNDATED`].
 pub(super) fn extract(pages: &Tree) -> Result<BTreeMap<String, Sentence>, String> {
     let mut found: BTreeMap<String, Sentence> = BTreeMap::new();
-    for (path, source) in pages.texts(".mdx") {
+    for (path, source) in pages.texts(".mdx").chain(pages.texts(".md")) {
         let Some((revision, page)) = path.split_once('/') else {
             continue;
         };
@@ -228,6 +228,7 @@ mod tests {
             "2002-01-01/b/c.mdx",
             "2002-01-01/schema.mdx",
             "extensions/auth/d.mdx",
+            "ext-tasks/e.md",
         ];
         let others = ["draft/a.mdx", "others/a.mdx"];
         let pages: Vec<_> = names
@@ -243,7 +244,8 @@ mod tests {
             [
                 "2001-01-01 a.mdx:1",
                 "2002-01-01 b/c.mdx:1",
-                "extensions auth/d.mdx:1"
+                "extensions auth/d.mdx:1",
+                "ext-tasks e.md:1"
             ]
         );
     }

@@ -44,7 +44,7 @@ pub enum Command {
 }
 
 /// The folders of pages below that of `--spec`, each with its name in the manifest.
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 6] = [
     ("docs/specification", ""),
     (
         "docs/docs/2026-07-28/tutorials/security",
@@ -53,12 +53,14 @@ const PAGES: [(&str, &str); 5] = [
     ("docs/extensions/auth", "extensions/auth/"),
     ("ext-auth/specification/draft", "ext-auth/"),
     ("ext-skills/specification/stable", "ext-skills/"),
+    ("ext-tasks/specification/draft", "ext-tasks/"),
 ];
 
 /// The pages of the specification.
 #[derive(clap::Args)]
 pub struct Pages {
-    /// A checkout of the specification, with the repositories of extensions in `ext-auth` and `ext-skills`
+    /// A checkout of the specification, with the repositories of extensions in `ext-auth`, `ext-skills` and
+    /// `ext-tasks`
     #[arg(long, value_name = "FOLDER")]
     spec: Option<PathBuf>,
 }
