@@ -6,6 +6,7 @@
 
 mod schema;
 mod strict;
+mod tasks;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -49,9 +50,10 @@ impl Sender {
 /// Violations found in a message, one line each.
 pub type Faults = Vec<String>;
 
-/// The official schemas of all revisions.
+/// The official schemas of all revisions, and of the extension for tasks.
 pub struct Oracle {
     schemas: Vec<Schema>,
+    tasks: Schema,
 }
 
 impl Oracle {
@@ -66,7 +68,8 @@ impl Oracle {
         let schemas = REVISIONS
             .map(|revision| Schema::read(revision, &folder))
             .into();
-        Self { schemas }
+        let tasks = Schema::read("ext-tasks", &folder);
+        Self { schemas, tasks }
     }
 
     /// Returns the schema of one revision.
@@ -113,7 +116,7 @@ impl Oracle {
         }
         for part in self.parts(revision, sender, message, request_method)? {
             let definitions: Vec<_> = part.definitions.iter().map(String::as_str).collect();
-            self.judge(revision, &definitions, &part.value)?;
+            self.judge(part.revision, &definitions, &part.value)?;
         }
         Ok(())
     }
@@ -131,7 +134,8 @@ impl Oracle {
         let schema = self.schema(revision);
         let mut names = strict::Names::default();
         for (sender, message, request_method) in messages {
-            for part in self.parts(revision, sender, message, request_method)? {
+            let parts = self.parts(revision, sender, message, request_method)?;
+            for part in parts.iter().filter(|part| part.revision == revision) {
                 for definition in &part.definitions {
                     names.collect(schema, definition, &part.value);
                 }
@@ -148,6 +152,9 @@ impl Oracle {
         message: &'m Value,
         request_method: Option<&str>,
     ) -> Result<Vec<Part<'m>>, Faults> {
+        if let Some(parts) = self.task_parts(revision, sender, message, request_method) {
+            return parts;
+        }
         let schema = self.schema(revision);
         let has = |name: &str| message.get(name).is_some();
         match (has("method"), has("id"), has("result"), has("error")) {
@@ -218,6 +225,17 @@ impl Oracle {
     }
 
     fn judge(&self, revision: &str, definitions: &[&str], value: &Value) -> Result<(), Faults> {
+        if revision == self.tasks.revision() {
+            let faults: Faults = definitions
+                .iter()
+                .flat_map(|definition| self.tasks.faults(definition, value))
+                .collect();
+            return if faults.is_empty() {
+                Ok(())
+            } else {
+                Err(faults)
+            };
+        }
         let at = position(revision);
         let (this, later) = (&self.schemas[at], &self.schemas[at + 1..]);
         let mut faults = Faults::new();
@@ -237,6 +255,8 @@ impl Oracle {
 
 /// A part of a message, and the definitions that it is to be judged by.
 struct Part<'m> {
+    /// The revision, or the extension, that has the definitions.
+    revision: &'static str,
     definitions: Vec<String>,
     value: Cow<'m, Value>,
 }
@@ -246,6 +266,7 @@ impl<'m> Part<'m> {
     fn new(schema: &Schema, definitions: &[&str], value: &'m Value) -> Self {
         let known = definitions.iter().filter(|name| schema.has(name));
         Self {
+            revision: schema.revision(),
             definitions: known.map(|name| (*name).to_owned()).collect(),
             value: Cow::Borrowed(value),
         }

@@ -25,13 +25,14 @@ const EXAMPLES: &str = "2026-07-28/examples";
 /// The file with the hashes of the originals.
 const SOURCES: &str = "sources.toml";
 
-/// The revisions, oldest first.
-const REVISIONS: [&str; 5] = [
+/// The folders with a schema: the revisions, oldest first, and the extension for tasks.
+const FOLDERS: [&str; 6] = [
     "2024-11-05",
     "2025-03-26",
     "2025-06-18",
     "2025-11-25",
     "2026-07-28",
+    "ext-tasks",
 ];
 
 /// Keywords whose values are schemas by name.
@@ -89,7 +90,7 @@ pub struct Options {
 /// Writes the structures from the folder that TURNBUCKLE_SPEC names, or compares them.
 pub fn run(root: &Path, options: &Options) -> Result<(), String> {
     let spec = spec(root)
-        .ok_or("set TURNBUCKLE_SPEC to the folder with <revision>/schema.json of each revision")?;
+        .ok_or("set TURNBUCKLE_SPEC to the folder with <revision>/schema.json of each revision, and ext-tasks/schema.json")?;
     let folder = root.join(FOLDER);
     let structures = structures(&spec)?;
     if options.check {
@@ -144,16 +145,14 @@ struct Hashes {
     structure: String,
 }
 
-/// Checks that the schema of each revision is there, and that every file is the one whose hashes are
+/// Checks that every schema is there, and that every file is the one whose hashes are
 /// kept.
 fn check_hashes(kept: &Tree) -> Result<(), String> {
     let sources: BTreeMap<String, Hashes> = toml::from_str(kept.text(SOURCES).unwrap_or_default())
         .map_err(|error| format!("{FOLDER}/{SOURCES}: {error}"))?;
     let files: BTreeMap<_, _> = kept.texts(".json").collect();
-    let revisions = REVISIONS
-        .iter()
-        .map(|revision| format!("{revision}/schema.json"));
-    if let Some(missing) = revisions
+    let schemas = FOLDERS.iter().map(|folder| format!("{folder}/schema.json"));
+    if let Some(missing) = schemas
         .into_iter()
         .find(|path| !files.contains_key(path.as_str()))
     {
@@ -193,9 +192,9 @@ fn spec(root: &Path) -> Option<PathBuf> {
 fn structures(spec: &Path) -> Result<BTreeMap<String, String>, String> {
     let originals = Tree::read(spec)?;
     let is_schema = |path: &str| {
-        REVISIONS
+        FOLDERS
             .iter()
-            .any(|revision| path == format!("{revision}/schema.json"))
+            .any(|folder| path == format!("{folder}/schema.json"))
     };
     let (mut structures, mut sources) = (BTreeMap::new(), String::new());
     for (path, text) in originals.texts(".json") {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use turnbuckle_wire::revision::{Method, Revision};
+use turnbuckle_wire::revision::Revision;
 
 use crate::oracle::{Oracle, Sender};
 use crate::wires::seed;
@@ -58,8 +58,8 @@ impl Record {
         let method = message["method"].as_str();
         if let Some(method) = method {
             self.asked.insert((sender, id), method.to_owned());
-            // What extensions define the official schemas do not know.
-            if Method::parse(method).is_some() {
+            // What other extensions define the official schemas do not know.
+            if Oracle::knows(self.revision, method) {
                 self.check(sender, message, None);
             }
             return;
@@ -69,8 +69,8 @@ impl Record {
             Sender::Server => Sender::Client,
         };
         let asked = self.asked.get(&(asker, id)).cloned();
-        let asked = asked.as_deref().and_then(Method::parse).map(Method::as_str);
-        self.check(sender, message, asked);
+        let asked = asked.filter(|method| Oracle::knows(self.revision, method));
+        self.check(sender, message, asked.as_deref());
     }
 
     fn check(&mut self, sender: Sender, message: &Value, asked: Option<&str>) {

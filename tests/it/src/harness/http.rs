@@ -127,6 +127,7 @@ impl Http {
             }
             let named = match message["method"].as_str() {
                 Some("resources/read") => &params["uri"],
+                Some("tasks/get" | "tasks/update" | "tasks/cancel") => &params["taskId"],
                 _ => &params["name"],
             };
             if let Some(name) = named.as_str() {

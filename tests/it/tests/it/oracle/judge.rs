@@ -48,14 +48,57 @@ fn results_are_judged_by_the_method_of_their_request() {
     let ask = json!({"resultType": "input_required", "requestState": "s"});
     assert_eq!(result("2026-07-28", "tools/call", ask.clone()), Ok(()));
     assert_fault(result("2026-07-28", "tools/list", ask), "tools");
+    let other = json!({"resultType": "com.example/other", "x": 1});
+    assert_eq!(result("2026-07-28", "tools/call", other), Ok(()));
+}
+
+#[test]
+fn tasks_are_judged_by_the_schema_of_their_extension() {
+    const REVISION: &str = "2026-07-28";
+    let task = |kind: &str, status: &str| {
+        json!({
+            "resultType": kind, "taskId": "a", "status": status, "ttlMs": null,
+            "createdAt": "2026-11-28T10:00:00Z", "lastUpdatedAt": "2026-11-28T10:00:00Z",
+        })
+    };
+    let created = task("task", "working");
+    assert_eq!(result(REVISION, "tools/call", created.clone()), Ok(()));
+    assert_fault(
+        result(REVISION, "prompts/get", created.clone()),
+        "a task as the result of prompts/get",
+    );
+    let mut wordless = created.clone();
+    wordless.as_object_mut().unwrap().remove("ttlMs");
+    assert_fault(result(REVISION, "tools/call", wordless), "ttlMs");
+
     assert_eq!(
-        result(
-            "2026-07-28",
-            "tools/call",
-            json!({"resultType": "task", "x": 1})
-        ),
+        result(REVISION, "tasks/get", task("complete", "working")),
         Ok(())
     );
+    assert!(result(REVISION, "tasks/get", created.clone()).is_err());
+    // Its result is missing.
+    assert!(result(REVISION, "tasks/get", task("complete", "completed")).is_err());
+    let done = json!({"resultType": "complete"});
+    assert_eq!(result(REVISION, "tasks/update", done.clone()), Ok(()));
+    assert_eq!(result(REVISION, "tasks/cancel", done), Ok(()));
+    assert!(result(REVISION, "tasks/cancel", json!({})).is_err());
+
+    let notice = |params: Value| json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": params});
+    let params = task("complete", "cancelled");
+    assert_eq!(
+        judge(REVISION, Sender::Server, notice(params.clone()), None),
+        Ok(())
+    );
+    assert_fault(
+        judge(REVISION, Sender::Client, notice(params.clone()), None),
+        "of a Client",
+    );
+    assert_fault(
+        judge("2025-11-25", Sender::Server, notice(params), None),
+        "has no notifications/tasks",
+    );
+    let get = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": 1}});
+    assert_fault(judge(REVISION, Sender::Client, get, None), "taskId");
 }
 
 #[test]
