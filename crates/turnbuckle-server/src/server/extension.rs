@@ -20,7 +20,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     ExtensionNotification, ExtensionRequest, Json, Meta, ProtocolError, RawObject,
-    SubscriptionFilter, meta,
+    SubscriptionFilter, TASKS_EXTENSION, meta,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Reply, ResultBody, WriteTarget};
@@ -278,9 +278,6 @@ impl<T: Serialize + Send> ResultBody for AsIs<T> {
         json::write_object(out, &self.0, target.additions)
     }
 }
-
-/// The id of the extension for tasks.
-const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 impl Extension {
     /// Returns whether this is the extension for tasks.

@@ -168,7 +168,6 @@ impl ToolEntry {
     }
 
     /// Returns the way in which calls become tasks; `None` if they never do.
-    #[allow(dead_code, reason = "the extension for tasks reads it")]
     pub(crate) fn task_support(&self) -> Option<&TaskSupport> {
         self.draft.task.as_ref()
     }
@@ -180,6 +179,7 @@ impl ToolEntry {
         let mut definition = with_item_info!(definition, self.draft.settings.info);
         definition.output_schema.clone_from(&schemas.output);
         definition.annotations = self.draft.annotations.as_deref().cloned();
+        definition.execution = self.task_support().map(TaskSupport::to_execution);
         Some(definition)
     }
 

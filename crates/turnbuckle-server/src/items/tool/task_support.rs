@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use turnbuckle_types::base::setters;
+use turnbuckle_types::{TaskSupportLevel, ToolExecution};
 
 /// The way in which calls of a tool become tasks: work that goes on after its request, and whose result
 /// the client gets later.
@@ -42,6 +43,14 @@ impl TaskSupport {
             after: None,
             is_resumable: false,
         }
+    }
+
+    /// Returns the member of the tool's definition for clients of 2025-11-25.
+    pub(super) fn to_execution(&self) -> ToolExecution {
+        ToolExecution::new().task_support(match self.is_required {
+            true => TaskSupportLevel::Required,
+            false => TaskSupportLevel::Optional,
+        })
     }
 
     /// Creates the setting of a tool that only clients with tasks can call. Others get an error.

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use turnbuckle_types::TaskSupportLevel;
 
 use super::{TaskSupport, Tool};
 use crate::{Args, Extension, Server, ServerBuilder, Structured};
@@ -145,7 +146,21 @@ fn a_tool_with_tasks_needs_a_server_with_tasks() {
     let other = other.dynamic_tools().build().unwrap();
     assert_eq!(other.add_tool(tool()).unwrap_err().to_string(), refused);
 
-    let tasks = || Extension::new("io.modelcontextprotocol/tasks");
-    let server = server().extension(tasks()).tool(tool());
-    server.build().unwrap().add_tool(tool()).unwrap();
+    let tasks = || Extension::new(turnbuckle_types::TASKS_EXTENSION);
+    let server = server().extension(tasks()).tool(tool()).dynamic_tools();
+    let server = server.build().unwrap();
+    server.add_tool(tool()).unwrap();
+    let only = Tool::builder("only").task(TaskSupport::required());
+    server.add_tool(only.handler(|| "done")).unwrap();
+    server
+        .add_tool(Tool::builder("plain").handler(|| "done"))
+        .unwrap();
+    let level = |name| {
+        let tool = server.0.catalogs.tools.get(name, None).unwrap();
+        let execution = tool.definition().unwrap().execution;
+        execution.map(|execution| execution.task_support)
+    };
+    assert_eq!(level("render"), Some(Some(TaskSupportLevel::Optional)));
+    assert_eq!(level("only"), Some(Some(TaskSupportLevel::Required)));
+    assert_eq!(level("plain"), None);
 }
