@@ -4,6 +4,8 @@
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended.
 //!
+//! The workspaces beside this one are built by `cargo xtask apart`, which the workflow runs at the same time.
+//!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
 //! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, `haproxy`, and `soak` for half an
@@ -49,16 +51,21 @@ const BUILDS: &[Step] = &[
         ]))
     }),
     ("tests", || test(&[])),
-    ("doc tests", || {
-        process::run(&mut cargo(["test", "--workspace", "--doc", "--quiet"]))
-    }),
     ("programs", programs::build_with_tests),
 ];
 
 /// Builds that go on beside [`RUNS`].
 const REST: &[Step] = &[
+    ("doc tests", || {
+        process::run(&mut cargo(["test", "--workspace", "--doc", "--quiet"]))
+    }),
     ("documentation", document),
     ("public API", || api::run(&api::Options { check: true })),
+    ("packages", package),
+];
+
+/// Steps of [`run_apart`]: workspaces that build the crates with dependencies of their own.
+const APART: &[Step] = &[
     ("fuzz targets", || {
         let mut check = cargo([
             "check",
@@ -79,7 +86,6 @@ const REST: &[Step] = &[
         ]);
         process::run(test.arg(process::target()))
     }),
-    ("packages", package),
 ];
 
 /// Steps that go on beside others, and the option with which this program takes them.
@@ -118,6 +124,12 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let mut runs = Beside::start(&RUNS)?;
     take(REST, || runs.check())?;
     runs.end()
+}
+
+/// Takes the steps that build much, rarely fail, and decide about a merge all the same: on a machine of
+/// their own, at the same time as the others.
+pub(crate) fn run_apart() -> Result<(), String> {
+    take(APART, || Ok(()))
 }
 
 /// Builds the documentation as docs.rs does: every feature, with the labels of features. Those need

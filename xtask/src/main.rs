@@ -40,6 +40,8 @@ enum Command {
     Check(check::Options),
     /// Run everything that decides a merge
     Ci(ci::Options),
+    /// Build the fuzz targets and test the program with a reqwest of its own: workspaces beside this one
+    Apart,
     /// Check the rules about the source that the compiler does not check
     Tidy(tidy::Options),
     /// Count the lines of each package, and the circles of imports in it
@@ -101,6 +103,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Check(options) => check::run(&options),
         Command::Ci(options) => ci::run(&options),
+        Command::Apart => ci::run_apart(),
         Command::Tidy(options) => tidy::run(&options),
         Command::Measure(options) => measure::run(&options),
         Command::Requirements { command } => requirements::run(&process::root(), &command),
