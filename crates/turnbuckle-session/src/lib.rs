@@ -96,6 +96,8 @@ pub mod internal {
 
     // The server's end.
     pub use crate::server::change::{ChangeFeed, ChangeNotification, TopicNotification};
+    pub use crate::server::context::detached::{Outlet, RestoredRequest};
+    pub use crate::server::detached_handler::DetachedHandler;
     pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};
     pub use crate::server::duplex::serve_with_account;
     pub use crate::server::endpoint::{ExchangeOutcome, ServerEndpoint};

@@ -200,7 +200,7 @@ async fn run_handler(
 }
 
 /// Polls a cancelled handler until it ends or `cancel_timeout` has passed.
-async fn wait_for_cancelled(
+pub(crate) async fn wait_for_cancelled(
     mut future: HandlerFuture,
     context: &RequestContext,
     cancel_timeout: Duration,

@@ -8,6 +8,7 @@
 pub(crate) mod admission;
 pub(crate) mod change;
 pub(crate) mod context;
+pub(crate) mod detached_handler;
 pub(crate) mod dispatch;
 pub(crate) mod dispatch_handle;
 pub(crate) mod duplex;

@@ -4,6 +4,7 @@
 use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use turnbuckle_types::{ErrorKind, RequestId};
 use turnbuckle_wire::era::{Reply, write_reply};
@@ -52,6 +53,28 @@ pub trait ReplySink: Send + Sync + 'static {
     /// Closes the current connection of a resumable SSE stream without ending the stream: the
     /// client reconnects for the rest. Does nothing where streams cannot be resumed.
     fn close_sse_stream(&self) {}
+}
+
+/// The sink of a request that no client waits for.
+pub(crate) static NO_READER: NoReader = NoReader(Notify::const_new());
+
+/// A sink that drops all messages.
+pub(crate) struct NoReader(Notify);
+
+impl ReplySink for NoReader {
+    fn send(&self, _: Vec<u8>) -> Result<(), QueueFull> {
+        Ok(())
+    }
+
+    fn wait_for_space(&self) -> Notified<'_> {
+        self.0.notified()
+    }
+
+    fn finish(&self, _: Option<EncodedResponse>) {}
+
+    fn has_reader(&self) -> bool {
+        false
+    }
 }
 
 /// A message that a reply sink had no space for.

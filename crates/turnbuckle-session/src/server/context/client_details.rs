@@ -23,6 +23,11 @@ pub(crate) enum ClientDetails {
     },
     /// A legacy request without a session: nothing but the revision is known.
     Revision { legacy: Arc<LegacyState> },
+    /// The facts that were kept of a client whose request is over.
+    Detached {
+        capabilities: Box<ClientCapabilities>,
+        info: Option<Box<Implementation>>,
+    },
     /// The handshake of a legacy session.
     Session {
         session: Arc<SessionState>,
@@ -34,14 +39,14 @@ impl ClientDetails {
     /// Returns the state of the legacy session, or of the legacy client without one.
     pub(super) fn legacy(&self) -> Option<&Arc<LegacyState>> {
         match self {
-            Self::Envelope { .. } => None,
+            Self::Envelope { .. } | Self::Detached { .. } => None,
             Self::Revision { legacy } | Self::Session { legacy, .. } => Some(legacy),
         }
     }
 
     fn session(&self) -> Option<&Arc<SessionState>> {
         match self {
-            Self::Envelope { .. } | Self::Revision { .. } => None,
+            Self::Envelope { .. } | Self::Revision { .. } | Self::Detached { .. } => None,
             Self::Session { session, .. } => Some(session),
         }
     }
@@ -55,6 +60,7 @@ impl RequestContext {
             ClientDetails::Revision { legacy } | ClientDetails::Session { legacy, .. } => {
                 legacy.capabilities()
             }
+            ClientDetails::Detached { capabilities, .. } => capabilities,
             ClientDetails::Envelope {
                 capabilities,
                 decoded,
@@ -74,6 +80,7 @@ impl RequestContext {
             ClientDetails::Revision { legacy } | ClientDetails::Session { legacy, .. } => {
                 legacy.client_info().cloned()
             }
+            ClientDetails::Detached { info, .. } => info.as_deref().cloned(),
             ClientDetails::Envelope { info, .. } => {
                 serde_json::from_slice((*info)?.of_frame(&self.state.frame)).ok()
             }
@@ -121,7 +128,9 @@ impl RequestContext {
     pub fn legacy_state(&self) -> Option<&LegacyState> {
         match &self.state.client {
             ClientDetails::Session { legacy, .. } => Some(legacy),
-            ClientDetails::Envelope { .. } | ClientDetails::Revision { .. } => None,
+            ClientDetails::Envelope { .. }
+            | ClientDetails::Revision { .. }
+            | ClientDetails::Detached { .. } => None,
         }
     }
 

@@ -2,6 +2,7 @@
 //! client while the request runs.
 
 mod client_details;
+pub(crate) mod detached;
 mod notify;
 mod progress;
 
@@ -21,13 +22,14 @@ use crate::server::session::state::CancelRequest;
 use crate::shared::account::{OwnerAccount, RequestAccount};
 use crate::shared::frame_queue::FrameQueue;
 use crate::shared::memory_budget::MemoryPermit;
-use crate::shared::reply_sink::ReplySink;
+use crate::shared::reply_sink::{NO_READER, ReplySink};
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{FailureCause, FailureFacts};
 use crate::shared::transport::{Binding, HttpHead, TransportContext};
 use progress::ProgressThrottle;
 
 pub(crate) use client_details::ClientDetails;
+use detached::Outlet;
 
 /// A request, as its handler sees it. Cheap to clone. A clone that outlives the request sends
 /// nothing any more.
@@ -84,6 +86,8 @@ pub(crate) enum RequestSink {
     Shared(Arc<dyn ReplySink>),
     /// A queue that belongs to the request alone. It owns no memory until a frame is sent.
     Own(FrameQueue),
+    /// None: the handler may outlive its request.
+    Detached(Arc<dyn Outlet>),
 }
 
 impl RequestContext {
@@ -245,13 +249,14 @@ impl RequestContext {
         match &self.state.sink {
             RequestSink::Shared(sink) => &**sink,
             RequestSink::Own(queue) => queue,
+            RequestSink::Detached(_) => &NO_READER,
         }
     }
 
     /// Returns the queue that belongs to this request alone, if it has one.
     pub(crate) fn own_queue(&self) -> Option<&FrameQueue> {
         match &self.state.sink {
-            RequestSink::Shared(_) => None,
+            RequestSink::Shared(_) | RequestSink::Detached(_) => None,
             RequestSink::Own(queue) => Some(queue),
         }
     }

@@ -53,7 +53,15 @@ impl RequestContext {
         message: Option<String>,
     ) {
         let Some(token) = &self.state.progress_token else {
-            return;
+            return match self.outlet() {
+                None => {}
+                Some(outlet) => match outlet.request() {
+                    None => outlet.report(progress, total, message),
+                    Some(request) => {
+                        Box::pin(request.report_progress(progress, total, message)).await;
+                    }
+                },
+            };
         };
         let value = progress.as_f64();
         if !value.is_finite() {
@@ -143,6 +151,15 @@ impl RequestContext {
         logger: Option<&str>,
         data: &T,
     ) {
+        if let Some(outlet) = self.outlet() {
+            // No revision has log messages for what no request waits for.
+            if let Some(request) = outlet.request()
+                && let Ok(data) = serde_json::value::to_raw_value(data)
+            {
+                Box::pin(request.log(level, logger, &data)).await;
+            }
+            return;
+        }
         let is_wanted = match self.state.client.legacy() {
             Some(legacy) => legacy.should_send_log(level),
             None => self.state.log_level.is_some_and(|lowest| level >= lowest),
