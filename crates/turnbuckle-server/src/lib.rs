@@ -82,6 +82,9 @@ pub use server::builder::ServerBuilder;
 pub use server::extension::{
     AcceptedFilter, Background, Extension, ExtensionResult, UndeclaredPolicy,
 };
+#[cfg(feature = "tasks")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tasks")))]
+pub use server::tasks::Tasks;
 pub use server::update::ServerUpdate;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::base::random::RandomnessUnavailable;

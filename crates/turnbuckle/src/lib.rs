@@ -50,6 +50,7 @@
 //! | `auth-keyring` | | a store for credentials in the keyring of the operating system |
 //! | `auth-testing` | | an authorization server for tests, and a test for credential stores: `auth_testing` |
 //! | `apps` | | MCP Apps, tools with a user interface: `apps` |
+//! | `tasks` | | tasks, which a client can leave and come back to: `Tasks` |
 //! | `skills` | | Agent Skills: folders of skills are served, with `client` they are read and verified: `skills` |
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -128,6 +129,9 @@ pub use turnbuckle_wire::revision::{EraKind, Features, Revision};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use turnbuckle_server::HttpExtension;
+#[cfg(feature = "tasks")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tasks")))]
+pub use turnbuckle_server::Tasks;
 pub use turnbuckle_server::{
     AcceptedFilter, AnswerFuture, Args, Ask, AskError, Audio, Background, BuildError, Cancellation,
     Claims, Completer, CompletionRequest, ElicitationNotifier, Extension, ExtensionResult, Extract,

@@ -273,10 +273,16 @@ impl<'m> Part<'m> {
     }
 }
 
+/// The requests that a client or server of 2025-11-25 may answer with a task.
+const TASKABLE: [&str; 3] = ["CallToolRequest", "CreateMessageRequest", "ElicitRequest"];
+
 /// Returns the result in a response to a request of that definition.
 fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<Part<'m>> {
     let result = &message["result"];
     let typed = match result.get("resultType").and_then(Value::as_str) {
+        None if result.get("task").is_some() && TASKABLE.contains(&request) => {
+            return vec![Part::new(schema, &["CreateTaskResult", "Result"], result)];
+        }
         None | Some("complete") => request.replace("Request", "Result"),
         Some("input_required") => "InputRequiredResult".to_owned(),
         // Defined by an extension, of which the core's schema says nothing.

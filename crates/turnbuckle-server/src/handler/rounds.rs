@@ -8,7 +8,9 @@ use std::task::{self, Poll};
 use turnbuckle_session::internal::{
     FailureCause, HandlerOutcome, HandlerPanic, catch_panic, count_refusal,
 };
-use turnbuckle_types::{CallToolResult, ElicitRequestParams, ErrorKind, ProtocolError, RawJson};
+use turnbuckle_types::{
+    CallToolResult, ElicitRequestParams, ErrorKind, InputRequiredResult, ProtocolError, RawJson,
+};
 use turnbuckle_wire::era::{ProjectedResult, Reply};
 use turnbuckle_wire::revision::Method;
 
@@ -273,9 +275,21 @@ pub(crate) fn failure_reply(
     }
 }
 
-/// Returns an `input_required` result with sealed request state.
+/// Returns an `input_required` result with sealed request state. Inside of a task, the questions go to its
+/// record instead.
 fn ask_modern(mapping: FailureMapping, context: &HandlerContext, needs: NeedsInput) -> Reply {
     let rounds = &context.settings.input_rounds;
+    if let Some(round) = context.round()
+        && let Some(leg) = round.task_leg()
+    {
+        return match rounds.park(needs, Some(round), &context.call) {
+            Ok(questions) => {
+                leg.park(questions);
+                Reply::InputRequired(Box::new(ProjectedResult(InputRequiredResult::new())))
+            }
+            Err(error) => Reply::Error(error),
+        };
+    }
     let target = BoundRequest::new(mapping.method, &context.params());
     match rounds.seal(needs, context.round(), &target, &context.call) {
         Ok(required) => Reply::InputRequired(Box::new(ProjectedResult(required))),

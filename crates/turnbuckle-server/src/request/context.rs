@@ -15,6 +15,8 @@ use turnbuckle_wire::revision::Method;
 
 use crate::error::NeedsInput;
 use crate::request::extract::States;
+#[cfg(feature = "tasks")]
+use crate::request::input::Leg;
 use crate::request::input::{InputRound, InputRounds, Question};
 use crate::request::redaction::{Redact, Redactions};
 use crate::schema::describe_mismatch;
@@ -84,6 +86,20 @@ impl HandlerContext {
     /// Returns this context for another round of input.
     pub(crate) fn with_round(&self, round: InputRound) -> Self {
         Self {
+            round: Some(Arc::new(round)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns this context for a handler that may outlive the request, with the detached request `call`.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn in_leg(&self, call: RequestContext, leg: Arc<Leg>) -> Self {
+        let round = match self.round() {
+            Some(round) => round.in_leg(leg),
+            None => InputRound::default().in_leg(leg),
+        };
+        Self {
+            call,
             round: Some(Arc::new(round)),
             ..self.clone()
         }

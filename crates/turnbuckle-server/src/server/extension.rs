@@ -20,7 +20,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     ExtensionNotification, ExtensionRequest, Json, Meta, ProtocolError, RawObject,
-    SubscriptionFilter, TASKS_EXTENSION, meta,
+    SubscriptionFilter, meta,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Reply, ResultBody, WriteTarget};
@@ -34,6 +34,8 @@ use crate::items::IntoItem;
 use crate::items::group::Group;
 use crate::items::tool::Tool;
 use crate::request::context::HandlerContext;
+#[cfg(feature = "tasks")]
+use crate::server::tasks::TaskOptions;
 
 pub use filter::AcceptedFilter;
 pub use registry::{Background, UndeclaredPolicy};
@@ -57,6 +59,9 @@ pub struct Extension {
     filters: Vec<(&'static str, FilterHandler)>,
     background: Vec<BackgroundTask<Background>>,
     pub(super) items: Vec<Group>,
+    /// The settings of tasks, if this is the extension for them.
+    #[cfg(feature = "tasks")]
+    pub(super) tasks: Option<TaskOptions>,
 }
 
 /// A method, before it is registered.
@@ -91,6 +96,8 @@ impl Extension {
             filters: Vec::new(),
             background: Vec::new(),
             items: Vec::new(),
+            #[cfg(feature = "tasks")]
+            tasks: None,
         }
     }
 
@@ -266,6 +273,12 @@ impl<T: Serialize + Send + 'static> ToolOutput for ExtensionResult<T> {
     }
 }
 
+/// Returns the body of a result that is sent unchanged in every revision.
+#[cfg(feature = "tasks")]
+pub(super) fn as_is<T: Serialize + Send + 'static>(value: T) -> Box<dyn ResultBody> {
+    Box::new(AsIs(value))
+}
+
 /// A result that is sent unchanged in every revision.
 struct AsIs<T>(T);
 
@@ -282,7 +295,10 @@ impl<T: Serialize + Send> ResultBody for AsIs<T> {
 impl Extension {
     /// Returns whether this is the extension for tasks.
     pub(super) fn is_tasks(&self) -> bool {
-        self.id == TASKS_EXTENSION
+        #[cfg(feature = "tasks")]
+        return self.tasks.is_some();
+        #[cfg(not(feature = "tasks"))]
+        false
     }
 
     /// Registers the extension, and returns its id and settings, to be declared.

@@ -12,6 +12,8 @@ mod router;
 #[cfg(feature = "store")]
 mod shared_store;
 mod subscription;
+#[cfg(feature = "tasks")]
+pub(crate) mod tasks;
 pub(crate) mod update;
 
 use std::num::NonZeroUsize;
@@ -64,6 +66,9 @@ pub(crate) struct ServerInner {
     pub(crate) audit: Option<Arc<dyn Audit>>,
     pub(crate) subscriptions: SubscriptionHub,
     pub(crate) registration: Registration,
+    /// The tasks of the server, if it has any.
+    #[cfg(feature = "tasks")]
+    pub(crate) tasks: Option<tasks::TaskHandle>,
     /// The settings that running handlers need.
     pub(crate) settings: Arc<ServerSettings>,
     /// The list requests in the server's layers.
@@ -84,7 +89,14 @@ impl HandlerContext {
     /// `None` if the server has been dropped since.
     #[must_use]
     pub fn server(&self) -> Option<Server> {
-        let server = self.settings.states.get::<OwnServer>()?;
+        self.settings.server()
+    }
+}
+
+impl ServerSettings {
+    /// Returns the server with these settings, unless it has been dropped.
+    pub(crate) fn server(&self) -> Option<Server> {
+        let server = self.states.get::<OwnServer>()?;
         server.get()?.upgrade().map(Server)
     }
 }

@@ -1,5 +1,8 @@
 //! Requests for items that are not registered: a provider finds the item, and its handler answers.
 
+#[cfg(feature = "tasks")]
+use std::sync::Arc;
+
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{FailureCause, HandlerOutcome, count_refusal};
 use turnbuckle_session::transport::HttpHead;
@@ -17,6 +20,8 @@ use crate::items::tool::ToolEntry;
 use crate::name_rules::{MAX_URI, check_prompt_name, check_tool_name, check_uri};
 use crate::request::context::HandlerContext;
 use crate::request::read::ReadRequest;
+#[cfg(feature = "tasks")]
+use crate::server::tasks::TaskForm;
 use crate::uri_template::TemplateVariables;
 
 /// A provided resource, or a resource of a provided template.
@@ -165,7 +170,35 @@ impl Server {
         let headers = http.as_deref().map(CapturedHeaders);
         let headers = headers.as_ref().map(|headers| headers as &dyn HeaderSource);
         let arguments = context.params().arguments;
+        #[cfg(feature = "tasks")]
+        if let Some(tasks) = &self.0.tasks
+            && let Some(form) = TaskForm::of_call(&tool, &context)?
+        {
+            tool.check_headers(arguments, headers)?;
+            return Ok(tasks.call(Arc::new(tool), form, context.clone()));
+        }
         Ok(tool.call(arguments, headers, context.clone()))
+    }
+
+    /// Calls a registered or provided tool with the arguments of the message of `context`, for another run of
+    /// a task.
+    #[cfg(feature = "tasks")]
+    pub(super) async fn run_tool(
+        &self,
+        name: &str,
+        context: HandlerContext,
+    ) -> Result<HandlerOutcome, ProtocolError> {
+        let principal = context.principal();
+        if let Some(tool) = self.0.catalogs.tools.get(name, principal) {
+            tool.access().check_scopes(principal)?;
+            return Ok(tool.run(context));
+        }
+        if self.may_provide_tool(name)
+            && let Some(tool) = self.find_provided::<ToolEntry>(name, &context).await?
+        {
+            return Ok(tool.run(context));
+        }
+        Err(unknown_tool(name, &context))
     }
 
     /// Gets a provided prompt.

@@ -30,6 +30,8 @@ use crate::request::read::ReadRequest;
 use crate::server::listen::listen;
 use crate::server::provided::{pending, unknown_prompt, unknown_tool};
 use crate::server::subscription::{SubscriptionKey, check_subscription_count};
+#[cfg(feature = "tasks")]
+use crate::server::tasks::TaskForm;
 use crate::uri_template::{DecodedUri, TemplateVariables};
 
 impl Dispatch for Server {
@@ -127,6 +129,18 @@ impl Server {
             Method::SubscriptionsListen => self.listen(call, context),
             Method::Complete => self.complete(call, context),
             Method::SetLevel => set_level(call, &context),
+            #[cfg(feature = "tasks")]
+            Method::LegacyGetTask
+            | Method::TaskResult
+            | Method::ListTasks
+            | Method::LegacyCancelTask => {
+                let tasks = self
+                    .0
+                    .tasks
+                    .as_ref()
+                    .ok_or_else(|| unknown_method(call.name))?;
+                tasks.answer_core(method, call, context)
+            }
             _ => Err(unknown_method(call.name)),
         }
     }
@@ -196,6 +210,13 @@ impl Server {
             )));
         }
         let context = self.context(call, context, Method::CallTool)?;
+        #[cfg(feature = "tasks")]
+        if let (Some(tool), Some(tasks)) = (&tool, &self.0.tasks)
+            && let Some(form) = TaskForm::of_call(tool, &context)?
+        {
+            tool.check_headers(arguments, call.headers)?;
+            return Ok(tasks.call(tool.clone(), form, context));
+        }
         Ok(match tool {
             Some(tool) => tool.call(arguments, call.headers, context),
             None => pending(self.clone().call_provided_tool(name.into_owned(), context)),
@@ -393,7 +414,7 @@ fn required_string<'a>(
 }
 
 /// Decodes all parameters of a request, where the captured ones are not enough.
-pub(super) fn decode_params<T: serde::de::DeserializeOwned>(
+pub(crate) fn decode_params<T: serde::de::DeserializeOwned>(
     call: IncomingRequest<'_>,
 ) -> Result<T, ProtocolError> {
     let raw = raw_params(call.text).map_or("{}", RawJson::as_str);

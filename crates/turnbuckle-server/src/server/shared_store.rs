@@ -14,7 +14,7 @@ use turnbuckle_types::{DerivedKeys, Json, KeyLabel, KeyRing};
 use crate::request::input::{ClaimError, ClaimFuture, Claimed, OnceClaims, OnceRecords, OpenClaim};
 
 /// Puts bounds, metrics and encryption around the store of a server.
-fn shared_store(store: Arc<dyn Store>, keys: &KeyRing) -> Arc<dyn Store> {
+pub(super) fn shared_store(store: Arc<dyn Store>, keys: &KeyRing) -> Arc<dyn Store> {
     const LABEL: KeyLabel = KeyLabel::new("store");
     let guarded = GuardedStore::new(store).observer(Metrics);
     Arc::new(SealedStore::new(guarded, StoreSeal(keys.derive(LABEL))))
@@ -57,9 +57,9 @@ impl Seal for StoreSeal {
     }
 }
 
-/// Returns the records of effects in the store of a server.
-pub(super) fn once_records(store: Arc<dyn Store>, keys: &KeyRing) -> OnceRecords {
-    OnceRecords(Some(Arc::new(StoredClaims(shared_store(store, keys)))))
+/// Returns the records of effects in the [shared store](shared_store) of a server.
+pub(super) fn once_records(store: Arc<dyn Store>) -> OnceRecords {
+    OnceRecords(Some(Arc::new(StoredClaims(store))))
 }
 
 /// Records of effects in a store.

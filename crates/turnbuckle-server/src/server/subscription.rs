@@ -206,6 +206,12 @@ impl SubscriptionHub {
         }
     }
 
+    /// Returns whether a feed is subscribed to a topic.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn has_subscribers(&self, key: &str) -> bool {
+        self.subscribers().by_topic.contains_key(key)
+    }
+
     /// Subscribes a feed to a change.
     pub(crate) fn subscribe(&self, feed: &Arc<ChangeFeed>, change: Change) {
         let is_resource = matches!(change, Change::Resource(_));

@@ -15,7 +15,9 @@ use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::{EraKind, Features, Method, Party};
 use turnbuckle_wire::rpc;
 
-use crate::server::context::{ClientDetails, LazyState, RequestContext, RequestSink, RequestState};
+use crate::server::context::{
+    ClientDetails, LazyState, REQUEST_BYTES, RequestContext, RequestSink, RequestState,
+};
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::handler_task::{
     Completion, HandlerTask, StartedHandler, handler_timeout, start_handler,
@@ -37,10 +39,6 @@ use crate::shared::transport::Binding;
 /// The size in bytes of a response that is sent at once and not counted: a connection sends one of
 /// them at a time.
 const MAX_UNCOUNTED_BYTES: usize = 16 << 10;
-
-/// The bytes that a request takes besides its frame and its arguments: its state, its task, and the
-/// rest of the buffer that it was read into.
-pub(crate) const REQUEST_BYTES: usize = 12 << 10;
 
 /// The rules for when a request may be served, and what is done when it begins and ends.
 pub(crate) trait Lifecycle {

@@ -15,7 +15,8 @@ use crate::shared::panic_guard::poll_handler;
 
 /// A handler with a context that was [detached](RequestContext::detach) from its request.
 pub struct DetachedHandler {
-    future: HandlerFuture,
+    /// `None` once the handler is done.
+    future: Option<HandlerFuture>,
     context: CancelOnDrop,
     /// The timeout that the handler's item set.
     timeout: Option<(Pin<Box<Sleep>>, TimeoutReply)>,
@@ -34,17 +35,21 @@ impl DetachedHandler {
             HandlerOutcome::Pending(future) => future,
         };
         Self {
-            future,
+            future: Some(future),
             context: CancelOnDrop(context),
             timeout: None,
         }
     }
 
     /// Runs the handler to its reply, or to the reply for its own timeout. Nothing is lost if the future is
-    /// dropped before: the next call goes on.
+    /// dropped before: the next call goes on. After the reply there is no other.
     pub async fn run(&mut self) -> Reply {
         std::future::poll_fn(|cx| {
-            if let Poll::Ready(reply) = poll_handler(&mut self.future, cx) {
+            let Some(future) = &mut self.future else {
+                return Poll::Pending;
+            };
+            if let Poll::Ready(reply) = poll_handler(future, cx) {
+                self.future = None;
                 return Poll::Ready(reply);
             }
             if let Some((timeout, reply)) = self.context.0.take_timeout() {
@@ -58,11 +63,14 @@ impl DetachedHandler {
         .await
     }
 
-    /// Cancels the handler, and waits until it has ended or `cancel_timeout` has passed.
+    /// Cancels the handler, and waits until it has ended or `cancel_timeout` has passed. A handler that is done
+    /// can send nothing any more.
     pub async fn cancel(self, cancel_timeout: Duration) {
         let context = &self.context.0;
         context.cancel();
-        wait_for_cancelled(self.future, context, cancel_timeout).await;
+        if let Some(future) = self.future {
+            wait_for_cancelled(future, context, cancel_timeout).await;
+        }
     }
 }
 

@@ -1,10 +1,13 @@
-//! Tasks are a matter of peers that have them: we ask for none, and promise none.
+//! Tests of tasks: calls that a client can leave and come back to.
+
+mod server;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
+use turnbuckle_wire::revision::Revision;
 
 use crate::asking::{self, KINDS, good_answer, requests};
-use crate::support::{Question, able, call, connect_able, converse, text};
+use crate::support::{self, Question, call, connect_able, converse, result, text};
 
 // requirement: d408445369e7
 #[tokio::test(start_paused = true)]
@@ -39,12 +42,12 @@ async fn task_metadata_is_ignored() {
 async fn own_requests_never_ask_for_a_task() {
     let server = asking::server();
     for case in Case::legacy() {
-        let mut declared = able(case.revision);
+        let mut declared = support::able(case.revision);
         declared["tasks"] = json!({
             "list": {}, "cancel": {},
             "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
         });
-        for declared in [declared, able(case.revision)] {
+        for declared in [declared, support::able(case.revision)] {
             let mut client = connect_able(case, &server, declared).await;
             for kind in KINDS {
                 for (method, params) in requests(kind) {
@@ -66,4 +69,51 @@ async fn own_requests_never_ask_for_a_task() {
             );
         }
     }
+}
+
+/// Returns the cases of revisions that have tasks.
+pub(crate) fn task_cases() -> Vec<Case> {
+    Case::with_revisions([Revision::V2025_11_25, Revision::V2026_07_28])
+}
+
+/// Returns the capabilities of a client with tasks that can be asked.
+pub(crate) fn able(case: Case) -> Value {
+    let mut declared = support::able(case.revision);
+    if case.is_modern() {
+        declared["extensions"]["io.modelcontextprotocol/tasks"] = json!({});
+    }
+    declared
+}
+
+/// Calls a tool, and returns the task that the call became.
+pub(crate) async fn call_as_task(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let mut params = json!({"name": tool, "arguments": arguments});
+    let is_legacy = client.case().is_legacy();
+    if is_legacy {
+        params["task"] = json!({"ttl": 600_000});
+    }
+    let answer = client.request("tools/call", params).await;
+    let created = result(&answer);
+    if is_legacy {
+        return created["task"].clone();
+    }
+    assert_eq!(created["resultType"], "task", "{answer}");
+    created.clone()
+}
+
+/// Returns a task.
+pub(crate) async fn get(client: &mut Client, id: &str) -> Value {
+    let answer = client.request("tasks/get", json!({"taskId": id})).await;
+    result(&answer).clone()
+}
+
+/// Answers questions of a task.
+pub(crate) async fn answer_task(client: &mut Client, id: &str, answers: Value) -> Value {
+    let params = json!({"taskId": id, "inputResponses": answers});
+    client.request("tasks/update", params).await
+}
+
+/// Cancels a task.
+pub(crate) async fn cancel(client: &mut Client, id: &str) -> Value {
+    client.request("tasks/cancel", json!({"taskId": id})).await
 }

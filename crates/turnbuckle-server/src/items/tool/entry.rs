@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use turnbuckle_schema::{Profile, SchemaError};
 use turnbuckle_session::internal::HandlerOutcome;
-use turnbuckle_types::{RawJson, Schema, Tool};
+use turnbuckle_types::{ProtocolError, RawJson, Schema, Tool};
 use turnbuckle_wire::era::headers::{HeaderSource, check_param_headers};
 use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 
@@ -192,18 +192,36 @@ impl ToolEntry {
         headers: Option<&dyn HeaderSource>,
         context: HandlerContext,
     ) -> HandlerOutcome {
-        let schemas = match self.schemas() {
-            Ok(schemas) => schemas,
-            Err(error) => return Reply::Error(invalid(error)).into(),
-        };
-        if let Some(headers) = headers
-            && let Err(error) =
-                check_param_headers(&schemas.headers, arguments, |name| headers.values(name))
-        {
+        if let Err(error) = self.check_headers(arguments, headers) {
             return Reply::Error(error).into();
         }
         let request = HandlerRequest::new(context, arguments);
         self.call.clone().call(request)
+    }
+
+    /// Calls the tool with the arguments of the message, whose headers were checked before.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn run(&self, context: HandlerContext) -> HandlerOutcome {
+        let message = context.call.clone();
+        self.call(message.params().arguments, None, context)
+    }
+
+    /// Checks that the headers of an HTTP request mirror the arguments that they have to mirror.
+    ///
+    /// # Errors
+    /// When they do not, or the schema of the tool is not valid.
+    pub(crate) fn check_headers(
+        &self,
+        arguments: Option<RawJson<'_>>,
+        headers: Option<&dyn HeaderSource>,
+    ) -> Result<(), ProtocolError> {
+        let schemas = self.schemas().map_err(invalid)?;
+        match headers {
+            None => Ok(()),
+            Some(headers) => {
+                check_param_headers(&schemas.headers, arguments, |name| headers.values(name))
+            }
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::Method;
 
-use super::rounds::check;
+use super::declared::check;
 use crate::error::AskError;
 
 /// The reason that a legacy client gave no answers.

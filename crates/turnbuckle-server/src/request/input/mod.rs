@@ -8,6 +8,8 @@
 mod answer_log;
 mod ask;
 mod canonical;
+mod declared;
+mod leg;
 mod legacy;
 mod once_claims;
 mod request_identity;
@@ -27,10 +29,14 @@ use crate::schema::describe_mismatch;
 
 pub use ask::{AnswerFuture, Ask, IntoSamplingRequest};
 pub(crate) use canonical::canonical_arguments;
+#[cfg(feature = "tasks")]
+pub(crate) use leg::{Leg, LegQuestions};
 pub(crate) use legacy::{LegacyInputError, ask as ask_legacy};
 pub(crate) use once_claims::OnceRecords;
 #[cfg(feature = "store")]
 pub(crate) use once_claims::{ClaimError, ClaimFuture, Claimed, OnceClaims, OpenClaim};
+#[cfg(feature = "tasks")]
+pub(crate) use request_identity::RequestIdentity;
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, StateKeys, mac};
 pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
 pub(crate) use watch::run_until_input_required;

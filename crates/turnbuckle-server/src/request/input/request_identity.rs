@@ -26,11 +26,16 @@ pub(crate) struct RequestIdentity {
 
 impl RequestIdentity {
     /// Creates the identity of a new request, whose states are accepted for `state_ttl_secs` each.
-    pub(super) fn new(state_ttl_secs: u64) -> Result<Self, RandomnessUnavailable> {
+    pub(crate) fn new(state_ttl_secs: u64) -> Result<Self, RandomnessUnavailable> {
         Ok(Self {
             id: random::id()?,
             expires_at: now().saturating_add(state_ttl_secs.max(MAX_AGE_SECS)),
         })
+    }
+
+    /// Returns a key of an effect for services that take one: the same in all runs of the request.
+    pub(super) fn idempotency_key(&self, name: &str) -> String {
+        format!("{}.{name}", self.id)
     }
 
     /// Returns the name of the record of one effect of the request.

@@ -6,20 +6,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{
-    ClientCapabilities, ElicitRequestParams, ElicitationCapability, IncludeContext, InputRequest,
-    InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson, RootsCapability,
-    SamplingCapability, Settings, check_tool_use_pairing,
-};
+use turnbuckle_types::{InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson};
 use turnbuckle_wire::era::{Params, headers::mirrored_name};
-use turnbuckle_wire::revision::{Features, Method};
+use turnbuckle_wire::revision::Method;
 
 use super::answer_log::{AnswerLog, SealedAnswerLog};
 use super::canonical;
-use super::check_elicitation_url;
+use super::declared::check;
+use super::leg::{Leg, LegQuestions};
 use super::once_claims::OnceRecords;
 use super::request_identity::{RequestIdentity, now};
-use super::request_state::{SealError, StateBinding, StateError, StateKeys};
+use super::request_state::{MAX_STATE_BYTES, SealError, StateBinding, StateError, StateKeys};
 use crate::error::NeedsInput;
 
 /// The most input responses in one request.
@@ -41,9 +38,63 @@ pub(crate) struct InputRound {
     /// The name of the request in the records of its effects, once there is one; the same for all runs
     /// of the round.
     identity: Arc<OnceLock<RequestIdentity>>,
+    /// The run inside of a task that the round belongs to.
+    leg: Option<Arc<Leg>>,
 }
 
 impl InputRound {
+    /// Returns the same round for a run that is inside of a task or may become one.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn in_leg(&self, leg: Arc<Leg>) -> Self {
+        Self {
+            answers: self.answers.clone(),
+            state: self.state.clone(),
+            used_answers: Mutex::default(),
+            answer_log: self.answer_log.for_repeat(false),
+            has_ask: self.has_ask,
+            without_state: self.without_state,
+            identity: self.identity.clone(),
+            leg: Some(leg),
+        }
+    }
+
+    /// Returns the name of the request in the records of its effects, which is made now if there is none, for
+    /// a request that goes on for this time.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn identity_for(
+        &self,
+        time: std::time::Duration,
+    ) -> Result<RequestIdentity, ProtocolError> {
+        if let Some(identity) = self.identity.get() {
+            return Ok(identity.clone());
+        }
+        let identity = RequestIdentity::new(time.as_secs())
+            .map_err(|error| ProtocolError::internal(error.to_string()))?;
+        Ok(self.identity.get_or_init(|| identity).clone())
+    }
+
+    /// Returns what a run needs that begins as this one does, in the form that
+    /// [`unpark`](InputRounds::unpark) reads.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn to_parked(&self) -> Result<String, ProtocolError> {
+        let answer_log = self.answer_log.seal(&InputRequests::new(), false)?;
+        if self.answers.is_empty() && self.state.is_none() && answer_log.is_none() {
+            return Ok(String::new());
+        }
+        let state = Sealed {
+            answers: self.answers.clone(),
+            state: self.state.clone(),
+            answer_log,
+            identity: None,
+        };
+        Ok(String::from_utf8_lossy(&encode(&state)?).into_owned())
+    }
+
+    /// Returns the run that is inside of a task, if the round belongs to one now.
+    pub(crate) fn task_leg(&self) -> Option<&Leg> {
+        self.leg.as_deref().filter(|leg| leg.is_in_task())
+    }
+
     /// Returns whether a request brings back nothing from an earlier round.
     pub(crate) fn is_first_round(params: &Params<'_>) -> bool {
         params.input_responses.is_none() && params.request_state.is_none()
@@ -60,6 +111,7 @@ impl InputRound {
             has_ask: true,
             without_state: self.without_state,
             identity: self.identity.clone(),
+            leg: self.leg.clone(),
         }
     }
 
@@ -77,7 +129,23 @@ impl InputRound {
             has_ask: self.has_ask,
             without_state: false,
             identity: self.identity.clone(),
+            leg: self.leg.clone(),
         }
+    }
+
+    /// Takes over what earlier rounds have kept, and the answers since.
+    fn resume(&mut self, kept: Sealed, answers: &Map<Json>) -> Result<(), ProtocolError> {
+        self.answers = kept.answers;
+        for (key, answer) in answers.iter() {
+            self.answers.insert(key, answer.clone());
+        }
+        self.state = kept.state;
+        if let Some(answer_log) = kept.answer_log {
+            self.answer_log = answer_log
+                .resume(&self.answers)
+                .ok_or_else(|| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
+        }
+        Ok(())
     }
 
     /// Returns the answer with this key, and marks it as used.
@@ -180,7 +248,7 @@ impl InputRounds {
             without_state: params.request_state.is_none(),
             ..InputRound::default()
         };
-        let mut answer_log = None;
+        let mut opened = None;
         if let Some(raw) = params.request_state {
             let state = raw.text().ok_or_else(|| {
                 ProtocolError::invalid_params("\"requestState\" must be a string")
@@ -192,10 +260,7 @@ impl InputRounds {
                 .map_err(|error: StateError| ProtocolError::invalid_params(error.to_string()))?;
             let sealed: Sealed = serde_json::from_slice(&payload)
                 .map_err(|_| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
-            round.answers = sealed.answers;
-            round.state = sealed.state;
-            round.identity = Arc::new(sealed.identity.map(OnceLock::from).unwrap_or_default());
-            answer_log = sealed.answer_log;
+            opened = Some(sealed);
         }
         if let Some(raw) = params.input_responses {
             let responses: Map<Json> = raw.decode().map_err(|_| {
@@ -215,10 +280,12 @@ impl InputRounds {
                 round.answers.insert(key, answer.clone());
             }
         }
-        if let Some(sealed) = answer_log {
-            round.answer_log = sealed
-                .resume(&round.answers)
-                .ok_or_else(|| ProtocolError::invalid_params(StateError::NotOurs.to_string()))?;
+        if let Some(sealed) = opened {
+            let answers = std::mem::take(&mut round.answers);
+            if let Some(identity) = sealed.identity.clone() {
+                round.identity = Arc::new(OnceLock::from(identity));
+            }
+            round.resume(sealed, &answers)?;
         }
         Ok(Some(round))
     }
@@ -231,6 +298,68 @@ impl InputRounds {
         target: &BoundRequest<'_>,
         call: &RequestContext,
     ) -> Result<InputRequiredResult, ProtocolError> {
+        let (requests, state) = self.collect(needs, round, call)?;
+        let mut required = InputRequiredResult::new();
+        if let Some(state) = state {
+            required.request_state = Some(self.encode_and_seal(&state, target, call)?);
+        }
+        required.input_requests = requests;
+        Ok(required)
+    }
+
+    /// Collects what the next run of a task needs. It is kept by the server, so that nothing is sealed here.
+    pub(crate) fn park(
+        &self,
+        needs: NeedsInput,
+        round: Option<&InputRound>,
+        call: &RequestContext,
+    ) -> Result<LegQuestions, ProtocolError> {
+        let (requests, state) = self.collect(needs, round, call)?;
+        let state = match state {
+            Some(state) => String::from_utf8_lossy(&encode(&state)?).into_owned(),
+            None => String::new(),
+        };
+        if state.len() > MAX_STATE_BYTES {
+            return Err(ProtocolError::internal(format!(
+                "what the task keeps between its questions takes {} bytes, and may take \
+                 {MAX_STATE_BYTES}",
+                state.len()
+            )));
+        }
+        Ok(LegQuestions { requests, state })
+    }
+
+    /// Returns the round in which a task goes on, with what [`park`](Self::park) kept and the answers since.
+    ///
+    /// # Errors
+    /// When the state is not one that this server writes.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn unpark(
+        &self,
+        state: &str,
+        answers: &Map<Json>,
+        identity: RequestIdentity,
+    ) -> Result<InputRound, ProtocolError> {
+        let mut round = InputRound {
+            identity: Arc::new(OnceLock::from(identity)),
+            ..InputRound::default()
+        };
+        if !state.is_empty() {
+            let state: Sealed = serde_json::from_str(state).map_err(|error| {
+                ProtocolError::internal(format!("the record of the task is not readable: {error}"))
+            })?;
+            round.resume(state, answers)?;
+        }
+        Ok(round)
+    }
+
+    /// Checks the questions of a run, and collects them with what the next run needs, if it needs anything.
+    fn collect(
+        &self,
+        needs: NeedsInput,
+        round: Option<&InputRound>,
+        call: &RequestContext,
+    ) -> Result<(InputRequests, Option<Sealed>), ProtocolError> {
         let needs = needs.into_needs();
         check(&needs.requests, call)?;
         let answers = round.map_or_else(Map::new, |round| {
@@ -244,28 +373,25 @@ impl InputRounds {
             Some(round) => round.answer_log.seal(&needs.requests, round.has_ask)?,
             None => None,
         };
-        let mut required = InputRequiredResult::new();
-        if needs.state.is_some() || !answers.is_empty() || answer_log.is_some() {
-            // All rounds need the identity, also those before the first effect.
-            let identity = match round.filter(|_| self.once.0.is_some()) {
-                Some(round) => Some(self.identity(round)?.clone()),
-                None => None,
-            };
-            let sealed = Sealed {
+        // All rounds need the identity, also those before the first effect.
+        let identity = match round {
+            Some(round) if self.once.0.is_some() => Some(self.identity(round)?.clone()),
+            Some(round) => round.identity.get().cloned(),
+            None => None,
+        };
+        let state = (needs.state.is_some() || !answers.is_empty() || answer_log.is_some())
+            .then_some(Sealed {
                 answers,
                 state: needs.state,
                 answer_log,
                 identity,
-            };
-            required.request_state = Some(self.encode_and_seal(&sealed, target, call)?);
-        }
-        required.input_requests = needs.requests;
-        Ok(required)
+            });
+        Ok((needs.requests, state))
     }
 
     /// Returns the identity of the request that a round belongs to, which is made when it is needed
     /// first.
-    pub(super) fn identity<'r>(
+    pub(crate) fn identity<'r>(
         &self,
         round: &'r InputRound,
     ) -> Result<&'r RequestIdentity, ProtocolError> {
@@ -284,9 +410,7 @@ impl InputRounds {
         target: &BoundRequest<'_>,
         call: &RequestContext,
     ) -> Result<String, ProtocolError> {
-        let payload = serde_json::to_vec(sealed).map_err(|error| {
-            ProtocolError::internal(format!("the request state cannot be encoded: {error}"))
-        })?;
+        let payload = encode(sealed)?;
         let mut expires = now().saturating_add(self.ttl_secs);
         if let Some(identity) = &sealed.identity {
             expires = expires.min(identity.expires_at);
@@ -322,80 +446,10 @@ impl InputRounds {
     }
 }
 
-/// Checks that the client declared the capabilities that answering requires, and that the questions
-/// are valid.
-pub(crate) fn check(requests: &InputRequests, call: &RequestContext) -> Result<(), ProtocolError> {
-    let mut needed = ClientCapabilities::new();
-    for request in requests.values() {
-        need(&mut needed, request, call.features());
-    }
-    check_declared(&needed, call)?;
-    requests.values().try_for_each(check_content)
-}
-
-/// Checks one question in the same way.
-pub(crate) fn check_one(
-    request: &InputRequest,
-    call: &RequestContext,
-) -> Result<(), ProtocolError> {
-    let mut needed = ClientCapabilities::new();
-    need(&mut needed, request, call.features());
-    check_declared(&needed, call)?;
-    check_content(request)
-}
-
-fn check_declared(needed: &ClientCapabilities, call: &RequestContext) -> Result<(), ProtocolError> {
-    let Some(missing) = call.client_capabilities().missing(needed) else {
-        return Ok(());
-    };
-    let names = turnbuckle_wire::json::to_vec(&missing)
-        .ok()
-        .and_then(|json| String::from_utf8(json).ok())
-        .unwrap_or_default();
-    Err(ProtocolError::missing_required_client_capability(
-        missing,
-        format!("the client did not declare what this needs: {names}"),
-    ))
-}
-
-fn check_content(request: &InputRequest) -> Result<(), ProtocolError> {
-    match request {
-        InputRequest::CreateMessage(params) => check_tool_use_pairing(&params.messages)
-            .map_err(|error| ProtocolError::internal(error.to_string())),
-        InputRequest::Elicit(ElicitRequestParams::Url(params)) => check_elicitation_url(params),
-        _ => Ok(()),
-    }
-}
-
-/// Adds the capabilities that a question requires.
-fn need(needed: &mut ClientCapabilities, request: &InputRequest, features: &Features) {
-    match request {
-        InputRequest::Elicit(params) => {
-            let elicitation = needed
-                .elicitation
-                .get_or_insert_with(ElicitationCapability::new);
-            match params {
-                ElicitRequestParams::Url(_) => elicitation.url = Some(Settings::new()),
-                _ => elicitation.form = Some(Settings::new()),
-            }
-        }
-        InputRequest::CreateMessage(params) => {
-            let sampling = needed.sampling.get_or_insert_with(SamplingCapability::new);
-            if params.tools.is_some() || params.tool_choice.is_some() {
-                sampling.tools = Some(Settings::new());
-            }
-            // Revisions without tools in sampling have no capability for context either.
-            let context = params.include_context.as_ref();
-            let context = context.filter(|_| features.sampling_tools);
-            if context.is_some_and(|context| *context != IncludeContext::None) {
-                sampling.context = Some(Settings::new());
-            }
-        }
-        InputRequest::ListRoots(_) => {
-            needed.roots.get_or_insert_with(RootsCapability::new);
-        }
-        _ => {}
-    }
+fn encode(state: &Sealed) -> Result<Vec<u8>, ProtocolError> {
+    serde_json::to_vec(state).map_err(|error| {
+        ProtocolError::internal(format!("the request state cannot be encoded: {error}"))
+    })
 }
 
 #[cfg(test)]

@@ -20,8 +20,10 @@ use crate::server::extension::Extension;
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
 #[cfg(feature = "store")]
-use crate::server::shared_store::once_records;
+use crate::server::shared_store::{once_records, shared_store};
 use crate::server::subscription::{SubscriptionHub, SubscriptionLimits};
+#[cfg(feature = "tasks")]
+use crate::server::tasks::TaskHandle;
 use crate::server::{OwnServer, ServerInner};
 
 impl ServerBuilder {
@@ -63,6 +65,12 @@ impl ServerDraft {
         registry.add_group(std::mem::take(&mut self.group), &registration)?;
         let mut extensions = Extensions::default();
         let mut capabilities = self.capabilities(&registry);
+        #[cfg(feature = "tasks")]
+        let task_options = self.extensions.iter().find_map(|it| it.tasks.clone());
+        #[cfg(feature = "tasks")]
+        if let Some(options) = &task_options {
+            capabilities.tasks = Some(options.core_capability());
+        }
         for extension in self.extensions {
             let (id, settings) = extension.register(&mut extensions)?;
             if capabilities.extensions.contains_key(&id) {
@@ -90,9 +98,9 @@ impl ServerDraft {
             None => KeyRing::generate().map_err(|error| BuildError::new(error.to_string()))?,
         };
         #[cfg(feature = "store")]
-        let once = self.store.map(|store| once_records(store, &keys));
+        let store = self.store.map(|store| shared_store(store, &keys));
         #[cfg(feature = "store")]
-        let once = once.unwrap_or_default();
+        let once = store.clone().map(once_records).unwrap_or_default();
         #[cfg(not(feature = "store"))]
         let once = OnceRecords::default();
         let settings = ServerSettings {
@@ -115,7 +123,11 @@ impl ServerDraft {
             ttl_ms: self.discovery_cache.ttl_ms,
             public: self.discovery_cache.scope == CacheScope::Public,
         };
+        #[cfg(feature = "tasks")]
+        let tasks = task_options.map(|options| TaskHandle::new(options, store));
         let shared = ServerInner {
+            #[cfg(feature = "tasks")]
+            tasks,
             server_info: identity.to_server_info(),
             identity,
             catalogs: registry.catalogs,
@@ -139,6 +151,10 @@ impl ServerDraft {
         let server = Arc::new(shared);
         if let Some(own) = server.settings.states.get::<OwnServer>() {
             own.get_or_init(|| Arc::downgrade(&server));
+        }
+        #[cfg(feature = "tasks")]
+        if let Some(tasks) = &server.tasks {
+            tasks.set_settings(&server.settings);
         }
         Ok(Server(server))
     }

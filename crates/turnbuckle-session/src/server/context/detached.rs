@@ -8,8 +8,7 @@ use turnbuckle_types::{
 };
 use turnbuckle_wire::revision::Revision;
 
-use super::{ClientDetails, LazyState, RequestContext, RequestSink, RequestState};
-use crate::server::admission::REQUEST_BYTES;
+use super::{ClientDetails, LazyState, REQUEST_BYTES, RequestContext, RequestSink, RequestState};
 use crate::shared::account::OwnerAccount;
 use crate::shared::signal::LazySignal;
 use crate::shared::transport::{Binding, TransportContext};
@@ -65,7 +64,7 @@ impl RequestContext {
             .http
             .as_ref()
             .map_or(0, |it| it.byte_count());
-        Self::detached(
+        Self::with_outlet(
             state.id.clone(),
             state.frame.clone(),
             client,
@@ -94,10 +93,10 @@ impl RequestContext {
             ..TransportContext::default()
         };
         let (id, frame) = (RequestId::from(0), request.frame);
-        Self::detached(id, frame, client, transport, account, 0, outlet)
+        Self::with_outlet(id, frame, client, transport, account, 0, outlet)
     }
 
-    fn detached(
+    fn with_outlet(
         id: RequestId,
         frame: Bytes,
         client: ClientDetails,

@@ -31,6 +31,10 @@ use progress::ProgressThrottle;
 pub(crate) use client_details::ClientDetails;
 use detached::Outlet;
 
+/// The bytes that a request takes besides its frame and its arguments: its state, its task, and the
+/// rest of the buffer that it was read into.
+pub(crate) const REQUEST_BYTES: usize = 12 << 10;
+
 /// A request, as its handler sees it. Cheap to clone. A clone that outlives the request sends
 /// nothing any more.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use turnbuckle_types::{EmptyResult, ErrorKind, Implementation, ServerCapabilitie
 use turnbuckle_wire::rpc::Message;
 
 use super::*;
-use crate::server::admission::REQUEST_BYTES;
+use crate::server::context::REQUEST_BYTES;
 use crate::server::dispatch::ServerIdentity;
 use crate::server::session::MessageOutcome;
 use crate::shared::frame_queue::QueuedFrame;

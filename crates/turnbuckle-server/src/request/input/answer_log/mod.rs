@@ -18,9 +18,10 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{InputRequest, InputRequests, Json};
 
 use crate::error::AskError;
-use state::{AnswerLogState, LoggedQuestion, MAX_QUESTIONS, check_name, internal_error};
+use state::{AnswerLogState, LoggedQuestion, MAX_QUESTIONS, internal_error};
 
 pub(crate) use sealed::{NOT_ASKED_AGAIN, SealedAnswerLog};
+pub(crate) use state::check_name;
 
 /// The answer log of one run.
 #[derive(Default)]

@@ -177,7 +177,7 @@ impl AnswerLogState {
 }
 
 /// Checks the length of a key or a name.
-pub(super) fn check_name(name: &str) -> Result<(), AskError> {
+pub(crate) fn check_name(name: &str) -> Result<(), AskError> {
     if name.is_empty() || name.len() > MAX_KEY {
         let beginning: String = name.chars().take(32).collect();
         return Err(internal_error(format!(

@@ -12,7 +12,7 @@ use turnbuckle_types::{
 
 use super::{Ask, not_blocking};
 use crate::error::AskError;
-use crate::request::input::rounds::check_one;
+use crate::request::input::declared::check_one;
 use crate::request::input::{LegacyInputError, legacy};
 
 /// A question to the client, as a future of its answer. The question is asked when the future is

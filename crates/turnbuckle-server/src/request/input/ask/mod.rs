@@ -19,6 +19,7 @@ use turnbuckle_types::{
     ElicitRequestUrlParams, ElicitResult, InputRequest, Json, ProtocolError, Root,
 };
 
+use super::answer_log::check_name;
 use super::once_claims::{ClaimError, Claimed};
 use super::{InputRound, Question, Roots};
 use crate::error::AskError;
@@ -261,6 +262,23 @@ impl Ask {
             .await
             .map_err(|ClaimError(reason)| AskError::Store(reason))?;
         Ok(Some(claimed))
+    }
+
+    /// Returns a key for services that do an effect once for each key, such as the header `Idempotency-Key`:
+    /// the same in all runs of this request, also after a restart of a server whose task it is, and another
+    /// one for each `name` and each request.
+    ///
+    /// It is what a [`once`](Self::once) needs whose process may end between the effect and its record: the
+    /// service recognises the effect when the handler does it again.
+    ///
+    /// # Errors
+    /// [`AskError::Failed`] for a name that is empty or longer than 128 bytes, or without a source of
+    /// randomness.
+    pub fn idempotency_key(&self, name: &str) -> Result<String, AskError> {
+        check_name(name)?;
+        let identity = self.context.settings.input_rounds.identity(&self.round);
+        let identity = identity.map_err(|error| AskError::Failed(error.into()))?;
+        Ok(identity.idempotency_key(name))
     }
 
     /// Runs `body` and keeps its value like [`once`](Self::once), in a blocking handler.
