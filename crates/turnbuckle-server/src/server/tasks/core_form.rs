@@ -8,22 +8,19 @@ use turnbuckle_session::handler::{PeerError, RequestContext};
 use turnbuckle_session::internal::{HandlerOutcome, IncomingRequest};
 use turnbuckle_types::method::{self, Notification as _};
 use turnbuckle_types::{
-    CallToolResult, ElicitRequestParams, ErrorKind, ErrorObject, GetTaskRequestParams,
-    InputRequest, InputRequests, Json, LegacyTask, ListTasksResult, Map, PaginatedRequestParams,
-    ProtocolError, RelatedTask, RequestParams, TaskStatus,
+    CallToolResult, ElicitRequestParams, ErrorObject, GetTaskRequestParams, InputRequest,
+    InputRequests, Json, LegacyTask, Map, PaginatedRequestParams, ProtocolError, RelatedTask,
+    RequestParams, TaskStatus,
 };
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
 use super::changes::TaskWatch;
-use super::record::{Caller, TaskRecord};
+use super::record::TaskRecord;
 use super::records::Change;
 use super::service::TaskService;
 use crate::request::input::{LegacyInputError, ask_legacy};
 use crate::server::router::decode_params;
-
-/// The most tasks on one page of a list.
-const PAGE: usize = 50;
 
 impl TaskService {
     /// Answers a request about tasks.
@@ -205,45 +202,6 @@ impl TaskService {
         Ok(Reply::complete(result))
     }
 
-    /// Returns a page of the caller's tasks.
-    async fn list(
-        self: &Arc<Self>,
-        context: &RequestContext,
-        cursor: Option<&str>,
-    ) -> Result<ListTasksResult, ProtocolError> {
-        if !self.options.list {
-            return Err(ProtocolError::new(
-                ErrorKind::MethodNotFound,
-                "there is no method \"tasks/list\" here",
-            ));
-        }
-        let after = match cursor {
-            None => 0,
-            Some(cursor) => cursor
-                .parse::<u64>()
-                .ok()
-                .filter(|it| *it > 0)
-                .ok_or_else(|| {
-                    ProtocolError::invalid_params(
-                        "the cursor is not one of this list: begin without one",
-                    )
-                })?,
-        };
-        let mut result = ListTasksResult::new(Vec::new());
-        // Without an identity nobody has tasks that can be told from those of others.
-        let Some(caller) = context.principal().map(Caller::from) else {
-            return Ok(result);
-        };
-        let (ids, next) = self.records.list(&caller, after, PAGE).await?;
-        for id in ids {
-            if let Ok(record) = self.get(&id, context.principal()).await {
-                result.tasks.push(record.to_core(&id));
-            }
-        }
-        result.next_cursor = next.map(|next| next.to_string());
-        Ok(result)
-    }
-
     /// Tells the client that made a task of its change, if it has a session.
     pub(super) fn notify_listener(&self, id: &str, record: &TaskRecord) {
         let mut listeners = self.listeners();
@@ -270,8 +228,8 @@ struct Asking<'a> {
 
 impl<'a> Asking<'a> {
     fn begin(service: &'a TaskService, id: &'a str) -> Option<Self> {
-        let mut asked = service.asked_tasks();
-        asked.insert(id.to_owned()).then_some(Self { service, id })
+        let is_first = service.asked_tasks().insert(id.to_owned());
+        is_first.then(|| Self { service, id })
     }
 }
 
@@ -284,7 +242,7 @@ impl Drop for Asking<'_> {
 
 impl TaskRecord {
     /// Returns the task in the form of 2025-11-25.
-    fn to_core(&self, id: &str) -> LegacyTask {
+    pub(super) fn to_core(&self, id: &str) -> LegacyTask {
         let mut task = LegacyTask::from(self.to_task(id));
         task.status = core_status(self);
         task

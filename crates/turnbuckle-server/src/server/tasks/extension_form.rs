@@ -7,6 +7,7 @@ use turnbuckle_types::{
     CancelTaskRequestParams, DetailedTask, EmptyResult, GetTaskRequestParams, ProtocolError,
     TASKS_EXTENSION, UpdateTaskRequestParams,
 };
+use turnbuckle_wire::era::params::raw_param;
 
 use super::options::Tasks;
 use super::record::TaskRecord;
@@ -61,6 +62,10 @@ async fn update_task(
     params: UpdateTaskRequestParams,
     context: HandlerContext,
 ) -> Result<EmptyResult> {
+    if raw_param(context.text(), "inputResponses").is_none() {
+        let missing = "\"inputResponses\" must be there, as an object";
+        return Err(ProtocolError::invalid_params(missing).into());
+    }
     let (id, answers) = (&params.task_id, &params.input_responses);
     context
         .tasks()?

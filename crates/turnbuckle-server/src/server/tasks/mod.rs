@@ -12,6 +12,7 @@ mod call;
 mod changes;
 mod clock;
 mod core_form;
+mod core_list;
 mod counts;
 mod extension_form;
 mod leases;

@@ -154,9 +154,10 @@ impl TaskRecord {
         self.error = Some(error);
     }
 
-    /// Ends the task with a result, which is kept beside the record.
-    pub(super) fn complete(&mut self, is_error: bool) {
-        self.end(TaskStatus::Completed, None);
+    /// Ends the task with a result, which is kept beside the record. `failure` is the message of a result that
+    /// reports one.
+    pub(super) fn complete(&mut self, is_error: bool, failure: Option<String>) {
+        self.end(TaskStatus::Completed, failure);
         self.is_error = is_error;
     }
 

@@ -8,8 +8,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{DetachedHandler, RestoredRequest};
 use turnbuckle_types::base::random;
-use turnbuckle_types::base::text::Escaped;
-use turnbuckle_types::{ErrorObject, ProtocolError, RequestId, TaskStatus};
+use turnbuckle_types::base::text::{Escaped, one_line};
+use turnbuckle_types::{
+    CallToolResult, ContentBlock, ErrorObject, ProtocolError, RequestId, TaskStatus,
+};
 use turnbuckle_wire::era::{Reply, WriteTarget, write_error};
 use turnbuckle_wire::json::Additions;
 use turnbuckle_wire::revision::Revision;
@@ -30,6 +32,9 @@ const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
 /// The times for which the end of a run is tried to be recorded while the store fails, with a second and
 /// more between them.
 const RECORD_TRIES: u32 = 30;
+
+/// The most characters of a tool's failure in the status message of its task.
+const MAX_FAILURE_CHARS: usize = 200;
 
 /// A handler that works on a task.
 pub(super) struct Run {
@@ -178,13 +183,15 @@ impl TaskService {
                 ))));
             }
         }
+        let failure = outcome.as_ref().ok().filter(|_| is_error);
+        let failure = failure.and_then(|result| failure_message(result));
         let changed = self.retry(|| {
             self.records.change(&mark.id, |record| {
                 if !record.is_run_by(&mark.name) {
                     return Change::Keep(false);
                 }
                 match &outcome {
-                    Ok(_) => record.complete(is_error),
+                    Ok(_) => record.complete(is_error, failure.clone()),
                     Err(error) => record.fail(error.clone()),
                 }
                 Change::Write(true)
@@ -343,6 +350,16 @@ impl TaskService {
 struct Parked {
     questions: crate::request::input::LegQuestions,
     call: Option<TaskCall>,
+}
+
+/// Returns the first text of a result that reports a failure.
+fn failure_message(result: &[u8]) -> Option<String> {
+    let result: CallToolResult = serde_json::from_slice(result).ok()?;
+    let text = result.content.iter().find_map(|block| match block {
+        ContentBlock::Text(text) => Some(&text.text),
+        _ => None,
+    });
+    Some(one_line(text?, MAX_FAILURE_CHARS))
 }
 
 /// Returns an error as a client of the newest revision gets it.
