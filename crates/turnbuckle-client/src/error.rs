@@ -166,6 +166,12 @@ pub enum Error {
         /// The reason why there is no answer.
         reason: String,
     },
+    /// The task of the call was cancelled before it had a result.
+    #[error("the task was cancelled{}", message.as_ref().map(|it| format!(": {it}")).unwrap_or_default())]
+    TaskCancelled {
+        /// The reason, if the server named one.
+        message: Option<String>,
+    },
     /// Too many requests wait for responses already
     /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
     #[error("more than {limit} requests wait for the server (ClientLimits::max_outgoing_requests)")]

@@ -3,12 +3,13 @@
 use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::MirroredFields;
 use turnbuckle_types::method::{
-    CallTool, Complete, Discover, GetPrompt, ListPrompts, ListResourceTemplates, ListResources,
-    ListTools, Ping, ReadResource, SetLevel, Subscribe, Unsubscribe,
+    CallTool, Complete, Discover, GetPrompt, LegacyCancelTask, LegacyGetTask, ListPrompts,
+    ListResourceTemplates, ListResources, ListTasks, ListTools, Ping, ReadResource, SetLevel,
+    Subscribe, Unsubscribe,
 };
 use turnbuckle_types::{
     CacheScope, CallToolResult, InputResponses, Json, Map, RawJson, ReceivedBy, Request, Server,
-    describe_decode_error,
+    TaskMetadata, describe_decode_error,
 };
 use turnbuckle_wire::era::{Project, RESULT_TYPE};
 use turnbuckle_wire::revision::{Capability, Method};
@@ -67,6 +68,17 @@ pub trait ClientRequest: Request {
     fn input_members(_: &mut Self::Params) -> Option<(&mut InputResponses, &mut Option<String>)> {
         None
     }
+
+    /// True if the server may answer with a task.
+    const CAN_BE_TASK: bool = false;
+
+    /// Returns the wish for a task of the core.
+    fn task(_: &Self::Params) -> Option<&TaskMetadata> {
+        None
+    }
+
+    /// Sets the wish for a task of the core.
+    fn set_task(_: &mut Self::Params, _: Option<TaskMetadata>) {}
 
     /// Learns from a result, or checks it, before its projection is undone: definitions of tools
     /// are recorded, structured content is held against the tool's output schema.
@@ -175,6 +187,17 @@ macro_rules! client_requests {
             Some((&mut params.input_responses, &mut params.request_state))
         }
     };
+    (@task) => {
+        const CAN_BE_TASK: bool = true;
+
+        fn task(params: &Self::Params) -> Option<&TaskMetadata> {
+            params.task.as_ref()
+        }
+
+        fn set_task(params: &mut Self::Params, task: Option<TaskMetadata>) {
+            params.task = task;
+        }
+    };
     (@mirrored $mirrored:expr) => {
         fn mirrored_fields(params: &Self::Params) -> MirroredFields<'_> {
             let mirrored: fn(&Self::Params) -> MirroredFields<'_> = $mirrored;
@@ -219,7 +242,10 @@ client_requests! {
     Subscribe { plain };
     Unsubscribe { plain };
     SetLevel { plain };
-    CallTool { structured, input, mirrored = |params| MirroredFields {
+    LegacyGetTask { plain };
+    ListTasks { plain, cursor };
+    LegacyCancelTask { plain };
+    CallTool { structured, input, task, mirrored = |params| MirroredFields {
         name: Some(&params.name),
         arguments: params.arguments.as_ref().map(RawJson::from),
         ..MirroredFields::default()
@@ -251,6 +277,9 @@ pub(crate) fn check_capability(method: Method, server: &ServerInfo) -> Result<()
             Capability::ResourceSubscriptions => "the server does not declare resources.subscribe",
             Capability::Completions => "the server does not declare completions",
             Capability::Logging => "the server does not declare logging",
+            Capability::Tasks => "the server does not declare tasks",
+            Capability::TaskList => "the server does not declare tasks.list",
+            Capability::TaskCancel => "the server does not declare tasks.cancel",
             _ => "the server does not declare the capability",
         },
         revision: server.revision,

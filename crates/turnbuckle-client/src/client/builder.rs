@@ -104,6 +104,11 @@ impl ClientBuilder {
         /// Specification: basic/patterns/mrtr (2026-07-28).
         max_input_rounds(rounds: usize) { max_input_rounds = rounds }
 
+        /// Sets whether calls may become tasks, whose results the client fetches later. Default: true.
+        ///
+        /// Specification: ext-tasks, tasks; basic/utilities/tasks (2025-11-25).
+        tasks(on: bool) { input.without_tasks = !on }
+
         /// Sends a `ping` to a legacy server every `interval` and drops a connection on which the
         /// response takes longer than `timeout`. Default: no pings. The modern era has no such request.
         keep_alive(interval: Duration, timeout: Duration) { keep_alive = Some((interval, timeout)) }

@@ -11,8 +11,8 @@ use serde::Serialize;
 use turnbuckle_session::internal::InFlight;
 use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::{
-    CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools,
-    Ping, ReadResource, SetLevel,
+    CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTasks,
+    ListTools, Ping, ReadResource, SetLevel,
 };
 use turnbuckle_types::{
     CallToolRequestParams, CompleteRequestParams, CompletionArgument, CompletionReference,
@@ -30,6 +30,8 @@ use crate::request::extension::ExtensionRequestBuilder;
 use crate::request::inner::ClientInner;
 use crate::request::list::List;
 use crate::request::options::RequestOptions;
+use crate::request::task::handle::TaskHandle;
+use crate::request::task::running::RunningTask;
 use crate::server_info::ServerInfo;
 use crate::subscription::Subscription;
 
@@ -86,6 +88,20 @@ impl Client {
             Err(error) => Some(error.to_string()),
         };
         RequestBuilder::new(self.inner.clone(), params).with_build_error(build_error)
+    }
+
+    /// Returns a task of the server, to wait for it or to ask for its state. The handle may come from
+    /// another process: see [`RequestBuilder::start`].
+    pub fn task(&self, handle: impl Into<TaskHandle>) -> RunningTask {
+        RunningTask::new(self.inner.clone(), handle.into())
+    }
+
+    /// Returns the list of the tasks that the server keeps for this client. Only the revision 2025-11-25
+    /// has such a list; in others reading it fails with [`Error::Unsupported`].
+    ///
+    /// Specification: basic/utilities/tasks, "Listing Tasks" (2025-11-25).
+    pub fn list_tasks(&self) -> List<ListTasks> {
+        List::new(self.request(PaginatedRequestParams::new()))
     }
 
     /// Creates a request to read a resource.

@@ -16,7 +16,7 @@ use turnbuckle_types::method::{CreateMessage, Elicit, ListRoots};
 use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,
     InputRequests, InputResponses, Json, ListRootsResult, Map, ProtocolError, Request,
-    RootsCapability, SamplingCapability, Settings, UrlElicitationRequiredData,
+    RootsCapability, SamplingCapability, Settings, TASKS_EXTENSION, UrlElicitationRequiredData,
     describe_decode_error,
 };
 use turnbuckle_wire::era::{EncodedResult, Project, Reply, params::raw_params};
@@ -40,6 +40,8 @@ pub(crate) struct InputHandlers {
     pub(crate) url: Option<UrlHandler>,
     pub(crate) roots: Option<RootsSource>,
     pub(crate) extensions: Map<Json>,
+    /// True if the client neither declares tasks nor wishes for them.
+    pub(crate) without_tasks: bool,
     pub(crate) limiter: Arc<QuestionLimiter>,
     pub(crate) rates: Arc<QuestionRates>,
 }
@@ -65,7 +67,16 @@ impl InputHandlers {
             RootsSource::Handler(_) => RootsCapability::new(),
         });
         capabilities.extensions.clone_from(&self.extensions);
+        if self.uses_tasks() && !capabilities.extensions.contains_key(TASKS_EXTENSION) {
+            let settings = Json::empty_object();
+            capabilities.extensions.insert(TASKS_EXTENSION, settings);
+        }
         capabilities
+    }
+
+    /// Returns whether calls of the server's tools may become tasks.
+    pub(crate) fn uses_tasks(&self) -> bool {
+        !self.without_tasks
     }
 
     /// Takes note of a new connection: questions on it name its server, which is notified of

@@ -25,9 +25,9 @@ use crate::request::progress::Progress;
 /// Specification: basic/patterns/cancellation (2026-07-28).
 #[must_use = "a request is sent when it is awaited"]
 pub struct RequestBuilder<M: ServerMethod> {
-    inner: Arc<ClientInner>,
-    params: M::Params,
-    options: RequestOptions,
+    pub(in crate::request) inner: Arc<ClientInner>,
+    pub(in crate::request) params: M::Params,
+    pub(in crate::request) options: RequestOptions,
     /// The reason why the request cannot be sent.
     build_error: Option<String>,
 }

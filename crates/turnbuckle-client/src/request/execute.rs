@@ -9,7 +9,8 @@ use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawResult, R
 use turnbuckle_session::transport::{LinkError, RequestTag};
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
-    InputRequiredResult, InputResponses, PaginatedRequestParams, describe_decode_error,
+    InputRequests, InputRequiredResult, InputResponses, PaginatedRequestParams,
+    describe_decode_error,
 };
 use turnbuckle_wire::era::{Project, ResultType, code, is_complete, result_type};
 use turnbuckle_wire::revision::EraKind;
@@ -22,6 +23,7 @@ use crate::request::deadline::RequestDeadline;
 use crate::request::inner::ClientInner;
 use crate::request::list::List;
 use crate::request::options::RequestOptions;
+use crate::request::task::call::{Answer, TASK, task_as_result};
 
 /// Returns whether the server refused a request because it no longer knows the session: it did not
 /// act on the request, which may be sent again in a new session.
@@ -104,11 +106,23 @@ impl ClientInner {
         let mut corrected = false;
         loop {
             let connection = self.connection(deadline).await?;
+            if options.starts_task && self.lacks_task_support::<M>(&connection, params) {
+                deadline.run(self.refresh_tools(options)).await??;
+            }
             let outcome = self
                 .request_with_rounds::<M>(&connection, params, options, deadline)
                 .await;
             let error = match outcome {
-                Ok((mut result, size)) => {
+                Ok(Answer::Task(task)) if options.starts_task => {
+                    return Ok((task_as_result::<M>(&task)?, 0));
+                }
+                // A call that became a task is never sent again.
+                Ok(Answer::Task(task)) => {
+                    let finished =
+                        self.finish_call::<M>(&connection, task, params, options, deadline);
+                    return Ok((Box::pin(finished).await?, 0));
+                }
+                Ok(Answer::Result(mut result, size)) => {
                     if let Err(error) = self.inspect::<M>(&connection, params, &mut result) {
                         self.inspect_again::<M>(
                             &connection,
@@ -171,6 +185,18 @@ impl ClientInner {
                         return Err(error);
                     }
                 }
+                // The tool may have to be called as a task, which its definition says.
+                Error::ErrorResponse(response)
+                    if response.code == code::METHOD_NOT_FOUND
+                        && self.lacks_task_support::<M>(&connection, params)
+                        && !corrected =>
+                {
+                    corrected = true;
+                    let listed = deadline.run(self.refresh_tools(options)).await?;
+                    if listed.is_err() || !self.is_task_required::<M>(&connection, params) {
+                        return Err(error);
+                    }
+                }
                 // The cursor of a list was not valid.
                 Error::ErrorResponse(response)
                     if response.code == code::INVALID_PARAMS && slot.is_some() =>
@@ -212,7 +238,7 @@ impl ClientInner {
     }
 
     /// Learns from a result or checks it, and undoes the projection to the server's revision.
-    fn inspect<M: ServerMethod>(
+    pub(in crate::request) fn inspect<M: ServerMethod>(
         &self,
         connection: &Connection,
         params: &M::Params,
@@ -227,15 +253,14 @@ impl ClientInner {
         Ok(())
     }
 
-    /// Sends a request and answers the server's questions until there is a result. Returns beside
-    /// the result the length of its JSON, if the first round already had it.
+    /// Sends a request and answers the server's questions until there is a result or a task.
     async fn request_with_rounds<M: ServerMethod>(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
         params: &M::Params,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
-    ) -> Result<(M::Result, Option<usize>), Error> {
+    ) -> Result<Answer<M::Result>, Error> {
         let unsupported = |reason| Error::Unsupported {
             method: M::METHOD.to_owned(),
             reason,
@@ -245,7 +270,7 @@ impl ClientInner {
             return Err(unsupported("the revision has no such request"));
         }
         check_capability(M::FACTS, &connection.server)?;
-        let mut retried: Option<M::Params> = None;
+        let mut retried = self.with_task_wish::<M>(connection, params, options);
         let mut input_bytes = 0;
         for round in 0..=self.max_input_rounds {
             let params = retried.as_ref().unwrap_or(params);
@@ -258,10 +283,13 @@ impl ClientInner {
             };
             let (text, features) = (raw.as_str(), connection.negotiated_revision.features());
             let size = (round == 0).then_some(text.len());
+            if let Some(task) = Self::core_task::<M>(params, text)? {
+                return Ok(Answer::Task(task));
+            }
             // The usual case, in which the JSON is decoded once.
             let decoded = match M::decode_result(text, options.structured_only) {
                 Ok(result) if is_complete(M::result_type(&result), features) => {
-                    return Ok((result, size));
+                    return Ok(Answer::Result(result, size));
                 }
                 decoded => decoded,
             };
@@ -273,7 +301,7 @@ impl ClientInner {
                             .decode_valid_items::<M>(text)
                             .ok_or_else(|| invalid(describe_decode_error(&error)))?,
                     };
-                    return Ok((result, size));
+                    return Ok(Answer::Result(result, size));
                 }
                 Some(ResultType::InputRequired) => {
                     let limit = connection.session.limits().max_request_bytes;
@@ -302,6 +330,9 @@ impl ClientInner {
                     *state = required.request_state;
                     retried = Some(next);
                 }
+                Some(ResultType::Other(name)) if name == TASK => {
+                    return self.extension_task::<M>(connection, text).map(Answer::Task);
+                }
                 Some(ResultType::Other(name)) => {
                     return Err(invalid(format!("its `resultType` {name:?} is unknown")));
                 }
@@ -327,17 +358,35 @@ impl ClientInner {
             tokio::time::sleep(wait).await;
             return Ok(InputResponses::new());
         }
-        let requests = &required.input_requests;
-        let handler_timeout = connection.session.limits().handler_timeout;
+        let asked = self.ask_handlers(connection, &required.input_requests, tag);
         tokio::select! {
             biased;
-            answers = self.router.input().answer_requests(&connection.server, requests, tag) => answers,
+            answers = asked => answers,
             () = connection.session.closed().cancelled() => Err(self.to_error(RequestError::Link {
                 error: connection.session.close_reason().unwrap_or(LinkError::Closed),
                 sent: true,
             })),
-            () = tokio::time::sleep(handler_timeout) => Err(Error::InputUnanswered {
-                method: requests.values().next().map_or("", |asked| asked.method()).to_owned(),
+        }
+    }
+
+    /// Asks the installed handlers, within the time of `ClientLimits::handler_timeout`.
+    pub(in crate::request) async fn ask_handlers(
+        &self,
+        connection: &Connection,
+        requests: &InputRequests,
+        tag: Option<&RequestTag>,
+    ) -> Result<InputResponses, Error> {
+        let handler_timeout = connection.session.limits().handler_timeout;
+        let input = self.router.input();
+        let answers = input.answer_requests(&connection.server, requests, tag);
+        match timeout(handler_timeout, answers).await {
+            Ok(answers) => answers,
+            Err(_) => Err(Error::InputUnanswered {
+                method: requests
+                    .values()
+                    .next()
+                    .map_or("", |asked| asked.method())
+                    .to_owned(),
                 reason: format!(
                     "it took longer than {handler_timeout:?} (ClientLimits::handler_timeout)"
                 ),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{ExtensionRequest, RawObject, describe_decode_error};
+use turnbuckle_types::{ExtensionRequest, Json, RawObject, describe_decode_error};
 
 use crate::error::Error;
 use crate::request::inner::ClientInner;
@@ -57,11 +57,34 @@ impl<M: ExtensionRequest> IntoFuture for ExtensionRequestBuilder<M> {
         Box::pin(async move {
             let params = params.map_err(|error| Error::InvalidRequest(error.to_string()))?;
             let sent = inner.raw_request(M::METHOD.into(), Some(params), options);
-            sent.await?.decode().map_err(|error| Error::InvalidResult {
-                method: M::METHOD.to_owned(),
-                reason: describe_decode_error(&error),
-            })
+            decode_result::<M>(&sent.await?)
         })
+    }
+}
+
+fn decode_result<M: ExtensionRequest>(result: &Json) -> Result<M::Result, Error> {
+    result.decode().map_err(|error| Error::InvalidResult {
+        method: M::METHOD.to_owned(),
+        reason: describe_decode_error(&error),
+    })
+}
+
+impl ClientInner {
+    /// Sends a request of an extension behind the layers.
+    pub(crate) async fn extension_request<M: ExtensionRequest>(
+        self: &Arc<Self>,
+        params: &M::Params,
+        timeouts: Option<Timeouts>,
+    ) -> Result<M::Result, Error> {
+        let params =
+            RawObject::encode(params).map_err(|error| Error::InvalidRequest(error.to_string()))?;
+        let options = RequestOptions {
+            timeouts,
+            extension: Some(ExtensionFacts::new::<M>()),
+            ..RequestOptions::default()
+        };
+        let sent = self.raw_request_directly(M::METHOD, Some(params), &options);
+        decode_result::<M>(&sent.await?)
     }
 }
 

@@ -11,8 +11,12 @@ use std::time::Duration;
 use turnbuckle_types::base::debug_fields;
 
 use futures_core::Stream;
-use turnbuckle_types::method::{ListPrompts, ListResourceTemplates, ListResources, ListTools};
-use turnbuckle_types::{PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Tool};
+use turnbuckle_types::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools,
+};
+use turnbuckle_types::{
+    LegacyTask, PaginatedRequestParams, Prompt, Request, Resource, ResourceTemplate, Tool,
+};
 
 use crate::error::Error;
 use crate::method::ServerMethod;
@@ -44,6 +48,7 @@ lists! {
     ListResources: Resource = resources;
     ListResourceTemplates: ResourceTemplate = resource_templates;
     ListPrompts: Prompt = prompts;
+    ListTasks: LegacyTask = tasks;
 }
 
 /// A list of the server: read as a whole, page by page, or as a stream of items.

@@ -13,3 +13,4 @@ pub(crate) mod progress;
 mod raw;
 pub(crate) mod reconnector;
 pub(crate) mod service;
+pub(crate) mod task;

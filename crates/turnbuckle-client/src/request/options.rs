@@ -23,6 +23,8 @@ pub(crate) struct RequestOptions {
     pub(crate) bypass_cache: bool,
     /// True if the content blocks of a tool's result are skipped.
     pub(crate) structured_only: bool,
+    /// True if the call may become a task, which is then returned instead of its result.
+    pub(crate) starts_task: bool,
     /// The facts about a request of an extension.
     pub(crate) extension: Option<ExtensionFacts>,
 }

@@ -75,7 +75,10 @@ impl ClientInner {
         params: Option<RawObject>,
         options: &RequestOptions,
     ) -> Result<Json, Error> {
-        let timeouts = options.timeouts.unwrap_or(self.timeouts);
+        let mut timeouts = options.timeouts.unwrap_or(self.timeouts);
+        if Method::parse(method).is_some_and(Method::waits_for_task) {
+            timeouts.idle_timeout = None;
+        }
         let deadline = RequestDeadline::start(timeouts, &self.user_waits);
         let params = params.map(RawParams);
         let mut may_retry = options.extension.is_some();
@@ -131,6 +134,7 @@ impl ClientInner {
             arguments: fields.arguments,
         };
         request.timeouts = deadline.timeouts;
+        request.tag.clone_from(&options.tag);
         request.started_at = Some(deadline.start_time().into_std());
         let raw = self.send_request(connection, request).await?;
         if options.extension.is_some() {

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWrite
 use turnbuckle_schema::{SchemaError, SchemaLimits, Validator};
 
 use turnbuckle_types::method::ListTools;
-use turnbuckle_types::{CallToolResult, ListToolsResult, Request, Schema, Tool};
+use turnbuckle_types::{CallToolResult, ListToolsResult, Request, Schema, TaskSupportLevel, Tool};
 use turnbuckle_wire::era::{ParamHeader, param_headers};
 
 use crate::connection::Connection;
@@ -53,6 +53,8 @@ struct KnownTool {
     headers: Arc<[ParamHeader]>,
     /// True if the annotations say that a second call does no harm.
     retry_safe: bool,
+    /// The part of the tool's calls that are tasks of the core.
+    tasks: TaskSupportLevel,
     output: Option<OutputSchema>,
     /// The version of the list that the definition came with.
     version: DefinitionVersion,
@@ -141,6 +143,12 @@ impl ToolDefinitions {
         state.known.get(tool).is_some_and(|known| known.retry_safe)
     }
 
+    /// Returns the part of a tool's calls that are tasks of the core; `None` for an unknown tool.
+    pub(crate) fn task_support(&self, tool: &str) -> Option<TaskSupportLevel> {
+        let state = self.read();
+        state.known.get(tool).map(|known| known.tasks)
+    }
+
     /// Checks the structured content of a result against the tool's output schema.
     pub(crate) fn check_structured_content(
         &self,
@@ -195,6 +203,13 @@ impl ToolDefinitions {
     }
 }
 
+/// Returns the part of a tool's calls that are tasks of the core, as its definition says.
+fn task_support(tool: &Tool) -> TaskSupportLevel {
+    let execution = tool.execution.as_ref();
+    let declared = execution.and_then(|execution| execution.task_support);
+    declared.unwrap_or(TaskSupportLevel::Forbidden)
+}
+
 impl ToolTable {
     fn record(&mut self, tool: &Tool, headers: Vec<ParamHeader>, version: DefinitionVersion) {
         let before = self.forget(&tool.name);
@@ -223,6 +238,7 @@ impl ToolTable {
             retry_safe: hints.is_some_and(|hints| {
                 hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)
             }),
+            tasks: task_support(tool),
             output,
             version,
             size,

@@ -19,7 +19,7 @@ use turnbuckle_session::transport::{
 use turnbuckle_types::{
     CallToolResult, CreateMessageRequestParams, CreateMessageResult, ElicitRequestFormParams,
     ElicitRequestUrlParams, ElicitResult, ElicitationSchema, NumberSchema, Role, Root,
-    SamplingMessage, StringSchema,
+    SamplingMessage, StringSchema, TASKS_EXTENSION,
 };
 use turnbuckle_wire::revision::Revision;
 
@@ -189,10 +189,15 @@ async fn capabilities_follow_from_the_handlers_and_the_revision() {
         json!({"form": {}, "url": {}}),
     );
     for revision in Revision::ALL {
-        assert_eq!(declared(plain(), revision).await, json!({}));
-        let alone = plain().sampling_tools().sampling_context();
-        assert_eq!(declared(alone, revision).await, json!({}));
         let features = revision.features();
+        let mut tasks = json!({});
+        if features.extensions {
+            tasks["extensions"] = json!({TASKS_EXTENSION: {}});
+        }
+        assert_eq!(declared(plain(), revision).await, tasks);
+        assert_eq!(declared(plain().tasks(false), revision).await, json!({}));
+        let alone = plain().sampling_tools().sampling_context();
+        assert_eq!(declared(alone, revision).await, tasks);
         let mut expected = json!({"roots": {"listChanged": true}, "sampling": {}});
         if !features.server_requests {
             expected["roots"] = json!({});
@@ -205,6 +210,15 @@ async fn capabilities_follow_from_the_handlers_and_the_revision() {
         }
         if features.elicitation_url {
             expected["elicitation"] = modes.clone();
+        }
+        let without_tasks = full().tasks(false);
+        assert_eq!(
+            declared(without_tasks, revision).await,
+            expected,
+            "{revision}"
+        );
+        for (name, value) in tasks.as_object().unwrap() {
+            expected[name] = value.clone();
         }
         assert_eq!(declared(full(), revision).await, expected, "{revision}");
     }

@@ -9,6 +9,7 @@ use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
 use turnbuckle_it::peer::{Peer, Step};
 
+use turnbuckle_types::TASKS_EXTENSION;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::client_support::{full_server, plain, settle};
@@ -178,7 +179,7 @@ async fn every_modern_request_carries_its_envelope() {
             let meta = &request["params"]["_meta"];
             let key = |name: &str| meta[format!("io.modelcontextprotocol/{name}")].clone();
             assert_eq!(key("protocolVersion"), case.revision.as_str(), "{case}");
-            let able = json!({"elicitation": {"form": {}}});
+            let able = json!({"elicitation": {"form": {}}, "extensions": {TASKS_EXTENSION: {}}});
             assert_eq!(key("clientCapabilities"), able, "{case}");
             let info = json!({"name": "tester", "version": "1.0.0"});
             assert_eq!(key("clientInfo"), info, "{case}");

@@ -26,6 +26,7 @@ mod client_messages;
 mod client_rounds;
 mod client_stdio;
 mod client_support;
+mod client_tasks;
 mod client_user_waits;
 mod completion;
 mod composition;
