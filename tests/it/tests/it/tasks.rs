@@ -1,6 +1,7 @@
 //! Tests of tasks: calls that a client can leave and come back to.
 
 mod server;
+mod stored;
 
 use serde_json::{Value, json};
 use turnbuckle_it::harness::{Case, Client};
