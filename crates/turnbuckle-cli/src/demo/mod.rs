@@ -7,6 +7,7 @@ mod banner;
 mod changes;
 mod content;
 mod forms;
+mod jobs;
 mod prompts;
 mod protected;
 mod resources;
@@ -23,10 +24,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use turnbuckle::KeyRing;
 use turnbuckle::prelude::*;
 use turnbuckle::sqlite::SqliteStore;
 use turnbuckle::types::{CacheScope, Icon};
+use turnbuckle::{KeyRing, Tasks};
 
 pub(crate) use serve::{Options, run};
 
@@ -65,10 +66,12 @@ fn build_server(
         .group(asking::Asking)
         .group(forms::Forms)
         .group(rounds::Rounds)
+        .group(jobs::Jobs)
         .group(changes::Changes)
         .group(prompts::Prompts)
         .group(resources::Resources)
-        .extension(skills::skills()?);
+        .extension(skills::skills()?)
+        .extension(Tasks::new());
     if let Some(keys) = keys {
         server = server.keys(keys);
     }

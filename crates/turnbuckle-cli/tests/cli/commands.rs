@@ -8,7 +8,7 @@ fn info_shows_the_server() {
     for part in [
         "Turnbuckle demo",
         "2026-07-28 (modern era)",
-        "35, announces changes",
+        "42, announces changes",
         "Call echo",
     ] {
         assert!(run.out.contains(part), "{part}: {run:#?}");
@@ -27,14 +27,14 @@ fn list_follows_every_page() {
         .lines()
         .filter(|line| !line.starts_with(' '))
         .count();
-    assert_eq!(tools, 35, "{run:#?}");
+    assert_eq!(tools, 42, "{run:#?}");
     assert!(
         run.out
             .contains("echo(message: string)  read-only\n    Says a message back")
     );
     let run = demo(&["list"]).ends(0);
     for part in [
-        "Tools (35)",
+        "Tools (42)",
         "Resources (13)",
         "Resource templates (1)",
         "Prompts (5)",

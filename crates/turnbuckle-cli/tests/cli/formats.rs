@@ -61,7 +61,7 @@ fn lists_keep_the_order_of_members_as_the_server_sent_it() {
 fn lists_are_one_json_object_or_one_item_per_line() {
     let whole = demo(&["list", "tools", "-o", "json"]).ends(0).json();
     let tools = whole["tools"].as_array().expect("it is a list");
-    assert_eq!(tools.len(), 35);
+    assert_eq!(tools.len(), 42);
     let run = demo(&["list", "tools", "-o", "ndjson"]).ends(0);
     let lines: Vec<Value> = run
         .out
@@ -71,7 +71,7 @@ fn lists_are_one_json_object_or_one_item_per_line() {
     assert_eq!(&lines, tools);
     let all = demo(&["list", "-o", "json"]).ends(0).json();
     for (member, count) in [
-        ("tools", 35),
+        ("tools", 42),
         ("resources", 13),
         ("resourceTemplates", 1),
         ("prompts", 5),

@@ -18,7 +18,7 @@ fn the_commands_work_over_http() {
                 .json()["tools"]
                 .as_array()
                 .map(Vec::len),
-            Some(35)
+            Some(42)
         );
         let call = demo
             .run("call", &["echo", "message=hi", "--era", era])
@@ -125,7 +125,7 @@ fn every_item_of_the_demo_has_a_title() {
             count += 1;
         }
     }
-    assert_eq!(count, 36 + 5 + 1 + 6);
+    assert_eq!(count, 43 + 5 + 1 + 6);
 }
 
 #[test]
