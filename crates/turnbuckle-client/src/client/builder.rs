@@ -26,6 +26,7 @@ use crate::incoming::notifications::NotificationHandlers;
 use crate::incoming::router::IncomingRouter;
 use crate::input::handlers::InputHandlers;
 use crate::input::rates::QuestionRates;
+use crate::input::tasks::ReceivedTasks;
 use crate::request::inner::ClientInner;
 use crate::request::reconnector::Reconnector;
 use crate::request::service::{
@@ -104,7 +105,8 @@ impl ClientBuilder {
         /// Specification: basic/patterns/mrtr (2026-07-28).
         max_input_rounds(rounds: usize) { max_input_rounds = rounds }
 
-        /// Sets whether calls may become tasks, whose results the client fetches later. Default: true.
+        /// Sets whether calls may become tasks, whose results the client fetches later, and whether a server
+        /// of 2025-11-25 may start its questions to the installed handlers as tasks. Default: true.
         ///
         /// Specification: ext-tasks, tasks; basic/utilities/tasks (2025-11-25).
         tasks(on: bool) { input.without_tasks = !on }
@@ -257,6 +259,7 @@ impl ClientBuilder {
             }
         }
         self.input.rates = Arc::new(QuestionRates::new(&self.limits));
+        self.input.tasks = Arc::new(ReceivedTasks::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
         let address = connector.description();
         let user_waits = connector.user_waits();

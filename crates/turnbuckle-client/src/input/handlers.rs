@@ -17,9 +17,8 @@ use turnbuckle_types::{
     ClientCapabilities, ElicitRequestParams, ElicitationCapability, ErrorObject, InputRequest,
     InputRequests, InputResponses, Json, ListRootsResult, Map, ProtocolError, Request,
     RootsCapability, SamplingCapability, Settings, TASKS_EXTENSION, UrlElicitationRequiredData,
-    describe_decode_error,
 };
-use turnbuckle_wire::era::{EncodedResult, Project, Reply, params::raw_params};
+use turnbuckle_wire::era::{Project, Reply};
 use turnbuckle_wire::revision::{Features, Method};
 
 use crate::connection::Connection;
@@ -29,6 +28,8 @@ use crate::input::limiter::{AskingServer, QuestionLimiter};
 use crate::input::rates::QuestionRates;
 use crate::input::roots::{RootsSource, answer_roots};
 use crate::input::sampling::{SamplingHandler, check_params};
+use crate::input::task_requests::ReceivedQuestion;
+use crate::input::tasks::ReceivedTasks;
 use crate::input::url::{UrlHandler, UrlRequest, answer_url, is_accepted};
 use crate::server_info::ServerInfo;
 
@@ -42,6 +43,8 @@ pub(crate) struct InputHandlers {
     pub(crate) extensions: Map<Json>,
     /// True if the client neither declares tasks nor wishes for them.
     pub(crate) without_tasks: bool,
+    /// The tasks that the server started at this client.
+    pub(crate) tasks: Arc<ReceivedTasks>,
     pub(crate) limiter: Arc<QuestionLimiter>,
     pub(crate) rates: Arc<QuestionRates>,
 }
@@ -66,6 +69,7 @@ impl InputHandlers {
             RootsSource::List(_) => RootsCapability::new().list_changed(true),
             RootsSource::Handler(_) => RootsCapability::new(),
         });
+        capabilities.tasks = self.task_capability();
         capabilities.extensions.clone_from(&self.extensions);
         if self.uses_tasks() && !capabilities.extensions.contains_key(TASKS_EXTENSION) {
             let settings = Json::empty_object();
@@ -94,18 +98,19 @@ impl InputHandlers {
         call: IncomingRequest<'_>,
         tag: Option<&RequestTag>,
     ) -> HandlerOutcome {
+        if let Some(outcome) = self.handle_task_request(call) {
+            return outcome;
+        }
         let Some(method) = input_method(call.name) else {
             return Reply::from(ProtocolError::method_not_found(&shorten(call.name))).into();
         };
-        let question = decode(method, call.text);
+        let question = ReceivedQuestion::decode(method, call.text);
         let (input, tag) = (self.clone(), tag.cloned());
         HandlerOutcome::Pending(Box::pin(async move {
             let asking_server = input.limiter.connected_server().await;
             let asking_server = asking_server.with_tag(tag.as_ref());
-            match input.answer(method, question, asking_server).await {
-                Ok(answer) => Reply::Complete(Box::new(EncodedResult::object(answer.as_str()))),
-                Err(error) => error.into(),
-            }
+            let answered = input.answer_or_start(question, asking_server).await;
+            answered.unwrap_or_else(Reply::from)
         }))
     }
 
@@ -167,7 +172,7 @@ impl InputHandlers {
 
     /// Answers one question of either era, projected to the revision of the server. A question that
     /// the client did not declare a capability for is refused with the code of the specification.
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         method: &str,
         question: Result<InputRequest, ProtocolError>,
@@ -230,7 +235,7 @@ impl InputHandlers {
     }
 
     /// Returns the capabilities as the client declared them in a revision.
-    fn declared_capabilities(&self, features: &Features) -> ClientCapabilities {
+    pub(super) fn declared_capabilities(&self, features: &Features) -> ClientCapabilities {
         let mut declared = self.capabilities();
         if !declared.fits(features) {
             declared.project(features);
@@ -244,27 +249,6 @@ fn input_method(method: &str) -> Option<&'static str> {
     [CreateMessage::METHOD, Elicit::METHOD, ListRoots::METHOD]
         .into_iter()
         .find(|known| *known == method)
-}
-
-/// Decodes the question of a legacy request.
-fn decode(method: &str, message: &str) -> Result<InputRequest, ProtocolError> {
-    let params = raw_params(message).map(|raw| raw.as_str());
-    let malformed = |error: serde_json::Error| {
-        ProtocolError::invalid_params(shorten(&describe_decode_error(&error)))
-    };
-    let needed = || params.ok_or_else(|| ProtocolError::invalid_params("\"params\" is missing"));
-    Ok(match method {
-        CreateMessage::METHOD => {
-            InputRequest::CreateMessage(serde_json::from_str(needed()?).map_err(malformed)?)
-        }
-        Elicit::METHOD => InputRequest::Elicit(serde_json::from_str(needed()?).map_err(malformed)?),
-        _ => match params {
-            Some(params) => {
-                InputRequest::ListRoots(serde_json::from_str(params).map_err(malformed)?)
-            }
-            None => InputRequest::list_roots(),
-        },
-    })
 }
 
 /// Returns the error for a mode of elicitation that was not declared.

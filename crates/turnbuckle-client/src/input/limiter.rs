@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::ClientSession;
 use turnbuckle_session::transport::RequestTag;
 use turnbuckle_wire::revision::Features;
 
@@ -32,6 +33,8 @@ pub(crate) struct AskingServer {
     pub(crate) address: Arc<str>,
     /// Fires when the connection is lost.
     pub(crate) ended: Signal,
+    /// The session, to notify the server; gone once its connection is.
+    pub(crate) session: Weak<ClientSession>,
     /// The tag of the request that the question is about.
     pub(crate) tag: Option<RequestTag>,
 }
@@ -81,6 +84,7 @@ impl QuestionLimiter {
             server: connection.server.clone(),
             address: address.into(),
             ended: connection.session.closed().clone(),
+            session: Arc::downgrade(&connection.session),
             tag: None,
         }));
     }
@@ -115,6 +119,7 @@ impl QuestionLimiter {
                 address: known.map_or_else(|| "".into(), |asking_server| asking_server.address),
                 // The connection of that server was replaced already.
                 ended: Signal::new(),
+                session: Weak::new(),
                 tag: None,
             },
         }

@@ -13,5 +13,7 @@ pub(crate) mod question;
 pub(crate) mod rates;
 pub(crate) mod roots;
 pub(crate) mod sampling;
+mod task_requests;
+pub(crate) mod tasks;
 pub(crate) mod url;
 mod visits;

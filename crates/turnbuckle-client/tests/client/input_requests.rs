@@ -217,6 +217,10 @@ async fn capabilities_follow_from_the_handlers_and_the_revision() {
             expected,
             "{revision}"
         );
+        if features.core_tasks {
+            tasks["tasks"] = json!({"list": {}, "cancel": {}, "requests": {
+                "sampling": {"createMessage": {}}, "elicitation": {"create": {}}}});
+        }
         for (name, value) in tasks.as_object().unwrap() {
             expected[name] = value.clone();
         }

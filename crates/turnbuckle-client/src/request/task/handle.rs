@@ -28,6 +28,23 @@ pub struct TaskHandle {
 pub struct InvalidTaskHandle(&'static str);
 
 impl TaskHandle {
+    /// Creates the handle of a task whose id is known, for instance from a list. Without the name of the tool
+    /// (`""`), the result is not checked against an output schema.
+    ///
+    /// # Errors
+    /// Returns an error if the id is empty or has more than 4,096 bytes.
+    pub fn new(
+        revision: Revision,
+        tool: impl Into<String>,
+        id: impl Into<String>,
+    ) -> Result<Self, InvalidTaskHandle> {
+        let (tool, id) = (tool.into(), id.into());
+        match id.len() {
+            1..=MAX_ID_BYTES => Ok(Self { revision, tool, id }),
+            _ => Err(InvalidTaskHandle("its id is empty or too long")),
+        }
+    }
+
     /// Returns the id that the server gave to the task.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -82,11 +99,7 @@ impl FromStr for TaskHandle {
         let revision =
             Revision::parse(revision).ok_or(InvalidTaskHandle("its revision is unknown"))?;
         let decoded = |part| unescape(part).ok_or(InvalidTaskHandle("an escape is malformed"));
-        let (tool, id) = (decoded(tool)?, decoded(id)?);
-        if id.is_empty() || id.len() > MAX_ID_BYTES {
-            return Err(InvalidTaskHandle("its id is empty or too long"));
-        }
-        Ok(Self { revision, tool, id })
+        Self::new(revision, decoded(tool)?, decoded(id)?)
     }
 }
 

@@ -131,6 +131,25 @@ impl RunningTask {
         updated.await
     }
 
+    /// Answers the questions that the task has now, once, with the installed handlers. Returns their number.
+    ///
+    /// # Errors
+    /// Returns an [`Error`] if a question cannot be answered or the server does not acknowledge the answers;
+    /// [`Error::Unsupported`] for a task of 2025-11-25.
+    pub async fn answer_questions(&self) -> Result<usize, Error> {
+        let questions = self.status().await?.input_requests.unwrap_or_default();
+        if questions.is_empty() && !self.inner.has_core_tasks() {
+            return Ok(0);
+        }
+        let Some(connection) = self.inner.reconnector.last_connection() else {
+            return Err(Error::Closed);
+        };
+        let tag = self.options.tag.as_ref();
+        let answers = self.inner.ask_handlers(&connection, &questions, tag);
+        self.answer(answers.await?).await?;
+        Ok(questions.len())
+    }
+
     /// Returns the states of the task from now on, each once, without an answer to its questions.
     pub fn changes(&self) -> TaskChanges {
         TaskChanges::new(

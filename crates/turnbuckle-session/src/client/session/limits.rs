@@ -32,6 +32,16 @@ settings! {
         // Tests: turnbuckle_client::client::timeouts::a_question_of_a_legacy_server_times_out
         //   turnbuckle_client::client::requests::an_unanswered_question_ends_its_request
         handler_timeout: Duration = Duration::from_secs(600),
+        /// Tasks that the server may have at this client; further ones are refused. A task is forgotten
+        /// when its time to live has passed.
+        // Beyond: `the server has … tasks at this client already (ClientLimits::max_tasks)`
+        // Tests: client_tasks::receiver::the_tasks_of_a_server_are_bounded
+        max_tasks: usize = 64,
+        /// The longest time to live of a task that the server starts at this client, from its creation.
+        /// Without a wish of the server it is twice [`handler_timeout`](Self::handler_timeout).
+        // Beyond: the task lives as long as this
+        // Tests: client_tasks::receiver::the_tasks_of_a_server_are_bounded
+        max_task_ttl: Duration = Duration::from_secs(3600),
         /// Responses to the server that may wait to be sent; further ones are dropped.
         // Beyond: in the log: `the server does not take its answers: one is dropped
         // (ClientLimits::max_queued_replies)`

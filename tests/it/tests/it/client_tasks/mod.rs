@@ -1,9 +1,11 @@
 //! Our client with scripted servers that make tasks of calls.
 
 mod core;
+mod coupled;
 mod ends;
 mod hostile;
 mod questions;
+mod receiver;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
