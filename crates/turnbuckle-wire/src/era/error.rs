@@ -50,6 +50,18 @@ pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
     }
 }
 
+/// Returns the kind of an error that came with a code and is passed on.
+#[must_use]
+pub fn kind_of_code(code: i64) -> ErrorKind {
+    match code {
+        code::INVALID_REQUEST => ErrorKind::InvalidRequest,
+        code::METHOD_NOT_FOUND => ErrorKind::MethodNotFound,
+        code::INVALID_PARAMS => ErrorKind::InvalidParams,
+        code::INTERNAL_ERROR => ErrorKind::Internal,
+        code => ErrorKind::Application(code),
+    }
+}
+
 /// Returns whether JSON-RPC or a revision of the protocol defines an error code.
 #[must_use]
 pub fn is_protocol_code(code: i64) -> bool {

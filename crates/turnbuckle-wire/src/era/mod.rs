@@ -23,7 +23,9 @@ pub mod code {
 }
 
 pub use body::{ResultBody, WriteTarget};
-pub use error::{code_of, decode_error_code, is_protocol_code, write_decode_error, write_error};
+pub use error::{
+    code_of, decode_error_code, is_protocol_code, kind_of_code, write_decode_error, write_error,
+};
 pub use message_era::{MessageEra, NamedRevision, VersionHeader, message_era};
 pub use negotiate::{
     ProbeOutcome, is_modern_error, negotiate_revision, newest_common_revision, probe_outcome,

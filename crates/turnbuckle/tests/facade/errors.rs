@@ -360,6 +360,7 @@ async fn a_client_that_ends_its_subscription_is_no_warning() {
     assert_eq!(LINES.take(), Vec::<String>::new());
 }
 
+// requirement: 73ae3dbb5336
 #[tokio::test]
 async fn the_log_names_the_caller_only_if_that_is_asked_for() {
     listen();

@@ -76,6 +76,7 @@ mod stateless;
 mod stdio;
 mod subscriptions;
 mod support;
+mod task_rules;
 mod tasks;
 mod tools;
 mod traced;

@@ -12,7 +12,7 @@ use turnbuckle_types::{
     InputRequests, Json, LegacyTask, Map, PaginatedRequestParams, ProtocolError, RelatedTask,
     RequestParams, TaskStatus,
 };
-use turnbuckle_wire::era::Reply;
+use turnbuckle_wire::era::{Reply, kind_of_code};
 use turnbuckle_wire::revision::Method;
 
 use super::changes::TaskWatch;
@@ -264,7 +264,7 @@ fn core_error(record: &TaskRecord) -> ProtocolError {
     let Some(error) = &record.error else {
         return ProtocolError::internal("the task has failed");
     };
-    let failed = ProtocolError::application(error.code, error.message.as_str());
+    let failed = ProtocolError::new(kind_of_code(error.code), error.message.as_str());
     match &error.data {
         Some(data) => failed.with_data(data),
         None => failed,

@@ -11,6 +11,7 @@ use turnbuckle_store::{
     StoreKey, Subscription, Versioned,
 };
 use turnbuckle_types::ProtocolError;
+use turnbuckle_types::base::text::Escaped;
 
 use super::clock::Clock;
 use super::record::{Caller, TaskCall, TaskRecord};
@@ -56,8 +57,10 @@ impl From<StoreError> for RecordError {
 }
 
 impl From<RecordError> for ProtocolError {
-    fn from(RecordError(reason): RecordError) -> Self {
-        Self::internal(format!("the store of tasks has failed: {reason}"))
+    /// Logs the reason, which may say more about the store than clients should know.
+    fn from(reason: RecordError) -> Self {
+        tracing::warn!(error = %Escaped(&reason), "the store of tasks has failed");
+        Self::internal("the store of tasks has failed")
     }
 }
 

@@ -325,6 +325,11 @@ impl TaskService {
         self.changes.notify(id);
         if record.status.is_final() {
             self.counts.end(id);
+            tracing::debug!(
+                tool = &*record.tool,
+                status = record.status.as_str(),
+                "a task has ended"
+            );
         }
         self.notify_listener(id, record);
         self.notify_subscribers(id, record);

@@ -97,6 +97,7 @@ fn wishes(peer: &Peer) -> Vec<bool> {
         .collect()
 }
 
+// requirement: 3b7ae831507c
 #[tokio::test(start_paused = true)]
 async fn a_tool_is_called_as_a_task_where_it_demands_that() {
     for transport in [PeerTransport::Lines, PeerTransport::Web] {
@@ -125,6 +126,7 @@ async fn a_refused_call_is_made_again_as_a_task_if_the_list_says_so() {
     assert_eq!(peer.messages_of("tools/list").len(), 1);
 }
 
+// requirement: 98a561be7bf6
 #[tokio::test(start_paused = true)]
 async fn a_started_call_is_a_task_where_the_tool_allows_it() {
     let peer = peer(all(), &["working", "completed"]);
@@ -146,6 +148,7 @@ async fn a_started_call_is_a_task_where_the_tool_allows_it() {
     assert_eq!(wishes(&peer)[3..], [true, true]);
 }
 
+// requirement: 3e6d37ee01ad
 #[tokio::test(start_paused = true)]
 async fn no_task_is_wished_for_where_the_server_declares_none() {
     for tasks in [json!({}), json!({"list": {}, "cancel": {}, "requests": {}})] {
@@ -190,6 +193,7 @@ async fn the_end_of_a_task_is_that_of_its_call() {
     assert!(cancelled.messages_of("tasks/result").is_empty());
 }
 
+// requirement: 0428200dfa3e
 #[tokio::test(start_paused = true)]
 async fn the_deadline_of_a_call_cancels_its_task() {
     for (tasks, cancels) in [
@@ -209,6 +213,7 @@ async fn the_deadline_of_a_call_cancels_its_task() {
     }
 }
 
+// requirement: c8dc82653282
 #[tokio::test(start_paused = true)]
 async fn the_tasks_of_a_client_are_listed_in_pages() {
     let peer = Peer::new(LEGACY, |heard| match heard.method() {
@@ -267,6 +272,7 @@ fn asking_peer() -> Peer {
     })
 }
 
+// requirement: 2b365352c448
 #[tokio::test(start_paused = true)]
 async fn a_task_asks_while_its_result_is_waited_for() {
     let peer = asking_peer();

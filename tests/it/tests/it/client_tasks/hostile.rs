@@ -31,6 +31,7 @@ async fn call(peer: &Peer, builder: ClientBuilder) -> String {
     error.to_string()
 }
 
+// requirement: 25c760969f60
 #[tokio::test(start_paused = true)]
 async fn a_task_that_was_not_agreed_on_is_an_invalid_result() {
     let declared = || json!({TASKS_EXTENSION: {}});

@@ -103,6 +103,7 @@ async fn read(mut progress: Progress) -> Vec<(f64, String)> {
     all
 }
 
+// requirement: 13a329638bb4 52450d0dc472 d5b3e2aecdb6
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_through_its_task_in_the_interval_of_the_server() {
     for transport in [PeerTransport::Lines, PeerTransport::Web] {
@@ -164,6 +165,7 @@ async fn another_client_goes_on_with_the_text_of_a_task() {
     }
 }
 
+// requirement: 13a329638bb4
 #[tokio::test(start_paused = true)]
 async fn a_call_without_a_task_is_started_and_done() {
     let peer = Peer::new(Revision::NEWEST, |heard| match heard.method() {
@@ -246,6 +248,7 @@ async fn layers_see_the_call_and_no_requests_about_its_task() {
     assert_eq!(*seen.lock().unwrap(), ["tools/call", "tools/call"]);
 }
 
+// requirement: 17ed6f9f1109
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_cancels_its_task_and_a_started_task_goes_on() {
     let peer = task_peer(|_| working());

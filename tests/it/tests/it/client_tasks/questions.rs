@@ -57,6 +57,7 @@ fn answer(key: &str) -> Value {
     json!({"action": "accept", "content": {"name": key}})
 }
 
+// requirement: 042b31342f9e 6f36f6fb7489 a43f1f483fd3 b3df96ace8e5 c2384f5b07ec fc8a6d15be40
 #[tokio::test(start_paused = true)]
 async fn each_question_of_a_task_is_asked_once_while_its_state_is_watched() {
     for transport in [PeerTransport::Lines, PeerTransport::Web] {
