@@ -17,6 +17,7 @@ use crate::method::ServerMethod;
 use crate::request::inner::ClientInner;
 use crate::request::options::RequestOptions;
 use crate::request::progress::Progress;
+use crate::request::task::handle::TaskHandle;
 
 /// A request to the server. Awaiting it sends it.
 ///
@@ -101,6 +102,14 @@ impl<M: ServerMethod> RequestBuilder<M> {
         }
         self.options.listener = Some(Arc::new(Callback(callback)));
         self.options.progress = None;
+        self
+    }
+
+    /// Calls `callback` with the handle of the task if the call becomes one, before its result is waited for:
+    /// to write the handle to a file, for example. A call to a server of 2025-11-25 becomes a task if the
+    /// tool allows it, as by [`start`](Self::start).
+    pub fn on_task(mut self, callback: impl Fn(&TaskHandle) + Send + Sync + 'static) -> Self {
+        self.options.on_task = Some(Arc::new(callback));
         self
     }
 

@@ -106,7 +106,7 @@ impl ClientInner {
         let mut corrected = false;
         loop {
             let connection = self.connection(deadline).await?;
-            if options.starts_task && self.lacks_task_support::<M>(&connection, params) {
+            if options.wants_task() && self.lacks_task_support::<M>(&connection, params) {
                 deadline.run(self.refresh_tools(options)).await??;
             }
             let outcome = self

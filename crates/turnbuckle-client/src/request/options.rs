@@ -7,6 +7,10 @@ use turnbuckle_session::transport::{RequestTag, Timeouts};
 use turnbuckle_types::{ExtensionRequest, LoggingLevel};
 
 use crate::request::progress::ProgressListener;
+use crate::request::task::handle::TaskHandle;
+
+/// A function that is told of the task that a call became.
+pub(crate) type TaskCallback = Arc<dyn Fn(&TaskHandle) + Send + Sync>;
 
 /// The options of one request.
 #[derive(Clone, Default)]
@@ -25,8 +29,17 @@ pub(crate) struct RequestOptions {
     pub(crate) structured_only: bool,
     /// True if the call may become a task, which is then returned instead of its result.
     pub(crate) starts_task: bool,
+    /// Called when the call has become a task that is waited for.
+    pub(crate) on_task: Option<TaskCallback>,
     /// The facts about a request of an extension.
     pub(crate) extension: Option<ExtensionFacts>,
+}
+
+impl RequestOptions {
+    /// Returns whether the call is to be a task where the server leaves that to the client.
+    pub(crate) fn wants_task(&self) -> bool {
+        self.starts_task || self.on_task.is_some()
+    }
 }
 
 /// The facts about a request of an extension.

@@ -154,6 +154,23 @@ impl HandlerContext {
         self.call.progress_message(progress, total, message).await;
     }
 
+    /// Lets the call go on as a task from now on, for a handler that finds out that it will take long.
+    ///
+    /// It is so if the tool has [`task`](crate::Tool::task) with a time after which calls become tasks and
+    /// the client takes tasks. Otherwise, and in a task, nothing changes.
+    pub fn continue_as_task(&self) {
+        if let Some(leg) = self.round().and_then(InputRound::leg) {
+            leg.wish_for_task();
+        }
+    }
+
+    /// Returns whether the call is a task or may become one. For turnbuckle's other crates: a handler works in
+    /// the same way in either case.
+    #[must_use]
+    pub fn takes_task(&self) -> bool {
+        self.round().and_then(InputRound::leg).is_some()
+    }
+
     /// Returns this context for one run of a handler that takes an [`Ask`](crate::Ask), with an
     /// answer log of its own.
     pub(crate) fn for_asking_handler(mut self) -> Self {

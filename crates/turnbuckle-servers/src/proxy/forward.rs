@@ -150,7 +150,11 @@ where
         let log_level = context.log_level();
         let (tag, asked) = from_server::tag(context, &calls.keys);
         let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
-        let request = request.configure(|request: RequestBuilder<M>| {
+        let taskable = context.takes_task().then(|| context.clone());
+        let request = request.configure(|mut request: RequestBuilder<M>| {
+            if let Some(context) = taskable {
+                request = request.on_task(move |_| context.continue_as_task());
+            }
             let request = request.tag(tag).on_progress(move |report| {
                 let _ = reports.try_send(report);
             });

@@ -2,22 +2,24 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
+use turnbuckle_client::EraKind;
 use turnbuckle_server as server;
 use turnbuckle_server::{
-    Ask, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest,
+    Ask, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest, TaskSupport,
 };
 use turnbuckle_types::{
     CallToolResult, CompletionContext, CompletionReference, GetPromptResult, Map, Prompt,
     PromptReference, ReadResourceResult, Resource, ResourceTemplate, ResourceTemplateReference,
-    Tool,
+    TASKS_EXTENSION, TaskSupportLevel, Tool,
 };
 
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::forward::{forward, to_failure};
 use crate::proxy::from_server;
 use crate::servers::{Servers, WeakServers};
-use crate::view::items::Listed;
+use crate::view::items::{Listed, ServerItem};
 
 /// The way from a handler to the servers, which the handler does not keep open.
 #[derive(Clone)]
@@ -30,6 +32,23 @@ impl Route {
     fn servers(&self) -> Result<Servers, Failure> {
         let closed = || Failure::new("the servers of the proxy are closed");
         self.servers.upgrade().ok_or_else(closed)
+    }
+
+    /// Returns whether calls of a tool may become tasks of its server.
+    fn has_tasks(&self, tool: &ServerItem<Tool>) -> bool {
+        let support = tool.item.execution.as_ref().and_then(|it| it.task_support);
+        if let Some(support) = support {
+            return support != TaskSupportLevel::Forbidden;
+        }
+        let client = self
+            .servers()
+            .ok()
+            .and_then(|servers| servers.client(&tool.server).ok());
+        let info = client.and_then(|client| client.server_info());
+        info.is_some_and(|info| {
+            info.era() == EraKind::Modern
+                && info.capabilities.extensions.contains_key(TASKS_EXTENSION)
+        })
     }
 
     async fn complete(
@@ -73,23 +92,36 @@ macro_rules! copy_info {
 /// A type of item that a proxy serves.
 pub(super) trait Proxied: Listed + Sized {
     /// Adds the item to the server of the proxy, in place of one of the same name.
-    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String>;
+    fn add_to(
+        listed: &ServerItem<Self>,
+        server: &server::Server,
+        route: Route,
+    ) -> Result<(), String>;
 
     /// Removes the item of this name.
     fn remove_from(server: &server::Server, key: &str);
 }
 
 impl Proxied for Tool {
-    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
-        let name = self.name.clone();
+    fn add_to(
+        listed: &ServerItem<Self>,
+        server: &server::Server,
+        route: Route,
+    ) -> Result<(), String> {
+        let item = &*listed.item;
+        let name = item.name.clone();
         let mut builder =
-            server::Tool::builder(name.clone()).input_schema(self.input_schema.clone());
-        copy_info!(builder, self);
-        if let Some(schema) = &self.output_schema {
+            server::Tool::builder(name.clone()).input_schema(item.input_schema.clone());
+        copy_info!(builder, item);
+        if let Some(schema) = &item.output_schema {
             builder = builder.output_schema(schema.clone());
         }
-        if let Some(annotations) = &self.annotations {
+        if let Some(annotations) = &item.annotations {
             builder = builder.annotations(annotations.clone());
+        }
+        if route.has_tasks(listed) {
+            // A call becomes a task when that of the server does; clients without tasks wait for it.
+            builder = builder.task(TaskSupport::optional().after(Duration::MAX));
         }
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
             let (route, name) = (route.clone(), name.clone());
@@ -110,11 +142,16 @@ impl Proxied for Tool {
 }
 
 impl Proxied for Prompt {
-    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
-        let name = self.name.clone();
-        let arguments = self.arguments.clone().unwrap_or_default();
+    fn add_to(
+        listed: &ServerItem<Self>,
+        server: &server::Server,
+        route: Route,
+    ) -> Result<(), String> {
+        let item = &*listed.item;
+        let name = item.name.clone();
+        let arguments = item.arguments.clone().unwrap_or_default();
         let mut builder = server::Prompt::builder(name.clone());
-        copy_info!(builder, self);
+        copy_info!(builder, item);
         for argument in &arguments {
             let (route, argument) = (route.clone(), argument.name.clone());
             let name = name.clone();
@@ -168,13 +205,18 @@ macro_rules! read_handler {
 }
 
 impl Proxied for Resource {
-    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
-        let mut builder = server::Resource::builder(self.uri.clone(), self.name.clone());
-        copy_info!(builder, self);
-        if let Some(mime_type) = &self.mime_type {
+    fn add_to(
+        listed: &ServerItem<Self>,
+        server: &server::Server,
+        route: Route,
+    ) -> Result<(), String> {
+        let item = &*listed.item;
+        let mut builder = server::Resource::builder(item.uri.clone(), item.name.clone());
+        copy_info!(builder, item);
+        if let Some(mime_type) = &item.mime_type {
             builder = builder.mime_type(Cow::Owned(mime_type.clone()));
         }
-        if let Some(annotations) = &self.annotations {
+        if let Some(annotations) = &item.annotations {
             builder = builder.annotations(annotations.clone());
         }
         server
@@ -188,14 +230,19 @@ impl Proxied for Resource {
 }
 
 impl Proxied for ResourceTemplate {
-    fn add_to(&self, server: &server::Server, route: Route) -> Result<(), String> {
-        let template = self.uri_template.clone();
-        let mut builder = server::Resource::builder(template.clone(), self.name.clone());
-        copy_info!(builder, self);
-        if let Some(mime_type) = &self.mime_type {
+    fn add_to(
+        listed: &ServerItem<Self>,
+        server: &server::Server,
+        route: Route,
+    ) -> Result<(), String> {
+        let item = &*listed.item;
+        let template = item.uri_template.clone();
+        let mut builder = server::Resource::builder(template.clone(), item.name.clone());
+        copy_info!(builder, item);
+        if let Some(mime_type) = &item.mime_type {
             builder = builder.mime_type(Cow::Owned(mime_type.clone()));
         }
-        if let Some(annotations) = &self.annotations {
+        if let Some(annotations) = &item.annotations {
             builder = builder.annotations(annotations.clone());
         }
         let parsed = server::UriTemplate::parse(&template).map_err(|error| error.to_string())?;

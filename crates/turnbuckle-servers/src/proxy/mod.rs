@@ -12,7 +12,7 @@ mod updates;
 
 use std::sync::Arc;
 
-use turnbuckle_server::{BuildError, Server};
+use turnbuckle_server::{BuildError, Server, Tasks};
 
 use crate::builder::ServersBuilder;
 use crate::proxy::active_calls::ActiveCalls;
@@ -41,6 +41,9 @@ use turnbuckle_types::base::debug_fields;
 /// request: the request to the server waits for it, for ten minutes at most. Then, or if too many wait,
 /// the client reads an error, and has to call again: no call runs twice by itself. A client that is
 /// subscribed to a resource gets the updates of its server.
+///
+/// A call that becomes a task at its server becomes one of the proxy, for clients that take tasks; for others
+/// the proxy waits for it. The tasks of the proxy end with its process.
 ///
 /// The servers are closed when the proxy is dropped; keep it while the server runs.
 #[derive(Clone)]
@@ -82,6 +85,7 @@ impl ServersBuilder {
             .dynamic_prompts()
             .dynamic_completions()
             .logging()
+            .extension(Tasks::new())
             .build()?;
         let calls = Arc::new(ActiveCalls::default());
         let servers = from_server::install(self).connect().await?;

@@ -85,7 +85,7 @@ fn update<T: Proxied + PartialEq>(
         if known.get(key).is_some_and(|old| *old == listed.item) {
             continue;
         }
-        if let Err(error) = listed.item.add_to(server, route.clone()) {
+        if let Err(error) = T::add_to(listed, server, route.clone()) {
             tracing::warn!(name = key, error, "an item cannot be served by the proxy");
         }
     }

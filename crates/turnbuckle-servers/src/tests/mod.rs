@@ -8,3 +8,4 @@ mod reconnect;
 mod scripted;
 mod separation;
 mod support;
+mod tasks;

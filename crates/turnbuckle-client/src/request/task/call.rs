@@ -61,7 +61,7 @@ impl ClientInner {
         let is_wished = M::task(params).is_some();
         let wish = match support {
             Some(TaskSupportLevel::Required) => true,
-            Some(TaskSupportLevel::Optional) => is_wished || options.starts_task,
+            Some(TaskSupportLevel::Optional) => is_wished || options.wants_task(),
             Some(TaskSupportLevel::Forbidden) | None => false,
         };
         (wish != is_wished).then(|| {
@@ -150,6 +150,9 @@ impl ClientInner {
             id: task.task_id.clone(),
         };
         let guard = CancelGuard::new(self.clone(), handle.id.clone());
+        if let Some(callback) = &options.on_task {
+            callback(&handle);
+        }
         let progress = StatusProgress::new(options, &handle.id);
         let first = first_wait(&task);
         progress.report(&DetailedTask::new(task));

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+#[cfg(feature = "tasks")]
 use turnbuckle_types::TaskSupportLevel;
 
 use super::{TaskSupport, Tool};
@@ -146,8 +147,21 @@ fn a_tool_with_tasks_needs_a_server_with_tasks() {
     let other = other.dynamic_tools().build().unwrap();
     assert_eq!(other.add_tool(tool()).unwrap_err().to_string(), refused);
 
-    let tasks = || Extension::new(turnbuckle_types::TASKS_EXTENSION);
-    let server = server().extension(tasks()).tool(tool()).dynamic_tools();
+    // Nor does one that only has the name.
+    let named = server().extension(Extension::new(turnbuckle_types::TASKS_EXTENSION));
+    assert!(named.tool(tool()).build().is_err());
+}
+
+#[cfg(feature = "tasks")]
+#[test]
+fn the_definition_of_a_tool_says_which_of_its_calls_are_tasks() {
+    let tool = || {
+        Tool::builder("render")
+            .task(TaskSupport::optional())
+            .handler(|| "done")
+    };
+    let server = Server::new("s", "1").extension(crate::Tasks::new());
+    let server = server.tool(tool()).dynamic_tools();
     let server = server.build().unwrap();
     server.add_tool(tool()).unwrap();
     let only = Tool::builder("only").task(TaskSupport::required());

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use tokio::sync::Notify;
 use turnbuckle_types::InputRequests;
 use turnbuckle_types::base::debug_fields;
 
@@ -11,6 +12,8 @@ use turnbuckle_types::base::debug_fields;
 #[derive(Default)]
 pub(crate) struct Leg {
     is_in_task: AtomicBool,
+    /// Notified when the handler wants its call to become a task.
+    wish: Notify,
     questions: Mutex<Option<LegQuestions>>,
 }
 
@@ -32,6 +35,17 @@ impl Leg {
     /// Returns whether the run belongs to a task, so that its questions go to the record of the task.
     pub(crate) fn is_in_task(&self) -> bool {
         self.is_in_task.load(Ordering::Relaxed)
+    }
+
+    /// Lets the call become a task now, if it can.
+    pub(crate) fn wish_for_task(&self) {
+        self.wish.notify_one();
+    }
+
+    /// Resolves when the handler wants its call to become a task.
+    #[cfg_attr(not(feature = "tasks"), expect(dead_code, reason = "only tasks do"))]
+    pub(crate) async fn wished_for_task(&self) {
+        self.wish.notified().await;
     }
 
     /// Keeps the questions that ended the run.

@@ -90,6 +90,11 @@ impl InputRound {
         Ok(String::from_utf8_lossy(&encode(&state)?).into_owned())
     }
 
+    /// Returns the run that is inside of a task or may become one, if the round belongs to one.
+    pub(crate) fn leg(&self) -> Option<&Leg> {
+        self.leg.as_deref()
+    }
+
     /// Returns the run that is inside of a task, if the round belongs to one now.
     pub(crate) fn task_leg(&self) -> Option<&Leg> {
         self.leg.as_deref().filter(|leg| leg.is_in_task())

@@ -176,13 +176,15 @@ impl TaskService {
                 reply = handler.run() => return Ok(reply),
                 () = request.cancelled() => return Err(cancel(handler).await),
                 () = tokio::time::sleep(after) => {}
+                () = prepared.leg.wished_for_task() => {}
             }
         }
         match self.create(&call, &prepared).await {
             Ok((mark, record, permit)) => {
                 let reply = call.form.reply(record.to_task(&mark.id));
                 if let (TaskForm::Core { .. }, Some(peer)) = (call.form, request.session_peer()) {
-                    self.listen(&mark.id, peer);
+                    let ttl = Duration::from_millis(record.ttl_ms);
+                    self.listen(&mark.id, peer, ttl);
                 }
                 prepared.leg.enter_task();
                 prepared.outlet.leave_request();

@@ -207,8 +207,10 @@ impl TaskService {
         let mut listeners = self.listeners();
         let peer = match record.status.is_final() {
             true => listeners.remove(id),
-            false => listeners.get(id).cloned(),
+            false => None,
         };
+        let ended = peer.map(|listener| listener.peer);
+        let peer = ended.or_else(|| listeners.get(id).map(|listener| listener.peer.clone()));
         drop(listeners);
         if let Some(peer) = peer {
             let task = record.to_core(id);

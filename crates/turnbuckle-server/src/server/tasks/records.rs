@@ -234,7 +234,7 @@ impl TaskRecords {
 
     /// Returns whether an instance runs a task, or has until a moment ago.
     pub(super) async fn has_lease(&self, id: &str) -> RecordResult<bool> {
-        Ok(self.store.get(&key("task-lease", id)?).await?.is_some())
+        Ok(self.is_shared && self.store.get(&key("task-lease", id)?).await?.is_some())
     }
 
     /// Renews the right to run tasks.

@@ -26,6 +26,12 @@ use crate::request::input::Leg;
 /// The time that a handler has to end after its task was cancelled.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The time between two tries to take the right to run a task that has another holder.
+const LEASE_WAIT: Duration = Duration::from_millis(500);
+
+/// The most of these tries: longer than the right of an instance lasts that has ended.
+const LEASE_TRIES: u32 = 30;
+
 /// The shortest time between two status messages in the record.
 const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -274,7 +280,7 @@ impl TaskService {
             () = self.end.closing() => return Ok(None),
         };
         let Ok(permit) = permit else { return Ok(None) };
-        if !self.retry(|| self.records.take_lease(&mark.id)).await? {
+        if !self.take_lease(&mark.id).await? {
             return Ok(None);
         }
         let taken = self.retry(|| {
@@ -311,6 +317,22 @@ impl TaskService {
                 Ok(None)
             }
         }
+    }
+
+    /// Takes the right to run a task. The run before may not have given it up yet.
+    async fn take_lease(&self, id: &str) -> RecordResult<bool> {
+        for _ in 0..LEASE_TRIES {
+            if self.retry(|| self.records.take_lease(id)).await? {
+                return Ok(true);
+            }
+            tokio::time::sleep(LEASE_WAIT).await;
+            let record = self.retry(|| self.records.get(id)).await?;
+            // A run has begun elsewhere, or there is nothing to run any more.
+            if record.is_none_or(|it| it.status != TaskStatus::Working || it.run.is_some()) {
+                return Ok(false);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the handler of a task from its record.

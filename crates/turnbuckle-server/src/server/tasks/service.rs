@@ -3,8 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use turnbuckle_session::handler::{Limits, Peer, Signal};
 use turnbuckle_session::internal::OwnerAccount;
 use turnbuckle_store::{MemoryStore, Store};
@@ -37,7 +40,7 @@ pub(crate) struct TaskService {
     /// The runs of this instance, also those that wait for a permit, by the id of their task.
     running: Mutex<HashMap<String, Running>>,
     /// The clients of legacy sessions that are told of their tasks, by the id of the task.
-    listeners: Mutex<HashMap<String, Peer>>,
+    listeners: Mutex<HashMap<String, Listener>>,
     /// The tasks whose questions are being asked of a legacy client.
     asked: Mutex<HashSet<String>>,
     settings: OnceLock<Weak<ServerSettings>>,
@@ -71,11 +74,18 @@ impl Drop for TaskHandle {
     }
 }
 
+/// A client of a legacy session that is told of a task.
+pub(super) struct Listener {
+    pub(super) peer: Peer,
+    until: Instant,
+}
+
 /// A run of this instance.
-#[derive(Clone)]
 struct Running {
     name: String,
     stop: Signal,
+    /// True if another run is to follow: the task was answered before this one was over.
+    has_successor: bool,
 }
 
 /// The mark of a run of this instance, which is removed when this is dropped.
@@ -90,8 +100,13 @@ pub(super) struct RunMark {
 impl Drop for RunMark {
     fn drop(&mut self) {
         let mut running = self.service.running();
-        if running.get(&self.id).is_some_and(|it| it.name == self.name) {
-            running.remove(&self.id);
+        let own = match running.get(&self.id) {
+            Some(own) if own.name == self.name => running.remove(&self.id),
+            _ => None,
+        };
+        drop(running);
+        if own.is_some_and(|own| own.has_successor) && Handle::try_current().is_ok() {
+            self.service.resume(&self.id);
         }
     }
 }
@@ -123,16 +138,19 @@ impl TaskService {
         self.settings.get()?.upgrade()
     }
 
-    /// Marks a task as one that this instance runs. `None` if it does already.
+    /// Marks a task as one that this instance runs. `None` if it does already: then another run follows, if the
+    /// task still needs one.
     pub(super) fn mark_run(self: &Arc<Self>, id: &str, name: String) -> Option<RunMark> {
         let mut running = self.running();
-        if running.contains_key(id) {
+        if let Some(running) = running.get_mut(id) {
+            running.has_successor = true;
             return None;
         }
         let stop = Signal::new();
         let entry = Running {
             name: name.clone(),
             stop: stop.clone(),
+            has_successor: false,
         };
         running.insert(id.to_owned(), entry);
         Some(RunMark {
@@ -156,12 +174,16 @@ impl TaskService {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a legacy client of the changes of a task.
-    pub(super) fn listen(&self, id: &str, peer: Peer) {
-        self.listeners().insert(id.to_owned(), peer);
+    /// Tells a legacy client of the changes of a task, for as long as the task is kept.
+    pub(super) fn listen(&self, id: &str, peer: Peer, ttl: Duration) {
+        let now = Instant::now();
+        let mut listeners = self.listeners();
+        listeners.retain(|_, listener| listener.until > now);
+        let until = now + ttl;
+        listeners.insert(id.to_owned(), Listener { peer, until });
     }
 
-    pub(super) fn listeners(&self) -> MutexGuard<'_, HashMap<String, Peer>> {
+    pub(super) fn listeners(&self) -> MutexGuard<'_, HashMap<String, Listener>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -196,17 +218,15 @@ impl TaskService {
         id: &str,
         record: TaskRecord,
     ) -> Result<TaskRecord, RecordError> {
-        if self.records.is_shared {
-            // A run that is about to begin has no lease yet.
-            let age_ms = self.records.now_ms().saturating_sub(record.updated_ms);
-            let is_new = age_ms < to_ms(LEASE_TTL);
-            if is_new || self.records.has_lease(id).await? {
-                return Ok(record);
-            }
-            if record.is_resumable {
-                self.resume(id);
-                return Ok(record);
-            }
+        // A run that is about to begin has no mark and no lease yet.
+        let age_ms = self.records.now_ms().saturating_sub(record.updated_ms);
+        let is_new = age_ms < to_ms(LEASE_TTL);
+        if is_new || self.records.has_lease(id).await? {
+            return Ok(record);
+        }
+        if record.is_resumable {
+            self.resume(id);
+            return Ok(record);
         }
         let run = record.run.clone();
         let ended = self.records.change(id, |record| {
