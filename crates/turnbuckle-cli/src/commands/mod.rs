@@ -15,6 +15,7 @@ pub(crate) mod read;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod skill;
+pub(crate) mod task;
 mod verb;
 
 use std::ffi::OsString;

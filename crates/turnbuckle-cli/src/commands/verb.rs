@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{TargetArgs, call, complete, info, list, listen, prompt, raw, read, skill};
+use super::{TargetArgs, call, complete, info, list, listen, prompt, raw, read, skill, task};
 use crate::error::CliError;
 
 /// A verb that works at a connection.
@@ -30,7 +30,7 @@ Arguments:
   key:=json   a JSON value
   key=@file   the contents of a file, as text
   {...}       all arguments as JSON; @file or - reads them from a file or standard input")]
-    Call(TargetArgs),
+    Call(call::Options),
 
     /// Reads a resource
     #[command(override_usage = "\
@@ -65,6 +65,10 @@ turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
     /// Lists, reads and verifies the skills of a server
     #[command(subcommand)]
     Skill(skill::SkillCommand),
+
+    /// Finds calls that became tasks again: their state, their result, their questions
+    #[command(subcommand)]
+    Task(task::TaskCommand),
 }
 
 impl ServerVerb {
@@ -72,14 +76,15 @@ impl ServerVerb {
     pub(crate) fn target_args(&mut self) -> &mut TargetArgs {
         match self {
             Self::Info(args)
-            | Self::Call(args)
             | Self::Read(args)
             | Self::Prompt(args)
             | Self::Complete(args)
             | Self::Raw(args) => args,
             Self::List(options) => &mut options.target_args,
+            Self::Call(options) => &mut options.target_args,
             Self::Listen(options) => &mut options.target_args,
             Self::Skill(command) => command.target_args(),
+            Self::Task(command) => command.target_args(),
         }
     }
 
@@ -87,13 +92,14 @@ impl ServerVerb {
         match self {
             Self::Info(args) => info::run(args).await,
             Self::List(options) => list::run(options).await,
-            Self::Call(args) => call::run(args).await,
+            Self::Call(options) => call::run(options).await,
             Self::Read(args) => read::run(args).await,
             Self::Prompt(args) => prompt::run(args).await,
             Self::Complete(args) => complete::run(args).await,
             Self::Listen(options) => listen::run(options).await,
             Self::Raw(args) => raw::run(args).await,
             Self::Skill(command) => skill::run(command).await,
+            Self::Task(command) => task::run(command).await,
         }
     }
 }

@@ -12,8 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use turnbuckle::Client;
-use turnbuckle::client::{EraKind, EraPreference, Error, RequestBuilder, ServerInfo, ServerMethod};
+use turnbuckle::client::{
+    EraKind, EraPreference, Error, RequestBuilder, ServerInfo, ServerMethod, Started,
+};
 use turnbuckle::session::transport::Timeouts;
+use turnbuckle::types::method::CallTool;
 use turnbuckle::types::{LoggingLevel, Request};
 
 use crate::args::limits::limit_client;
@@ -332,17 +335,7 @@ impl ServerConnection {
         M::Result: serde::Serialize,
     {
         self.recorder.expect(M::METHOD);
-        let console = self.console.clone();
-        let call = call.on_progress(move |progress| {
-            console.draw_progress(
-                progress.progress.as_f64(),
-                progress
-                    .total
-                    .as_ref()
-                    .map(turnbuckle::types::Number::as_f64),
-                progress.message.as_deref(),
-            );
-        });
+        let call = self.draw_progress_of(call);
         let result = call.await;
         self.console.clear_progress();
         let result = result?;
@@ -352,6 +345,32 @@ impl ServerConnection {
                 .map_err(|error| Error::InvalidRequest(error.to_string()))?,
         };
         Ok((result, text))
+    }
+
+    /// Starts a call. Returns its result, with the JSON text that the server wrote, or the task that it became.
+    pub(crate) async fn start_call(
+        &self,
+        call: RequestBuilder<CallTool>,
+    ) -> Result<(Started, Option<String>), Error> {
+        self.recorder.expect(CallTool::METHOD);
+        let started = self.draw_progress_of(call).start().await;
+        self.console.clear_progress();
+        Ok((started?, self.recorder.take_result()))
+    }
+
+    /// Returns the request with a progress bar.
+    fn draw_progress_of<M: ServerMethod>(&self, call: RequestBuilder<M>) -> RequestBuilder<M> {
+        let console = self.console.clone();
+        call.on_progress(move |progress| {
+            console.draw_progress(
+                progress.progress.as_f64(),
+                progress
+                    .total
+                    .as_ref()
+                    .map(turnbuckle::types::Number::as_f64),
+                progress.message.as_deref(),
+            );
+        })
     }
 
     /// Returns the fault of an item that was left out of a list.

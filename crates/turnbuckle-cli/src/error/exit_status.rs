@@ -55,9 +55,10 @@ impl ExitStatus {
     /// Classifies an error of the client.
     fn of_error(error: &Error) -> Self {
         match error {
-            Error::ErrorResponse(_) | Error::ToolFailed(_) | Error::Unsupported { .. } => {
-                Self::Refused
-            }
+            Error::ErrorResponse(_)
+            | Error::ToolFailed(_)
+            | Error::TaskCancelled { .. }
+            | Error::Unsupported { .. } => Self::Refused,
             Error::Unauthorized { .. } => Self::AuthNeeded,
             Error::TimedOut(_) | Error::ConnectTimedOut { .. } => Self::TimedOut,
             Error::Incompatible { .. }

@@ -195,6 +195,21 @@ impl Console {
             let room = self.width.saturating_sub(CELLS + 8).max(10);
             let _ = write!(drawn, "  {}", sanitize_line(message, room));
         }
+        self.draw_line(drawn);
+    }
+
+    /// Draws the state of a task in the place of the progress bar, if standard error is a terminal.
+    pub(crate) fn draw_status(&self, status: &str, message: Option<&str>) {
+        if !self.stderr_is_terminal || self.args.quiet {
+            return;
+        }
+        let room = self.width.saturating_sub(status.len() + 4).max(10);
+        let message = message.map(|message| sanitize_line(message, room));
+        let status = self.style_stderr(Style::Good, status);
+        self.draw_line(format!("{status}  {}", message.unwrap_or_default()));
+    }
+
+    fn draw_line(&self, drawn: String) {
         let mut bar = self
             .progress_bar
             .lock()

@@ -24,6 +24,7 @@ mod shell_editor;
 mod skill;
 mod stores;
 mod support;
+mod task;
 mod telemetry;
 #[cfg(unix)]
 mod terminal;
