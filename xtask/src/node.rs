@@ -61,19 +61,19 @@ pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
         .arg(node()?)
         .arg("--turnbuckle")
         .arg(TOOL.path())
-        .arg("--rmcp-skills")
-        .arg(build_rmcp_skills()?);
+        .arg("--rmcp-extensions")
+        .arg(build_rmcp_extensions()?);
     run(client.current_dir(root()))?;
     check_logins(&[])
 }
 
-/// Builds the server and client of skills of rmcp, which is a workspace of its own, and returns its path.
-fn build_rmcp_skills() -> Result<PathBuf, String> {
+/// Builds the servers and clients of rmcp with extensions, a workspace of its own, and returns the path.
+fn build_rmcp_extensions() -> Result<PathBuf, String> {
     let folder = target().join("peers");
     let mut build = cargo(["build", "--quiet", "--locked", "--manifest-path"]);
-    build.arg(root().join("tests/peers-check/rmcp-skills/Cargo.toml"));
+    build.arg(root().join("tests/peers-check/rmcp-extensions/Cargo.toml"));
     run(build.arg("--target-dir").arg(&folder))?;
-    Ok(folder.join("debug/rmcp-skills"))
+    Ok(folder.join("debug/rmcp-extensions"))
 }
 
 /// Runs logins between ours and the programs of others; ours are built. The arguments of

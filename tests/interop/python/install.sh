@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the pinned Python SDK and FastMCP into the folder `$1`. Quick when nothing changed.
+# Installs the pinned Python SDK and FastMCP with its tasks into the folder `$1`. Quick when nothing changed.
 #
 # `requirements.txt` is made of `requirements.in`: uv pip compile --generate-hashes --universal --python-version 3.11
 # --no-annotate --no-header requirements.in -o requirements.txt

@@ -1,10 +1,10 @@
 //! Our client with every server at hand: those of other SDKs, and our own over every transport, in
 //! each revision that both sides have. Prints a table of each; what failed stands below it. Then
-//! our client, our server and an OpenTelemetry collector, and skills in both directions.
+//! our client, our server and an OpenTelemetry collector, and skills and tasks in both directions.
 //!
-//! `interop-client --node NODE --turnbuckle BINARY --rmcp-skills BINARY [PEER]`. `PEER` is the beginning of a name in
-//! the tables, or of `collector` or `skills`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
-//! wrong. With `--serve-skills` it is our server of skills for the others.
+//! `interop-client --node NODE --turnbuckle BINARY --rmcp-extensions BINARY [PEER]`. `PEER` is the beginning of a name in
+//! the tables, or of `collector`, `skills` or `tasks`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
+//! wrong. With `--serve-skills` or `--serve-tasks` it is our server for the others.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
 mod answers;
@@ -19,6 +19,7 @@ mod skills;
 mod start;
 mod steps;
 mod table;
+mod tasks;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -33,14 +34,19 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 
 const USAGE: &str =
-    "usage: interop-client --node NODE --turnbuckle BINARY --rmcp-skills BINARY [PEER]";
+    "usage: interop-client --node NODE --turnbuckle BINARY --rmcp-extensions BINARY [PEER]";
 /// Time limit of the whole run.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(skills::SERVE) {
-        return match skills::serve().await {
+    let served = match std::env::args().nth(1).as_deref() {
+        Some(skills::SERVE) => Some(skills::serve().await),
+        Some(tasks::SERVE) => Some(tasks::serve().await),
+        _ => None,
+    };
+    if let Some(served) = served {
+        return match served {
             Ok(()) => ExitCode::SUCCESS,
             Err(problem) => {
                 eprintln!("interop-client: {problem}");
@@ -76,13 +82,13 @@ async fn main() -> ExitCode {
 }
 
 fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
-    let (mut node, mut turnbuckle, mut rmcp_skills, mut only) = (None, None, None, None);
+    let (mut node, mut turnbuckle, mut rmcp_extensions, mut only) = (None, None, None, None);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--node") => node = arguments.next(),
             Some("--turnbuckle") => turnbuckle = arguments.next(),
-            Some("--rmcp-skills") => rmcp_skills = arguments.next(),
+            Some("--rmcp-extensions") => rmcp_extensions = arguments.next(),
             Some(name) if !name.starts_with('-') && only.is_none() => only = Some(name.to_owned()),
             _ => return Err(format!("what is {}?", argument.display()).into()),
         }
@@ -96,7 +102,7 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
     let programs = Programs {
         node: program(node)?,
         turnbuckle: program(turnbuckle)?,
-        rmcp_skills: program(rmcp_skills)?,
+        rmcp_extensions: program(rmcp_extensions)?,
         mark: std::process::id().to_string(),
     };
     let (tables, only) = (Peers::read()?, only.unwrap_or_default());
@@ -104,6 +110,7 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
     let is_known = |name: &str| name.starts_with(&only);
     match is_known(collector::NAME)
         || is_known(skills::NAME)
+        || is_known(tasks::NAME)
         || all.any(|peer| is_known(&peer.name))
     {
         true => Ok((programs, tables, only)),
@@ -164,6 +171,17 @@ async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<boo
         println!("skills of and for other SDKs ({seconds:.1} s)\n");
         match wrong.is_empty() {
             true => println!("every file was read and verified: ok\n"),
+            false => println!("{}\n", wrong.join("\n")),
+        }
+        problems += wrong.len();
+    }
+    if tasks::NAME.starts_with(only) {
+        let began = Instant::now();
+        let wrong = tasks::check(programs).await?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("tasks of and for other SDKs ({seconds:.1} s)\n");
+        match wrong.is_empty() {
+            true => println!("every call had its end: ok\n"),
             false => println!("{}\n", wrong.join("\n")),
         }
         problems += wrong.len();

@@ -7,6 +7,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::skills::Digest;
@@ -47,7 +48,7 @@ struct Found {
 /// Tries all servers and clients, and returns what went wrong.
 pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
     let expected = expected()?;
-    let (node, rmcp) = (text(&programs.node), text(&programs.rmcp_skills));
+    let (node, rmcp) = (text(&programs.node), text(&programs.rmcp_extensions));
     let ours = vec![text(&std::env::current_exe()?), SERVE.into()];
     let script = |name: &str| format!("{SCRIPTS}/{name}");
     let mut problems = Vec::new();
@@ -73,7 +74,7 @@ pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
     ];
     for (name, mut command) in clients {
         command.extend_from_slice(&ours);
-        let outcome = compare(read_by_other(programs, &command), &expected).await;
+        let outcome = compare(print_of(programs, &command), &expected).await;
         problems.extend(
             outcome
                 .err()
@@ -190,8 +191,11 @@ async fn read_by_ours(programs: &Programs, command: &[String]) -> Result<Found, 
     Ok(found)
 }
 
-/// Reads all skills of our server with a client of others.
-async fn read_by_other(programs: &Programs, command: &[String]) -> Result<Found, Problem> {
+/// Runs a client of others with our server, and returns what it prints.
+pub(crate) async fn print_of<T: DeserializeOwned>(
+    programs: &Programs,
+    command: &[String],
+) -> Result<T, Problem> {
     let (program, arguments) = command.split_first().ok_or("no command")?;
     let mut process = tokio::process::Command::new(program);
     process

@@ -29,8 +29,8 @@ const KEPT: usize = 4 << 10;
 pub(crate) struct Programs {
     pub(crate) node: PathBuf,
     pub(crate) turnbuckle: PathBuf,
-    /// The server and client of skills of rmcp.
-    pub(crate) rmcp_skills: PathBuf,
+    /// The servers and clients of rmcp with extensions.
+    pub(crate) rmcp_extensions: PathBuf,
     /// Mark of the processes that this run started.
     pub(crate) mark: String,
 }

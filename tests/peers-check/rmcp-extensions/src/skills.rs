@@ -1,8 +1,4 @@
-//! The official Rust SDK with skills: a server of a folder on its standard streams, and a client that
-//! reads and verifies all files of a server's skills.
-//!
-//! `rmcp-skills serve DIR`, or `rmcp-skills read COMMAND...`, which prints a JSON object: the digest of each file that
-//! was verified, by skill and URI, the children of each skill's directory, and the code of the error for an unknown skill.
+//! Skills: a server of a folder, and a client that reads and verifies all files of a server's skills.
 
 use std::error::Error;
 use std::path::Path;
@@ -21,20 +17,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["serve", folder] => serve(folder.as_ref()).await,
-        ["read", program, ref arguments @ ..] => read(program, arguments).await,
-        _ => Err("usage: rmcp-skills serve DIR | read COMMAND...".into()),
-    }
-}
-
 #[derive(Clone)]
 struct Server(Arc<SkillCatalog>);
 
-async fn serve(folder: &Path) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn serve(folder: &Path) -> Result<(), Box<dyn Error>> {
     let server = Server(Arc::new(SkillCatalog::from_dir(folder)?));
     server.serve(stdio()).await?.waiting().await?;
     Ok(())
@@ -93,7 +79,7 @@ impl ServerHandler for Server {
     }
 }
 
-async fn read(program: &str, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn read(program: &str, arguments: &[&str]) -> Result<(), Box<dyn Error>> {
     let mut command = Command::new(program);
     command.args(arguments);
     let lifecycle = ClientLifecycleMode::Discover {
