@@ -212,17 +212,6 @@ fn progress_is_drawn_and_cleared() {
 }
 
 #[test]
-fn the_status_of_a_task_is_drawn_and_cleared() {
-    let words = ["call", "slow_compute", "seconds=3", "label=x"];
-    let (seen, code) = TerminalSession::start(&words, &[]).end();
-    assert!(seen.contains("task 2026-07-28/slow_compute/"), "{seen:?}");
-    assert!(seen.contains("working"), "{seen:?}");
-    assert!(seen.contains("of 3"), "{seen:?}");
-    assert!(seen.ends_with("\r\u{1b}[2KComputed x.\r\n"), "{seen:?}");
-    assert_eq!(code, Some(0));
-}
-
-#[test]
 fn colours_can_be_disabled() {
     let words = ["list", "tools"];
     let (seen, _) = TerminalSession::start(&words, &[]).end();
