@@ -24,6 +24,7 @@ const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) struct Example {
     program: &'static str,
     arguments: Vec<OsString>,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// The transport and revision of a connection to an example.
@@ -88,13 +89,22 @@ pub(crate) fn client_builder() -> ClientBuilder {
 impl Example {
     /// Returns a program without arguments.
     pub(crate) fn new(program: &'static str) -> Self {
-        let arguments = Vec::new();
-        Self { program, arguments }
+        Self {
+            program,
+            arguments: Vec::new(),
+            variables: Vec::new(),
+        }
     }
 
     /// Adds an argument.
     pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
         self
     }
 
@@ -106,9 +116,12 @@ impl Example {
     ) -> (Client, Option<ServerProcess>) {
         match transport {
             Transport::Stdio(revision) => {
-                let command = Command::new(self.program)
+                let mut command = Command::new(self.program)
                     .args(&self.arguments)
                     .stderr(StderrMode::Inherit);
+                for (name, value) in &self.variables {
+                    command = command.env(name, value);
+                }
                 let builder = builder.era(EraPreference::Only(revision));
                 (builder.connect(command).await.unwrap(), None)
             }
@@ -132,6 +145,7 @@ impl Example {
         let mut child = tokio::process::Command::new(self.program)
             .args(&self.arguments)
             .args(arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true)

@@ -11,6 +11,7 @@ mod deploy;
 mod files;
 mod harness;
 mod notes;
+mod report;
 mod search;
 mod shop;
 mod tickets;
