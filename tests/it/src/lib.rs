@@ -7,6 +7,7 @@
 
 pub mod coupled;
 pub mod faults;
+pub mod faulty_store;
 pub mod fuzz;
 pub mod harness;
 pub mod oracle;

@@ -1,5 +1,8 @@
 //! Tests of tasks: calls that a client can leave and come back to.
 
+mod bounds;
+mod equal;
+mod faults;
 mod server;
 mod stored;
 

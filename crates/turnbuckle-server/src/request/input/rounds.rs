@@ -349,7 +349,9 @@ impl InputRounds {
             identity: Arc::new(OnceLock::from(identity)),
             ..InputRound::default()
         };
-        if !state.is_empty() {
+        if state.is_empty() {
+            round.answers = answers.clone();
+        } else {
             let state: Sealed = serde_json::from_str(state).map_err(|error| {
                 ProtocolError::internal(format!("the record of the task is not readable: {error}"))
             })?;

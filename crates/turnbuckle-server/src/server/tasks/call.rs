@@ -228,9 +228,10 @@ impl TaskService {
         self.counts
             .add(&id, caller_key(request), ttl, &self.options)
             .map_err(Refused::Limit)?;
-        let counted = CountGuard {
+        let mut new = NewTask {
             service: self,
             id: Some(&id),
+            may_have_record: false,
         };
         let Ok(permit) = self.permits.clone().try_acquire_owned() else {
             let most = self.options.max_running;
@@ -271,22 +272,23 @@ impl TaskService {
         };
         let create = async {
             self.records.take_lease(&id).await?;
-            let later = record.is_resumable.then(|| call.to_task_call());
-            self.records.create(&id, &record, later.as_ref()).await?;
-            if record.is_resumable {
-                self.records.push_job(&id, ttl).await?;
-            }
             if let Some(caller) = caller.filter(|_| self.options.list) {
                 self.records
                     .add_to_list(&id, &caller, self.options.max_ttl)
                     .await?;
+            }
+            new.may_have_record = true;
+            let later = record.is_resumable.then(|| call.to_task_call());
+            self.records.create(&id, &record, later.as_ref()).await?;
+            if record.is_resumable {
+                self.records.push_job(&id, ttl).await?;
             }
             Ok(())
         };
         create
             .await
             .map_err(|error: RecordError| Refused::Store(error.into()))?;
-        counted.keep();
+        new.keep();
         tracing::debug!(tool = call.tool.key(), "a call became a task");
         Ok((mark, record, permit))
     }
@@ -300,23 +302,26 @@ enum Refused {
     Store(ProtocolError),
 }
 
-/// The count of a task until it is created.
-struct CountGuard<'a> {
-    service: &'a TaskService,
+/// A task until it is created. What is there of it is removed when this is dropped before.
+struct NewTask<'a> {
+    service: &'a Arc<TaskService>,
     id: Option<&'a str>,
+    may_have_record: bool,
 }
 
-impl CountGuard<'_> {
-    /// Lets the task count from now on.
+impl NewTask<'_> {
+    /// Lets the task be there from now on.
     fn keep(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for CountGuard<'_> {
+impl Drop for NewTask<'_> {
     fn drop(&mut self) {
-        if let Some(id) = self.id {
-            self.service.counts.remove(id);
+        let Some(id) = self.id else { return };
+        self.service.counts.remove(id);
+        if self.may_have_record {
+            self.service.discard(id);
         }
     }
 }

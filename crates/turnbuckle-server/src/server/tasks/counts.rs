@@ -23,13 +23,20 @@ struct Kept {
     tasks: HashMap<String, CountedTask>,
     /// The times at which tasks are forgotten, the next one first.
     ends: BinaryHeap<Reverse<(Instant, String)>>,
-    /// The tasks that have not ended, by caller.
-    open: HashMap<String, usize>,
+    callers: HashMap<String, CallerTasks>,
 }
 
 struct CountedTask {
     caller: String,
     has_ended: bool,
+}
+
+/// The tasks of one caller.
+#[derive(Default)]
+struct CallerTasks {
+    kept: usize,
+    /// Tasks that have not ended.
+    open: usize,
 }
 
 /// Returns the name of a caller for counting: the principal, or else the address.
@@ -56,21 +63,27 @@ impl TaskCounts {
         let mut kept = self.lock();
         let now = Instant::now();
         kept.forget_expired(now);
-        if kept.tasks.len() >= options.max_tasks {
-            let most = options.max_tasks;
-            let message =
-                format!("too many tasks are kept: the limit is {most} (Tasks::max_tasks)");
-            return Err(limit_error("Tasks::max_tasks", message, None));
-        }
+        let own = kept.callers.get(&caller);
         let most = options.max_per_principal;
-        if kept.open.get(&caller).is_some_and(|open| *open >= most) {
+        if own.is_some_and(|own| own.open >= most) {
             let message = format!(
                 "too many tasks of one caller have not ended: the limit is {most} \
                  (Tasks::max_per_principal)"
             );
             return Err(limit_error("Tasks::max_per_principal", message, None));
         }
-        *kept.open.entry(caller.clone()).or_default() += 1;
+        let most = options.max_tasks;
+        let free = most.saturating_sub(kept.tasks.len());
+        if own.map_or(0, |own| own.kept) >= free {
+            let message = format!(
+                "too many tasks are kept: the limit is {most}, of which one caller can have as many as are \
+                 free (Tasks::max_tasks)"
+            );
+            return Err(limit_error("Tasks::max_tasks", message, None));
+        }
+        let own = kept.callers.entry(caller.clone()).or_default();
+        own.kept += 1;
+        own.open += 1;
         kept.ends.push(Reverse((now + ttl, id.to_owned())));
         let task = CountedTask {
             caller,
@@ -85,7 +98,7 @@ impl TaskCounts {
         let mut kept = self.lock();
         let kept = &mut *kept;
         if let Some(task) = kept.tasks.get_mut(id) {
-            task.close(&mut kept.open);
+            task.close(&mut kept.callers);
         }
     }
 
@@ -113,23 +126,27 @@ impl Kept {
     }
 
     fn remove(&mut self, id: &str) {
-        if let Some(mut task) = self.tasks.remove(id) {
-            task.close(&mut self.open);
+        let Some(mut task) = self.tasks.remove(id) else {
+            return;
+        };
+        task.close(&mut self.callers);
+        if let Some(own) = self.callers.get_mut(&task.caller) {
+            own.kept -= 1;
+            if own.kept == 0 {
+                self.callers.remove(&task.caller);
+            }
         }
     }
 }
 
 impl CountedTask {
     /// Takes the task from those of its caller that have not ended.
-    fn close(&mut self, open: &mut HashMap<String, usize>) {
+    fn close(&mut self, callers: &mut HashMap<String, CallerTasks>) {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        if let Some(count) = open.get_mut(&self.caller) {
-            *count -= 1;
-            if *count == 0 {
-                open.remove(&self.caller);
-            }
+        if let Some(own) = callers.get_mut(&self.caller) {
+            own.open -= 1;
         }
     }
 }

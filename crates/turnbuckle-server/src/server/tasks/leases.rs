@@ -4,7 +4,6 @@
 //! or goes on with it if its tool is resumable; there is no sweep over all tasks. A queue offers resumable
 //! tasks again, so that they go on even if nobody looks.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use turnbuckle_types::base::text::Escaped;
 use super::records::RecordResult;
 use super::service::TaskService;
 
-/// The time between two signs of an instance.
-const RENEWAL: Duration = Duration::from_secs(3);
+/// The time after which an instance subscribes again to the tasks that are cancelled elsewhere.
+const SUBSCRIBE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// The most tasks of other instances that are looked at in one turn.
 const MAX_JOBS: usize = 64;
@@ -28,21 +27,34 @@ impl TaskService {
         if !self.records.is_shared {
             return;
         }
-        let mut stops = pin!(self.watch_stops());
+        // Apart from each other: a slow store must not keep one of them from the others' time.
+        tokio::select! {
+            () = self.end.closing() => {}
+            () = self.watch_stops() => {}
+            () = self.renew_leases() => {}
+            () = self.take_over_tasks() => {}
+        }
+    }
+
+    async fn renew_leases(&self) {
         loop {
-            tokio::select! {
-                () = self.end.closing() => return,
-                () = &mut stops => {}
-                () = tokio::time::sleep(RENEWAL) => {}
-            }
-            if let Err(error) = self.keep_leases_once().await {
+            tokio::time::sleep(self.records.lease_ttl / 3).await;
+            if let Err(error) = self.records.renew_leases(&self.running_ids()).await {
                 tracing::warn!(error = %Escaped(&error), "the leases of tasks were not renewed");
             }
         }
     }
 
-    async fn keep_leases_once(self: &Arc<Self>) -> RecordResult<()> {
-        self.records.renew_leases(&self.running_ids()).await?;
+    async fn take_over_tasks(self: &Arc<Self>) {
+        loop {
+            tokio::time::sleep(self.records.lease_ttl / 3).await;
+            if let Err(error) = self.take_over_jobs().await {
+                tracing::warn!(error = %Escaped(&error), "tasks of other instances were not looked at");
+            }
+        }
+    }
+
+    async fn take_over_jobs(self: &Arc<Self>) -> RecordResult<()> {
         for _ in 0..MAX_JOBS {
             let Some(claim) = self.records.claim_job().await? else {
                 break;
@@ -73,7 +85,7 @@ impl TaskService {
                     }
                 }
             }
-            tokio::time::sleep(RENEWAL).await;
+            tokio::time::sleep(SUBSCRIBE_INTERVAL).await;
         }
     }
 

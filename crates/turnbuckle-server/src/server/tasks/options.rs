@@ -5,6 +5,9 @@ use std::time::Duration;
 use turnbuckle_types::base::setters;
 use turnbuckle_types::{Settings, TaskRequestsCapability, TaskToolsCapability, TasksCapability};
 
+/// The shortest time after which an instance counts as ended.
+const MIN_LEASE_TTL: Duration = Duration::from_millis(100);
+
 /// Tasks: tool calls that a client can leave and come back to.
 ///
 /// A tool says with [`task`](crate::Tool::task) that its calls may become tasks. With a
@@ -28,6 +31,7 @@ pub(crate) struct TaskOptions {
     pub(super) ttl: Duration,
     pub(super) max_ttl: Duration,
     pub(super) poll_interval: Duration,
+    pub(super) lease_ttl: Duration,
     pub(super) max_per_principal: usize,
     pub(super) max_running: usize,
     pub(super) max_tasks: usize,
@@ -41,6 +45,7 @@ impl Default for TaskOptions {
             ttl: Duration::from_secs(3600),
             max_ttl: Duration::from_secs(24 * 3600),
             poll_interval: Duration::from_secs(1),
+            lease_ttl: Duration::from_secs(10),
             max_per_principal: 64,
             max_running: 256,
             max_tasks: 10_000,
@@ -68,6 +73,12 @@ impl Tasks {
         /// Sets the time between two polls that is suggested to clients: a second unless set.
         poll_interval(interval: Duration) { options.poll_interval = interval }
 
+        /// Sets the time after which an instance that has shown no sign counts as ended, where a store is
+        /// shared: 10 seconds unless set, and at least one tenth of a second. Its tasks then fail, or go on
+        /// elsewhere if their tools are resumable. An instance that runs tasks shows a sign three times in that
+        /// time.
+        lease_ttl(ttl: Duration) { options.lease_ttl = ttl.max(MIN_LEASE_TTL) }
+
         /// Sets the most tasks of one principal that have not ended, on this instance: 64 unless set.
         /// Callers without a principal count by their network address, and together without one.
         max_per_principal(tasks: usize) { options.max_per_principal = tasks }
@@ -77,7 +88,8 @@ impl Tasks {
         max_running(tasks: usize) { options.max_running = tasks }
 
         /// Sets the most tasks that this instance has created and that are still kept, ended ones included:
-        /// 10,000 unless set.
+        /// 10,000 unless set. One caller can have as many of them as are left for others, so that none
+        /// takes them all.
         max_tasks(tasks: usize) { options.max_tasks = tasks }
 
         /// Sets the most bytes of a result: 1 MiB less what encryption takes unless set, and at most that. A

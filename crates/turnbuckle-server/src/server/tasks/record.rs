@@ -131,6 +131,11 @@ impl TaskRecord {
         self.status == TaskStatus::Working && self.run.as_deref() == Some(run)
     }
 
+    /// Returns whether a run has ended with questions that are answered, and the next one has not begun.
+    pub(super) fn is_between_runs(&self) -> bool {
+        self.status == TaskStatus::Working && self.run.is_none()
+    }
+
     /// Returns the time for which the record is kept from `now_ms` on; `None` if it has passed.
     pub(super) fn time_left(&self, now_ms: u64) -> Option<Duration> {
         let end = self.created_ms.saturating_add(self.ttl_ms);

@@ -19,12 +19,6 @@ use super::record::{Caller, TaskCall, TaskRecord};
 /// The longest id that is looked up. Ours have 43 characters.
 const MAX_ID_BYTES: usize = 64;
 
-/// The time for which an instance that runs a task is believed to be there without a sign of it.
-pub(super) const LEASE_TTL: Duration = Duration::from_secs(10);
-
-/// The time for which a job is hidden from other instances once one has looked at it.
-const JOB_HIDDEN: Duration = Duration::from_secs(20);
-
 /// The most tasks of one caller that a list remembers.
 const MAX_LISTED: u64 = 10_000;
 
@@ -37,36 +31,59 @@ pub(super) struct TaskRecords {
     store: Arc<dyn Store>,
     /// True if other instances use the store, or one after a restart.
     pub(super) is_shared: bool,
+    /// The time for which an instance that runs a task is believed to be there without a sign of it.
+    pub(super) lease_ttl: Duration,
     clock: Clock,
 }
 
-/// The reason that the store did not do something for a task.
+/// The reason that the store did not do something for a task. It is for the log of the server.
 #[derive(Debug)]
-pub(super) struct RecordError(String);
+pub(super) struct RecordError {
+    reason: String,
+    /// The kind of the error of the store, unless the store did what it should.
+    kind: Option<StoreErrorKind>,
+}
 
 impl RecordError {
-    pub(super) fn new(reason: &str) -> Self {
-        Self(reason.to_owned())
+    pub(super) fn new(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            kind: None,
+        }
+    }
+
+    /// Returns the kind of the error of the store, unless the store did what it should.
+    pub(super) fn kind(&self) -> Option<StoreErrorKind> {
+        self.kind
     }
 }
 
 impl From<StoreError> for RecordError {
     fn from(error: StoreError) -> Self {
-        Self(error.to_string())
+        Self {
+            reason: error.to_string(),
+            kind: Some(error.kind()),
+        }
     }
 }
 
+/// Returns the error that a client gets, and logs the reason.
 impl From<RecordError> for ProtocolError {
-    /// Logs the reason, which may say more about the store than clients should know.
-    fn from(reason: RecordError) -> Self {
-        tracing::warn!(error = %Escaped(&reason), "the store of tasks has failed");
-        Self::internal("the store of tasks has failed")
+    fn from(error: RecordError) -> Self {
+        tracing::error!(error = %Escaped(&error), "a request about tasks was refused: their store has failed");
+        let kind = match error.kind {
+            Some(kind) => format!(" ({})", kind.name()),
+            None => String::new(),
+        };
+        Self::internal(format!(
+            "the store of tasks has failed{kind}: try again later"
+        ))
     }
 }
 
 impl std::fmt::Display for RecordError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.reason)
     }
 }
 
@@ -82,10 +99,11 @@ pub(super) enum Change<T> {
 }
 
 impl TaskRecords {
-    pub(super) fn new(store: Arc<dyn Store>, is_shared: bool) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>, is_shared: bool, lease_ttl: Duration) -> Self {
         Self {
             store,
             is_shared,
+            lease_ttl,
             clock: Clock::new(),
         }
     }
@@ -116,7 +134,7 @@ impl TaskRecords {
             .put(&key("task", id)?, encode(record)?, Condition::Absent, ttl);
         match put.await? {
             Some(_) => Ok(()),
-            None => Err(RecordError("the id of the new task is taken".to_owned())),
+            None => Err(RecordError::new("the id of the new task is taken")),
         }
     }
 
@@ -166,7 +184,7 @@ impl TaskRecords {
             }
         }
         let reason = "the record of a task is changed too often to be changed here";
-        Err(RecordError(reason.to_owned()))
+        Err(RecordError::new(reason))
     }
 
     /// Keeps the call that made a task.
@@ -192,24 +210,31 @@ impl TaskRecords {
         found.map(|found| decode(&found.value)).transpose()
     }
 
+    /// Removes the record of a task that was not created after all.
+    pub(super) async fn remove(&self, id: &str) -> RecordResult<()> {
+        for kind in ["task", "task-call"] {
+            self.store
+                .remove(&key(kind, id)?, Condition::Always)
+                .await?;
+        }
+        self.release_lease(id).await
+    }
+
     /// Keeps the result of a task.
     pub(super) async fn put_result(
         &self,
         id: &str,
         result: Vec<u8>,
         ttl: Duration,
-    ) -> RecordResult<bool> {
+    ) -> RecordResult<()> {
         let put = self.store.put(
             &key("task-result", id)?,
             result.into(),
             Condition::Always,
             ttl,
         );
-        match put.await {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == StoreErrorKind::TooLarge => Ok(false),
-            Err(error) => Err(error.into()),
-        }
+        put.await?;
+        Ok(())
     }
 
     /// Returns the result of a task as JSON.
@@ -227,7 +252,7 @@ impl TaskRecords {
             &key("task-lease", id)?,
             Bytes::new(),
             Condition::Absent,
-            LEASE_TTL,
+            self.lease_ttl,
         );
         Ok(put.await?.is_some())
     }
@@ -244,7 +269,7 @@ impl TaskRecords {
                 .iter()
                 .map(|id| key("task-lease", id))
                 .collect::<Result<_, _>>()?;
-            self.store.touch(keys, LEASE_TTL).await?;
+            self.store.touch(keys, self.lease_ttl).await?;
         }
         Ok(())
     }
@@ -266,9 +291,9 @@ impl TaskRecords {
         Ok(self.store.push(&queue()?, job, ttl).await?)
     }
 
-    /// Returns a task that may have lost its instance.
+    /// Returns a task that may have lost its instance. Other instances do not get it for a while.
     pub(super) async fn claim_job(&self) -> RecordResult<Option<Claim>> {
-        Ok(self.store.claim(&queue()?, JOB_HIDDEN).await?)
+        Ok(self.store.claim(&queue()?, self.lease_ttl * 2).await?)
     }
 
     /// Removes the job of a task that has ended.
@@ -360,10 +385,10 @@ fn list(caller: &Caller) -> RecordResult<StoreKey> {
 fn encode<T: Serialize>(value: &T) -> RecordResult<Bytes> {
     let json = serde_json::to_vec(value);
     json.map(Bytes::from)
-        .map_err(|error| RecordError(format!("a record has no JSON form: {error}")))
+        .map_err(|error| RecordError::new(format!("a record has no JSON form: {error}")))
 }
 
 fn decode<T: DeserializeOwned>(json: &[u8]) -> RecordResult<T> {
     serde_json::from_slice(json)
-        .map_err(|error| RecordError(format!("a record is not one of this version: {error}")))
+        .map_err(|error| RecordError::new(format!("a record is not one of this version: {error}")))
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{DetachedHandler, RestoredRequest};
+use turnbuckle_store::StoreErrorKind::{Full, TooLarge};
 use turnbuckle_types::base::random;
 use turnbuckle_types::base::text::{Escaped, one_line};
 use turnbuckle_types::{
@@ -112,7 +113,7 @@ impl TaskService {
         if let Err(error) = self.records.release_lease(id).await {
             tracing::warn!(error = %Escaped(&error), "the lease of a task was not released");
         }
-        drop((mark.stop.clone(), permit));
+        drop(permit);
         let id = id.to_owned();
         drop(mark);
         match recorded {
@@ -170,24 +171,10 @@ impl TaskService {
                 &ProtocolError::internal("the tool has no result that a task can have"),
             )),
         };
-        if let Ok(result) = &outcome {
-            let (bytes, most) = (result.len(), self.options.result_bytes);
-            let is_kept = bytes <= most
-                && self
-                    .retry(|| async {
-                        let Some(record) = self.records.get(&mark.id).await? else {
-                            return Ok(true);
-                        };
-                        let ttl = self.records.time_left(&record).unwrap_or(MESSAGE_INTERVAL);
-                        self.records.put_result(&mark.id, result.clone(), ttl).await
-                    })
-                    .await?;
-            if !is_kept {
-                outcome = Err(error_object(&ProtocolError::internal(format!(
-                    "the result of the task has {bytes} bytes, more than the server keeps \
-                     (Tasks::result_bytes: {most})"
-                ))));
-            }
+        if let Ok(result) = &outcome
+            && let Some(refusal) = self.keep_result(&mark.id, result).await?
+        {
+            outcome = Err(error_object(&ProtocolError::internal(refusal)));
         }
         let failure = outcome.as_ref().ok().filter(|_| is_error);
         let failure = failure.and_then(|result| failure_message(result));
@@ -207,6 +194,35 @@ impl TaskService {
             .await?
             .filter(|(_, is_ours)| *is_ours)
             .map(|it| it.0))
+    }
+
+    /// Keeps the result of a task beside its record. Returns the reason if it cannot be kept.
+    async fn keep_result(&self, id: &str, result: &[u8]) -> RecordResult<Option<String>> {
+        let (bytes, most) = (result.len(), self.options.result_bytes);
+        let too_large = format!(
+            "the result of the task has {bytes} bytes, more than the server keeps (Tasks::result_bytes: {most})"
+        );
+        if bytes > most {
+            return Ok(Some(too_large));
+        }
+        let put = self.retry(|| async {
+            let Some(record) = self.records.get(id).await? else {
+                return Ok(Ok(()));
+            };
+            let ttl = self.records.time_left(&record).unwrap_or(MESSAGE_INTERVAL);
+            let put = self.records.put_result(id, result.to_owned(), ttl).await;
+            match put {
+                Err(error) if matches!(error.kind(), Some(Full | TooLarge)) => Ok(Err(error)),
+                put => put.map(Ok),
+            }
+        });
+        Ok(match put.await? {
+            Ok(()) => None,
+            Err(error) if error.kind() == Some(Full) => Some(format!(
+                "the result of the task has {bytes} bytes, and the store of the server has no room for it"
+            )),
+            Err(_) => Some(too_large),
+        })
     }
 
     /// Records the questions that a task waits for. Returns the record, unless the task is no longer this
@@ -233,6 +249,22 @@ impl TaskService {
             .await?
             .filter(|(_, is_ours)| *is_ours)
             .map(|it| it.0))
+    }
+
+    /// Removes a task that nobody knows of: its call goes on as a plain one, or was refused. Another instance
+    /// would run a resumable one.
+    pub(super) fn discard(self: &Arc<Self>, id: &str) {
+        let (service, id) = (self.clone(), id.to_owned());
+        let remove = async move {
+            // The store has just failed: it is left in peace for a while.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            if let Err(error) = service.retry(|| service.records.remove(&id)).await {
+                tracing::warn!(error = %Escaped(&error), "a task that nobody knows of may be left");
+            }
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(remove);
+        }
     }
 
     /// Tries an operation again while the store fails, for a while.

@@ -22,7 +22,7 @@ use super::clock::to_ms;
 use super::counts::TaskCounts;
 use super::options::TaskOptions;
 use super::record::TaskRecord;
-use super::records::{Change, LEASE_TTL, RecordError, RecordResult, TaskRecords};
+use super::records::{Change, RecordError, RecordResult, TaskRecords};
 use crate::request::context::ServerSettings;
 
 /// The tasks of a server.
@@ -53,8 +53,8 @@ impl TaskHandle {
     /// Creates the tasks of a server, in its store or in memory.
     pub(crate) fn new(options: TaskOptions, store: Option<Arc<dyn Store>>) -> Self {
         let records = match store {
-            Some(store) => TaskRecords::new(store, true),
-            None => TaskRecords::new(Arc::new(MemoryStore::new()), false),
+            Some(store) => TaskRecords::new(store, true, options.lease_ttl),
+            None => TaskRecords::new(Arc::new(MemoryStore::new()), false, options.lease_ttl),
         };
         Self(Arc::new(TaskService::new(records, options)))
     }
@@ -218,9 +218,14 @@ impl TaskService {
         id: &str,
         record: TaskRecord,
     ) -> Result<TaskRecord, RecordError> {
+        // Nothing is lost of a task whose next run has not begun.
+        if record.is_between_runs() {
+            self.resume(id);
+            return Ok(record);
+        }
         // A run that is about to begin has no mark and no lease yet.
         let age_ms = self.records.now_ms().saturating_sub(record.updated_ms);
-        let is_new = age_ms < to_ms(LEASE_TTL);
+        let is_new = age_ms < to_ms(self.records.lease_ttl);
         if is_new || self.records.has_lease(id).await? {
             return Ok(record);
         }
