@@ -42,6 +42,9 @@ struct Asking;
 #[doc = include_str!("../../../docs/guide/src/progress.md")]
 struct Progress;
 
+#[doc = include_str!("../../../docs/guide/src/tasks.md")]
+struct LongWork;
+
 #[doc = include_str!("../../../docs/guide/src/command-line.md")]
 struct CommandLine;
 
