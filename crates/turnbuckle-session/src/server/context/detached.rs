@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{
     ClientCapabilities, Implementation, Number, Principal, ProtocolError, RequestId,
 };
@@ -23,7 +24,6 @@ pub trait Outlet: Send + Sync + 'static {
 }
 
 /// A request that was detached by another process, which has ended.
-#[derive(Debug)]
 pub struct RestoredRequest {
     /// The whole message.
     pub frame: Bytes,
@@ -34,6 +34,9 @@ pub struct RestoredRequest {
     /// The principal on whose behalf it was made.
     pub principal: Option<Arc<Principal>>,
 }
+
+// The message may be confidential.
+debug_fields!(RestoredRequest { principal });
 
 impl RequestContext {
     /// Returns the context of a handler that serves this request but may outlive it: it has a signal of
