@@ -209,6 +209,7 @@ impl Life {
     /// Follows the task to its end, and answers its question.
     fn follow(&mut self, id: &str) -> Option<Value> {
         let begun = Instant::now();
+        let mut last = Value::Null;
         while begun.elapsed() < Duration::from_secs(60) {
             let answer = self.request("tasks/get", json!({"taskId": id}))?;
             let task = &answer["result"];
@@ -224,8 +225,9 @@ impl Life {
                 Some("completed" | "failed") => return Some(task.clone()),
                 _ => panic!("no task any more: {answer}"),
             }
+            last = answer;
         }
-        panic!("the task does not end");
+        panic!("the task does not end: {last}");
     }
 }
 

@@ -272,6 +272,7 @@ impl TaskService {
         };
         let create = async {
             self.records.take_lease(&id).await?;
+            mark.keep_lease();
             if let Some(caller) = caller.filter(|_| self.options.list) {
                 self.records
                     .add_to_list(&id, &caller, self.options.max_ttl)

@@ -39,7 +39,7 @@ impl TaskService {
     async fn renew_leases(&self) {
         loop {
             tokio::time::sleep(self.records.lease_ttl / 3).await;
-            if let Err(error) = self.records.renew_leases(&self.running_ids()).await {
+            if let Err(error) = self.records.renew_leases(&self.leased_ids()).await {
                 tracing::warn!(error = %Escaped(&error), "the leases of tasks were not renewed");
             }
         }
@@ -63,7 +63,7 @@ impl TaskService {
             match self.records.get(&id).await? {
                 Some(record) if !record.status.is_final() => {
                     let is_lost = record.status == TaskStatus::Working
-                        && !self.running_ids().contains(&id)
+                        && !self.is_running(&id)
                         && !self.records.has_lease(&id).await?;
                     if is_lost {
                         self.resume(&id);

@@ -315,6 +315,7 @@ impl TaskService {
         if !self.take_lease(&mark.id).await? {
             return Ok(None);
         }
+        mark.keep_lease();
         let taken = self.retry(|| {
             self.records.change(&mark.id, |record| {
                 if record.status != TaskStatus::Working {

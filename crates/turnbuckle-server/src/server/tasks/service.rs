@@ -86,6 +86,8 @@ struct Running {
     stop: Signal,
     /// True if another run is to follow: the task was answered before this one was over.
     has_successor: bool,
+    /// True if the run has the lease of its task, and is to renew it. A lease that it waits for is another's.
+    has_lease: bool,
 }
 
 /// The mark of a run of this instance, which is removed when this is dropped.
@@ -95,6 +97,15 @@ pub(super) struct RunMark {
     pub(super) name: String,
     /// Cancelled when the run is not wanted any more.
     pub(super) stop: Signal,
+}
+
+impl RunMark {
+    /// Lets the lease of the task be renewed while the run goes on.
+    pub(super) fn keep_lease(&self) {
+        if let Some(running) = self.service.running().get_mut(&self.id) {
+            running.has_lease = true;
+        }
+    }
 }
 
 impl Drop for RunMark {
@@ -151,6 +162,7 @@ impl TaskService {
             name: name.clone(),
             stop: stop.clone(),
             has_successor: false,
+            has_lease: false,
         };
         running.insert(id.to_owned(), entry);
         Some(RunMark {
@@ -161,12 +173,14 @@ impl TaskService {
         })
     }
 
-    /// Returns the ids of the tasks that this instance runs.
-    pub(super) fn running_ids(&self) -> Vec<String> {
-        self.running().keys().cloned().collect()
+    /// Returns the ids of the tasks whose leases this instance has.
+    pub(super) fn leased_ids(&self) -> Vec<String> {
+        let running = self.running();
+        let leased = running.iter().filter(|(_, running)| running.has_lease);
+        leased.map(|(id, _)| id.clone()).collect()
     }
 
-    fn is_running(&self, id: &str) -> bool {
+    pub(super) fn is_running(&self, id: &str) -> bool {
         self.running().contains_key(id)
     }
 

@@ -238,6 +238,30 @@ async fn answers_at_another_instance_wait_for_the_end_of_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_that_waits_for_a_lease_does_not_renew_it() {
+    for case in modern() {
+        let engine = MemoryStore::new();
+        let store = FaultyStore::for_engine(&engine);
+        let first = server(&Work::new(), &store);
+        let mut client = connect(case, &first).await;
+        // The instance ends between the questions and the end of its lease.
+        store.fail("remove", Fault::Error(StoreErrorKind::Unavailable));
+        let id = start(&mut client, "asks").await;
+        client.wait(Duration::from_millis(100)).await;
+        store.fail("", Fault::Error(StoreErrorKind::Unavailable));
+        let second = server(&Work::new(), &FaultyStore::for_engine(&engine));
+        let mut other = connect(case, &second).await;
+        result(&answer_task(&mut other, &id, accept()).await);
+        other.wait(Duration::from_secs(12)).await;
+        let ended = get(&mut other, &id).await;
+        assert_eq!(
+            ended["result"]["content"][0]["text"], "go: true",
+            "{case}: {ended}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_task_that_waits_for_its_turn_is_not_lost() {
     for case in modern() {
         let (work, engine) = (Work::new(), MemoryStore::new());
