@@ -187,8 +187,10 @@ async fn a_question_without_a_mode_is_a_form_and_one_with_a_task_is_answered_at_
         )
         .await;
         assert_eq!(got["result"], expected, "{revision}");
+        // A client that declared no tasks ignores the wish for one.
         params["task"] = json!({"ttl": 60_000});
-        let got = answer(revision, able(&home()), "elicitation/create", params).await;
+        let client = able(&home()).tasks(false);
+        let got = answer(revision, client, "elicitation/create", params).await;
         assert_eq!(got["result"], expected, "{revision}");
     }
     // In the modern era the question stands in a result.

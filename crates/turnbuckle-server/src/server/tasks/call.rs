@@ -52,12 +52,17 @@ impl TaskForm {
         tool: &ToolEntry,
         context: &RequestContext,
     ) -> Result<Option<Self>, ProtocolError> {
-        let form = Self::of_request(context)?;
-        match (tool.task_support(), form) {
-            (Some(support), None) if support.is_required => Err(needs_tasks(tool.key(), context)),
-            (None, Some(Self::Core { .. })) => Err(has_no_tasks(tool.key())),
-            (None, _) => Ok(None),
-            (Some(_), form) => Ok(form),
+        let Some(support) = tool.task_support() else {
+            // The capabilities of the client are not read for a tool that has no use for them.
+            let asks = context.features().core_tasks && raw_param(context.text(), "task").is_some();
+            return match asks {
+                true => Err(has_no_tasks(tool.key())),
+                false => Ok(None),
+            };
+        };
+        match Self::of_request(context)? {
+            None if support.is_required => Err(needs_tasks(tool.key(), context)),
+            form => Ok(form),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{DetachedHandler, RestoredRequest};
 use turnbuckle_store::StoreErrorKind::{Full, TooLarge};
@@ -29,9 +30,6 @@ const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time between two tries to take the right to run a task that has another holder.
 const LEASE_WAIT: Duration = Duration::from_millis(500);
-
-/// The most of these tries: longer than the right of an instance lasts that has ended.
-const LEASE_TRIES: u32 = 30;
 
 /// The shortest time between two status messages in the record.
 const MESSAGE_INTERVAL: Duration = Duration::from_secs(1);
@@ -354,7 +352,9 @@ impl TaskService {
 
     /// Takes the right to run a task. The run before may not have given it up yet.
     async fn take_lease(&self, id: &str) -> RecordResult<bool> {
-        for _ in 0..LEASE_TRIES {
+        // Longer than the right of an instance lasts that has ended.
+        let until = Instant::now() + self.options.lease_ttl * 2;
+        while Instant::now() < until {
             if self.retry(|| self.records.take_lease(id)).await? {
                 return Ok(true);
             }
