@@ -175,7 +175,7 @@ impl Server {
             && let Some(form) = TaskForm::of_call(&tool, &context)?
         {
             tool.check_headers(arguments, headers)?;
-            return Ok(tasks.call(Arc::new(tool), form, context.clone()));
+            return Ok(tasks.call(Arc::new(tool), arguments, form, context.clone()));
         }
         Ok(tool.call(arguments, headers, context.clone()))
     }

@@ -215,7 +215,7 @@ impl Server {
             && let Some(form) = TaskForm::of_call(tool, &context)?
         {
             tool.check_headers(arguments, call.headers)?;
-            return Ok(tasks.call(tool.clone(), form, context));
+            return Ok(tasks.call(tool.clone(), arguments, form, context));
         }
         Ok(match tool {
             Some(tool) => tool.call(arguments, call.headers, context),

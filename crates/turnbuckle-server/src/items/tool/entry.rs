@@ -11,6 +11,8 @@ use turnbuckle_wire::era::{ParamHeader, Reply, param_headers};
 use super::{TaskSupport, ToolDraft};
 use crate::error::BuildError;
 use crate::error::failure::Result;
+#[cfg(feature = "tasks")]
+use crate::handler::DetachedRequest;
 use crate::handler::output::tool::OutputValidator;
 use crate::handler::{ErasedHandler, HandlerRequest};
 use crate::items::CatalogItem;
@@ -204,6 +206,12 @@ impl ToolEntry {
     pub(crate) fn run(&self, context: HandlerContext) -> HandlerOutcome {
         let message = context.call.clone();
         self.call(message.params().arguments, None, context)
+    }
+
+    /// Calls the tool with a request whose headers were checked before.
+    #[cfg(feature = "tasks")]
+    pub(crate) fn run_request(&self, request: DetachedRequest) -> HandlerOutcome {
+        request.call(self.call.clone())
     }
 
     /// Checks that the headers of an HTTP request mirror the arguments that they have to mirror.

@@ -133,7 +133,7 @@ impl Owner {
         }
         match self.undeclared {
             UndeclaredPolicy::Served => Ok(true),
-            _ if context.extension(&self.id).is_some() => Ok(true),
+            _ if context.declares_extension(&self.id) => Ok(true),
             UndeclaredPolicy::Hidden => Ok(false),
             UndeclaredPolicy::MissingCapability => {
                 let mut needed = ClientCapabilities::new();

@@ -8,8 +8,8 @@ use turnbuckle_session::internal::{DetachedHandler, HandlerOutcome, limit_error}
 use turnbuckle_types::base::random;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    ClientCapabilities, CreateLegacyTaskResult, ErrorKind, Json, Map, ProtocolError, RawObject,
-    TASKS_EXTENSION, Task, TaskStatus,
+    ClientCapabilities, CreateLegacyTaskResult, ErrorKind, Json, Map, ProtocolError, RawJson,
+    RawObject, TASKS_EXTENSION, Task, TaskStatus,
 };
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::params::raw_param;
@@ -21,6 +21,7 @@ use super::record::{Caller, StoredPrincipal, TaskCall, TaskRecord};
 use super::records::RecordError;
 use super::run::Run;
 use super::service::{RunMark, TaskService};
+use crate::handler::HandlerRequest;
 use crate::items::CatalogItem as _;
 use crate::items::tool::{TaskSupport, ToolEntry};
 use crate::request::context::HandlerContext;
@@ -69,7 +70,8 @@ impl TaskForm {
     /// Returns the form in which the client of a request takes a task.
     fn of_request(context: &RequestContext) -> Result<Option<Self>, ProtocolError> {
         if context.features().extensions {
-            return Ok(context.extension(TASKS_EXTENSION).map(|_| Self::Extension));
+            let takes_tasks = context.declares_extension(TASKS_EXTENSION);
+            return Ok(takes_tasks.then_some(Self::Extension));
         }
         if !context.features().core_tasks {
             return Ok(None);
@@ -148,6 +150,7 @@ impl TaskService {
     pub(crate) fn call(
         self: &Arc<Self>,
         tool: Arc<ToolEntry>,
+        arguments: Option<RawJson<'_>>,
         form: TaskForm,
         context: HandlerContext,
     ) -> HandlerOutcome {
@@ -158,19 +161,27 @@ impl TaskService {
             form,
             context,
         };
+        let prepared = match call.prepare() {
+            Ok(prepared) => prepared,
+            Err(error) => return Reply::Error(error).into(),
+        };
+        let handler = call.handler(&prepared, arguments);
         let service = self.clone();
         HandlerOutcome::Pending(Box::pin(async move {
-            match service.answer_call(call).await {
+            match service.answer_call(call, prepared, handler).await {
                 Ok(reply) => reply,
                 Err(error) => error.into(),
             }
         }))
     }
 
-    async fn answer_call(self: Arc<Self>, call: TaskableCall) -> Result<Reply, ProtocolError> {
+    async fn answer_call(
+        self: Arc<Self>,
+        call: TaskableCall,
+        prepared: Prepared,
+        mut handler: DetachedHandler,
+    ) -> Result<Reply, ProtocolError> {
         let request = call.context.call.clone();
-        let prepared = call.prepare()?;
-        let mut handler = call.handler(&prepared);
         let after = match call.form {
             TaskForm::Extension => call.support.after,
             TaskForm::Core { .. } => None,
@@ -362,10 +373,11 @@ impl TaskableCall {
     }
 
     /// Returns the handler. It begins when it is first polled.
-    fn handler(&self, prepared: &Prepared) -> DetachedHandler {
-        let (tool, context) = (self.tool.clone(), prepared.context.clone());
+    fn handler(&self, prepared: &Prepared, arguments: Option<RawJson<'_>>) -> DetachedHandler {
+        let tool = self.tool.clone();
+        let request = HandlerRequest::new(prepared.context.clone(), arguments).detach();
         let run = async move {
-            match tool.run(context) {
+            match tool.run_request(request) {
                 HandlerOutcome::Ready(reply) => reply,
                 HandlerOutcome::Pending(run) => run.await,
             }

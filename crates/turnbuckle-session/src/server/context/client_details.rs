@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 use turnbuckle_types::{ClientCapabilities, Implementation, Json};
+use turnbuckle_wire::era::params::member_of;
 
 use super::{RequestContext, RequestSink};
 use crate::server::change::ChangeFeed;
@@ -131,6 +132,24 @@ impl RequestContext {
             ClientDetails::Envelope { .. }
             | ClientDetails::Revision { .. }
             | ClientDetails::Detached { .. } => None,
+        }
+    }
+
+    /// Returns whether the client declared an extension for this request or in the handshake of its session. The
+    /// other capabilities are not decoded for it.
+    #[must_use]
+    pub fn declares_extension(&self, id: &str) -> bool {
+        match &self.state.client {
+            ClientDetails::Envelope {
+                capabilities,
+                decoded,
+                ..
+            } if decoded.get().is_none() => {
+                let json = str::from_utf8(capabilities.of_frame(&self.state.frame));
+                let extensions = json.ok().and_then(|json| member_of(json, "extensions"));
+                extensions.is_some_and(|it| member_of(it.as_str(), id).is_some())
+            }
+            _ => self.client_capabilities().extensions.contains_key(id),
         }
     }
 
