@@ -8,6 +8,9 @@ use turnbuckle_types::{Settings, TaskRequestsCapability, TaskToolsCapability, Ta
 /// The shortest time after which an instance counts as ended.
 const MIN_LEASE_TTL: Duration = Duration::from_millis(100);
 
+/// The shortest time between two polls. Requests that wait for a result look at the task as often.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Tasks: tool calls that a client can leave and come back to.
 ///
 /// A tool says with [`task`](crate::Tool::task) that its calls may become tasks. With a
@@ -70,8 +73,11 @@ impl Tasks {
         /// client that asks for more gets this.
         max_ttl(ttl: Duration) { options.max_ttl = ttl }
 
-        /// Sets the time between two polls that is suggested to clients: a second unless set.
-        poll_interval(interval: Duration) { options.poll_interval = interval }
+        /// Sets the time between two polls that is suggested to clients: a second unless set, and at least one
+        /// tenth of a second.
+        poll_interval(interval: Duration) {
+            options.poll_interval = interval.max(MIN_POLL_INTERVAL)
+        }
 
         /// Sets the time after which an instance that has shown no sign counts as ended, where a store is
         /// shared: 10 seconds unless set, and at least one tenth of a second. Its tasks then fail, or go on

@@ -1,67 +1,19 @@
 //! Tasks on a store that fails, and the traces of tasks in the log.
 
-use std::future::ready;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::json;
+use turnbuckle_it::faulty_store::{Fault, FaultyStore};
 use turnbuckle_server::{KeyRing, SecretKey, Tasks};
-use turnbuckle_store::{
-    AppendAt, Claim, Condition, Keep, LogSlice, MemoryStore, Position, ReadLimit, Store,
-    StoreError, StoreErrorKind, StoreFuture, StoreKey, Subscription, Version, Versioned,
-};
+use turnbuckle_store::StoreErrorKind;
 
 use super::servers::builder;
 use super::{connect, connect_as, create, get, id_of, task_cases, until};
 use crate::support::{code, text};
 use crate::traced::Traced;
 
-/// A store in memory that is gone when a test says so.
-#[derive(Clone, Default)]
-struct FaultyStore {
-    engine: MemoryStore,
-    is_gone: Arc<AtomicBool>,
-}
-
-impl FaultyStore {
-    fn run<'a, T: Send + 'a>(&self, operation: StoreFuture<'a, T>) -> StoreFuture<'a, T> {
-        match self.is_gone.load(Ordering::Relaxed) {
-            false => operation,
-            true => Box::pin(ready(Err(StoreError::new(
-                StoreErrorKind::Unavailable,
-                "the engine is gone",
-            )))),
-        }
-    }
-}
-
-/// Writes operations that fail or are those of the engine.
-macro_rules! operations {
-    ($($name:ident($($argument:ident: $Type:ty),*) -> $Result:ty;)+) => {
-        impl Store for FaultyStore {$(
-            fn $name(&self, $($argument: $Type),*) -> StoreFuture<'_, $Result> {
-                self.run(self.engine.$name($($argument),*))
-            }
-        )+}
-    };
-}
-
-operations! {
-    get(key: &StoreKey) -> Option<Versioned>;
-    put(key: &StoreKey, value: Bytes, when: Condition, ttl: Duration) -> Option<Version>;
-    remove(key: &StoreKey, when: Condition) -> bool;
-    touch(keys: Vec<StoreKey>, ttl: Duration) -> ();
-    append(key: &StoreKey, at: AppendAt, entries: Vec<Bytes>, keep: Keep) -> Option<Position>;
-    read(key: &StoreKey, from: Position, limit: ReadLimit) -> LogSlice;
-    publish(key: &StoreKey, message: Bytes) -> ();
-    subscribe(key: &StoreKey) -> Subscription;
-    push(key: &StoreKey, job: Bytes, ttl: Duration) -> ();
-    claim(key: &StoreKey, lease: Duration) -> Option<Claim>;
-    extend(claim: &Claim, lease: Duration) -> bool;
-    complete(claim: Claim) -> bool;
-}
+/// The fault of a store that is gone.
+const GONE: Fault = Fault::Error(StoreErrorKind::Unavailable);
 
 // requirement: 079ffc6c3646 3146cd451f80
 #[tokio::test(start_paused = true)]
@@ -74,7 +26,7 @@ async fn a_store_that_fails_is_32603() {
         let mut client = connect(case, &server).await;
         let id = id_of(&create(&mut client, "nap", json!({"seconds": 20})).await);
 
-        store.is_gone.store(true, Ordering::Relaxed);
+        store.fail("", GONE);
         for method in ["tasks/get", "tasks/cancel"] {
             let answer = client.request(method, json!({"taskId": id})).await;
             assert_eq!(code(&answer), -32603, "{case}: {method}");
@@ -92,7 +44,7 @@ async fn a_store_that_fails_is_32603() {
             false => assert_eq!(text(&answer), "slept", "{case}: {answer}"),
         }
 
-        store.is_gone.store(false, Ordering::Relaxed);
+        store.heal();
         until(&mut client, &id, "completed").await;
     }
 }
@@ -108,9 +60,9 @@ async fn a_store_that_comes_back_in_time_keeps_the_result() {
         let id = id_of(&create(&mut client, "nap", json!({"seconds": 5})).await);
         client.wait(Duration::from_secs(4)).await;
         // The tool ends while the store is gone.
-        store.is_gone.store(true, Ordering::Relaxed);
+        store.fail("", GONE);
         client.wait(Duration::from_secs(3)).await;
-        store.is_gone.store(false, Ordering::Relaxed);
+        store.heal();
         client.wait(Duration::from_secs(60)).await;
         assert_eq!(get(&mut client, &id).await["status"], "completed", "{case}");
     }

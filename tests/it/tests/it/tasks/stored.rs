@@ -1,74 +1,25 @@
 //! Tests of tasks in a store that several servers share, or one after a restart.
 
-use std::future::ready;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use turnbuckle_it::faulty_store::{Fault, FaultyStore};
 use turnbuckle_it::harness::{Case, Client, ClientOptions};
 use turnbuckle_server::{
     Ask, Failure, KeyRing, Progress, SecretKey, Server, TaskSupport, Tasks, Tool,
 };
-use turnbuckle_store::{
-    AppendAt, Claim, Condition, Keep, LogSlice, MemoryStore, Position, ReadLimit, Store,
-    StoreError, StoreErrorKind, StoreFuture, StoreKey, Subscription, Version, Versioned,
-};
+use turnbuckle_store::{MemoryStore, StoreErrorKind};
 
 use super::{able, answer_task, call_as_task, cancel, get, task_cases};
 use crate::support::{code, message, principal, result, text};
 
-/// A handle on a store whose connection a test can cut.
-#[derive(Clone)]
-struct Line {
-    store: MemoryStore,
-    is_cut: Arc<AtomicBool>,
-}
-
-impl Line {
-    fn new(store: &MemoryStore) -> Self {
-        Self {
-            store: store.clone(),
-            is_cut: Arc::default(),
-        }
-    }
-
-    fn cut(&self, is_cut: bool) {
-        self.is_cut.store(is_cut, Ordering::Relaxed);
-    }
-}
-
-macro_rules! pass_on {
-    ($($name:ident($($arg:ident: $Arg:ty),*) -> $Out:ty;)*) => {
-        impl Store for Line {
-            $(fn $name(&self, $($arg: $Arg),*) -> StoreFuture<'_, $Out> {
-                match self.is_cut.load(Ordering::Relaxed) {
-                    true => Box::pin(ready(Err(StoreError::new(
-                        StoreErrorKind::Unavailable,
-                        "the line to the store is cut",
-                    )))),
-                    false => self.store.$name($($arg),*),
-                }
-            })*
-        }
-    };
-}
-
-pass_on! {
-    get(key: &StoreKey) -> Option<Versioned>;
-    put(key: &StoreKey, value: Bytes, when: Condition, ttl: Duration) -> Option<Version>;
-    remove(key: &StoreKey, when: Condition) -> bool;
-    touch(keys: Vec<StoreKey>, ttl: Duration) -> ();
-    append(log: &StoreKey, at: AppendAt, entries: Vec<Bytes>, keep: Keep) -> Option<Position>;
-    read(log: &StoreKey, after: Position, limit: ReadLimit) -> LogSlice;
-    publish(topic: &StoreKey, message: Bytes) -> ();
-    subscribe(topic: &StoreKey) -> Subscription;
-    push(queue: &StoreKey, job: Bytes, ttl: Duration) -> ();
-    claim(queue: &StoreKey, hidden_for: Duration) -> Option<Claim>;
-    extend(claim: &Claim, hidden_for: Duration) -> bool;
-    complete(claim: Claim) -> bool;
+/// Cuts the line of an instance to its store.
+fn cut(instance: &Instance) {
+    let gone = Fault::Error(StoreErrorKind::Unavailable);
+    instance.line.fail("", gone);
 }
 
 /// The world outside of the servers.
@@ -126,11 +77,11 @@ async fn migrate(world: World, ask: Ask, progress: Progress) -> Result<String, F
 /// An instance of the server.
 struct Instance {
     server: Server,
-    line: Line,
+    line: FaultyStore,
 }
 
 fn instance(store: &MemoryStore, world: &World) -> Instance {
-    let line = Line::new(store);
+    let line = FaultyStore::for_engine(store);
     let tool = |name: &'static str, support: TaskSupport| {
         let world = world.clone();
         Tool::builder(name)
@@ -243,7 +194,7 @@ async fn a_task_whose_instance_has_ended_says_so() {
         // An instance that is there is believed.
         other.wait(LOST).await;
         assert_eq!(get(&mut other, &id).await["status"], "working", "{case}");
-        first.line.cut(true);
+        cut(&first);
         other.wait(LOST).await;
         let lost = get(&mut other, &id).await;
         assert_eq!(lost["status"], "failed", "{case}: {lost}");
@@ -253,7 +204,7 @@ async fn a_task_whose_instance_has_ended_says_so() {
             "{message}"
         );
         // It cannot bring in its result any more.
-        first.line.cut(false);
+        first.line.heal();
         for _ in 0..3 {
             world.gate.open();
         }
@@ -279,7 +230,7 @@ async fn a_resumable_task_goes_on_elsewhere_without_its_effects_again() {
         );
         let second = instance(&store, &world);
         let mut other = connect(case, &second).await;
-        first.line.cut(true);
+        cut(&first);
         // Nobody looks at it.
         other.wait(LOST * 3 / 2).await;
         assert_eq!(world.runs.load(Ordering::Relaxed), 2, "{case}");
@@ -305,7 +256,7 @@ async fn an_effect_whose_outcome_is_unknown_ends_the_task_by_name() {
         let mut client = connect(case, &first).await;
         let id = start(&mut client, "again").await;
         client.wait(Duration::from_secs(1)).await;
-        first.line.cut(true);
+        cut(&first);
         let second = instance(&store, &world);
         let mut other = connect(case, &second).await;
         other.wait(LOST * 3 / 2).await;
@@ -357,7 +308,7 @@ async fn a_store_that_is_gone_leaves_plain_calls() {
         let first = instance(&store, &world);
         let mut client = connect(case, &first).await;
         let id = start(&mut client, "once").await;
-        first.line.cut(true);
+        cut(&first);
         for method in ["tasks/get", "tasks/cancel"] {
             let answer = client.request(method, json!({"taskId": id})).await;
             assert_eq!(code(&answer), -32603, "{case} {method}");
