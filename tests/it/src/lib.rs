@@ -10,7 +10,6 @@ pub mod faults;
 pub mod faulty_store;
 pub mod fuzz;
 pub mod harness;
-pub mod oracle;
 pub mod peer;
 pub mod web;
 pub mod wires;

@@ -143,7 +143,7 @@ mod tests {
              gist = \"cats purr\"\n{rest}"
         );
         let tree = Tree::new(&[
-            ("tests/requirements/cats.toml", &entry),
+            ("crates/turnbuckle-check/requirements/cats.toml", &entry),
             ("tests/it/src/cats.rs", test),
         ]);
         let manifest = manifest::load(&tree).unwrap();

@@ -1,5 +1,5 @@
 //! `cargo xtask requirements`: the sentences of the specification that oblige somebody, and the tests
-//! that answer for each. `tests/requirements/README.md` says how to use it. And `cargo xtask schemas`:
+//! that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it. And `cargo xtask schemas`:
 //! the structure of the official schemas.
 #![allow(clippy::print_stdout, reason = "a command prints its results")]
 

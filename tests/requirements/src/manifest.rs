@@ -8,7 +8,7 @@ use super::Tree;
 use super::extract;
 
 /// The place where the manifest's files are.
-const FOLDER: &str = "tests/requirements/";
+const FOLDER: &str = "crates/turnbuckle-check/requirements/";
 
 /// The longest paraphrase, in characters.
 const GIST_LIMIT: usize = 60;

@@ -1,6 +1,6 @@
 //! `cargo xtask schemas`: the structure of the official schemas, which the tests check messages with.
 //!
-//! `tests/schemas` has definitions, types, required fields, constants, references and formats, and
+//! `crates/turnbuckle-check/schemas` has definitions, types, required fields, constants, references and formats, and
 //! none of the sentences of the originals, in the same folders and files. Of the official examples it
 //! has the fields, and a placeholder for every text of several words. `sources.toml` has the SHA-256 of
 //! each original and of its structure. Without the originals at hand, a structure that was changed is
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::Tree;
 
 /// The folder of the structures, from the root.
-const FOLDER: &str = "tests/schemas";
+const FOLDER: &str = "crates/turnbuckle-check/schemas";
 
 /// The folder of the official examples.
 const EXAMPLES: &str = "2026-07-28/examples";
@@ -323,7 +323,8 @@ mod tests {
 
     #[test]
     fn a_loosened_structure_is_found_without_the_originals() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
+        let folder =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/turnbuckle-check/schemas");
         let kept = Tree::read(&folder).unwrap();
         assert_eq!(check_hashes(&kept), Ok(()));
         let path = "2025-06-18/schema.json";

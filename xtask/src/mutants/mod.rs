@@ -6,7 +6,7 @@
 //! ```toml
 //! [[mutation]]
 //! id = "origin-unchecked"
-//! requirement = "0123456789ab" # optional: an entry of tests/requirements that names such a test
+//! requirement = "0123456789ab" # optional: an entry of crates/turnbuckle-check/requirements that names such a test
 //! file = "crates/…/origin.rs"
 //! find = "…"                   # exact text, which the file holds once
 //! replace = "…"
@@ -244,7 +244,7 @@ mod tests {
             let tree = Tree::new(&[
                 (LIST, list),
                 ("crates/a.rs", source),
-                ("tests/requirements/cats.toml", manifest),
+                ("crates/turnbuckle-check/requirements/cats.toml", manifest),
                 (
                     "tests/it/tests/it/cats.rs",
                     "#[test]\nfn purr() {}\n#[test]\nfn hiss() {}\n",

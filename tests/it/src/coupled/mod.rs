@@ -18,10 +18,10 @@ use turnbuckle_session::transport::{Frame, MessageObserver, OutboundMessage};
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::Case;
-use crate::oracle::Sender;
 use crate::peer::Peer;
 use record::Record;
 use served::connector;
+use turnbuckle_check::oracle::Sender;
 
 pub use posts::{Post, Posts};
 

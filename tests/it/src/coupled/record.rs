@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use turnbuckle_wire::revision::Revision;
 
-use crate::oracle::{Oracle, Sender};
 use crate::wires::seed;
+use turnbuckle_check::oracle::{Oracle, Sender};
 
 pub(super) struct Record {
     name: String,

@@ -10,8 +10,8 @@ use serde_json::Value;
 use turnbuckle_wire::revision::{EraKind, Method, Revision};
 
 use super::Case;
-use crate::oracle::{Oracle, Sender};
 use crate::wires::seed;
+use turnbuckle_check::oracle::{Oracle, Sender};
 
 /// The record of one conversation.
 pub(super) struct MessageRecord {

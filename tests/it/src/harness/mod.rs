@@ -19,7 +19,6 @@
 //! paused clock (`#[tokio::test(start_paused = true)]`), and when what they wait for does not come,
 //! or they fail otherwise, everything that was said is printed.
 
-mod case;
 mod client;
 mod http;
 mod link;
@@ -27,6 +26,6 @@ mod message_record;
 mod options;
 mod sse;
 
-pub use case::{Bind, Case};
 pub use client::{Client, modern_meta};
 pub use options::ClientOptions;
+pub use turnbuckle_check::{Bind, Case};

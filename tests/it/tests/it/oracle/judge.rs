@@ -1,7 +1,7 @@
 //! The oracle itself: that it lets pass what is right, and finds what is wrong.
 
 use serde_json::{Value, json};
-use turnbuckle_it::oracle::{Oracle, Sender};
+use turnbuckle_check::oracle::{Oracle, Sender};
 
 fn judge(
     revision: &str,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use turnbuckle_it::oracle::Oracle;
+use turnbuckle_check::oracle::Oracle;
 use turnbuckle_wire::revision::{Method, Party, Revision};
 
 #[test]

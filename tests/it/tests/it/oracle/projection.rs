@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use turnbuckle_it::oracle::{Oracle, Sender};
+use turnbuckle_check::oracle::{Oracle, Sender};
 use turnbuckle_types::method::{Notification, Request};
 use turnbuckle_types::{ErrorKind, InputRequiredResult, method as m};
 use turnbuckle_wire::era::{Project, ProjectedResult, Reply, write_reply};

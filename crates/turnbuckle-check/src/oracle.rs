@@ -4,26 +4,18 @@
 //! what it carries is what the revision's schema says of its method, and that it uses no name that
 //! only a later revision defines.
 
+mod official;
 mod schema;
 mod strict;
 mod tasks;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde_json::{Value, json};
+use turnbuckle_wire::revision::Revision;
 
 pub use schema::Schema;
-
-/// Every revision that has an official schema, oldest first.
-pub const REVISIONS: [&str; 5] = [
-    "2024-11-05",
-    "2025-03-26",
-    "2025-06-18",
-    "2025-11-25",
-    "2026-07-28",
-];
 
 /// Sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,19 +49,15 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Reads the structure of the official schemas from `tests/schemas`, where `cargo xtask schemas`
-    /// writes it.
-    ///
-    /// # Panics
-    /// When a file is missing or cannot be read.
+    /// Reads the structure of the official schemas, which `cargo xtask schemas` writes and this crate
+    /// contains.
     #[must_use]
     pub fn load() -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../schemas");
-        let schemas = REVISIONS
-            .map(|revision| Schema::read(revision, &folder))
-            .into();
-        let tasks = Schema::read("ext-tasks", &folder);
-        Self { schemas, tasks }
+        let parse = |(revision, text)| Schema::parse(revision, text);
+        Self {
+            schemas: official::SCHEMAS.map(parse).into(),
+            tasks: Schema::parse("ext-tasks", official::TASKS),
+        }
     }
 
     /// Returns the schema of one revision.
@@ -300,8 +288,11 @@ fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<P
     ]
 }
 
+#[expect(clippy::panic, reason = "a caller that names no revision is wrong")]
 fn position(revision: &str) -> usize {
-    let found = REVISIONS.iter().position(|known| *known == revision);
+    let found = Revision::ALL
+        .iter()
+        .position(|known| known.as_str() == revision);
     found.unwrap_or_else(|| panic!("no official schema of {revision}"))
 }
 

@@ -1,8 +1,6 @@
 //! One revision's official schema: its definitions, and validators made of them on demand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use jsonschema::Validator;
@@ -21,10 +19,9 @@ pub struct Schema {
 }
 
 impl Schema {
-    pub(super) fn read(revision: &'static str, spec: &Path) -> Self {
-        let path = spec.join(revision).join("schema.json");
-        let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut schema: Value = serde_json::from_slice(&text).expect("an official schema is JSON");
+    #[expect(clippy::expect_used, reason = "the schemas are part of this crate")]
+    pub(super) fn parse(revision: &'static str, text: &str) -> Self {
+        let mut schema: Value = serde_json::from_str(text).expect("an official schema is JSON");
         let keyword = if schema.get("$defs").is_some() {
             "$defs"
         } else {

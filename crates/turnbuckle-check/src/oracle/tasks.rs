@@ -5,9 +5,6 @@ use turnbuckle_wire::revision::{Method, Revision};
 
 use super::{Faults, Oracle, Part, Sender};
 
-/// The revision that the extension belongs to.
-const REVISION: &str = "2026-07-28";
-
 /// The requests of the extension, each with the beginning of the names of its definitions.
 const REQUESTS: [(&str, &str); 3] = [
     ("tasks/get", "GetTask"),
@@ -32,7 +29,7 @@ impl Oracle {
         message: &'m Value,
         request_method: Option<&str>,
     ) -> Option<Result<Vec<Part<'m>>, Faults>> {
-        if revision != REVISION {
+        if revision != Revision::NEWEST.as_str() {
             return None;
         }
         let part = |definition: &str, value| Part::new(&self.tasks, &[definition], value);
@@ -64,6 +61,6 @@ impl Oracle {
     #[must_use]
     pub fn knows(revision: Revision, method: &str) -> bool {
         let is_task = method == NOTIFICATION || request_name(method).is_some();
-        Method::parse(method).is_some() || (is_task && revision.as_str() == REVISION)
+        Method::parse(method).is_some() || (is_task && revision == Revision::NEWEST)
     }
 }
