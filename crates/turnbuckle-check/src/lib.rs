@@ -6,5 +6,7 @@
 
 mod case;
 pub mod oracle;
+mod requirement;
 
 pub use case::{Bind, Case};
+pub use requirement::{Citation, Requirement};

@@ -1,7 +1,7 @@
 //! One revision's official schema: its definitions, and validators made of them on demand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -136,11 +136,10 @@ impl Schema {
         validator.iter_errors(value).map(fault).collect()
     }
 
+    #[expect(clippy::expect_used, reason = "the schemas are part of this crate")]
     fn validator(&self, definition: &str) -> Arc<Validator> {
-        let mut validators = self
-            .validators
-            .lock()
-            .expect("no validator panics while it is made");
+        let lock = self.validators.lock();
+        let mut validators = lock.unwrap_or_else(PoisonError::into_inner);
         let make = || {
             let schema = json!({
                 "$schema": self.dialect,
