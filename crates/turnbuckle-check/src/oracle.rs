@@ -44,7 +44,7 @@ pub type Faults = Vec<String>;
 
 /// The official schemas of all revisions, and of the extension for tasks.
 pub struct Oracle {
-    schemas: Vec<Schema>,
+    schemas: [Schema; Revision::ALL.len()],
     tasks: Schema,
 }
 
@@ -53,28 +53,32 @@ impl Oracle {
     /// contains.
     #[must_use]
     pub fn load() -> Self {
-        let parse = |(revision, text)| Schema::parse(revision, text);
+        let parse = |revision: Revision| {
+            Schema::parse(revision.as_str(), official::SCHEMAS[revision as usize])
+        };
         Self {
-            schemas: official::SCHEMAS.map(parse).into(),
+            schemas: Revision::ALL.map(parse),
             tasks: Schema::parse("ext-tasks", official::TASKS),
         }
     }
 
     /// Returns the schema of one revision.
-    ///
-    /// # Panics
-    /// When there is no such revision.
     #[must_use]
-    pub fn schema(&self, revision: &str) -> &Schema {
-        &self.schemas[position(revision)]
+    pub fn schema(&self, revision: Revision) -> &Schema {
+        &self.schemas[revision as usize]
     }
 
     /// Checks a value against one definition of a revision, and that it uses no later name.
     ///
     /// # Errors
     /// When it is not such a value.
-    pub fn validate(&self, revision: &str, definition: &str, value: &Value) -> Result<(), Faults> {
-        self.judge(revision, &[definition], value)
+    pub fn validate(
+        &self,
+        revision: Revision,
+        definition: &str,
+        value: &Value,
+    ) -> Result<(), Faults> {
+        self.judge(self.schema(revision), &[definition], value)
     }
 
     /// Checks one message, or a batch of them where the revision has batches.
@@ -87,7 +91,7 @@ impl Oracle {
     /// When the message is not one of the revision.
     pub fn check_message(
         &self,
-        revision: &str,
+        revision: Revision,
         sender: Sender,
         message: &Value,
         request_method: Option<&str>,
@@ -104,7 +108,7 @@ impl Oracle {
         }
         for part in self.parts(revision, sender, message, request_method)? {
             let definitions: Vec<_> = part.definitions.iter().map(String::as_str).collect();
-            self.judge(part.revision, &definitions, &part.value)?;
+            self.judge(part.schema, &definitions, &part.value)?;
         }
         Ok(())
     }
@@ -116,14 +120,15 @@ impl Oracle {
     /// When one of them is not a message of the revision.
     pub fn unused_names<'m>(
         &self,
-        revision: &str,
+        revision: Revision,
         messages: impl IntoIterator<Item = (Sender, &'m Value, Option<&'m str>)>,
     ) -> Result<BTreeSet<String>, Faults> {
         let schema = self.schema(revision);
         let mut names = strict::Names::default();
         for (sender, message, request_method) in messages {
             let parts = self.parts(revision, sender, message, request_method)?;
-            for part in parts.iter().filter(|part| part.revision == revision) {
+            let is_of_revision = |part: &&Part<'_>| part.schema.revision() == schema.revision();
+            for part in parts.iter().filter(is_of_revision) {
                 for definition in &part.definitions {
                     names.collect(schema, definition, &part.value);
                 }
@@ -134,8 +139,8 @@ impl Oracle {
 
     /// Returns the parts of a message, each with the definitions that it is checked against.
     fn parts<'m>(
-        &self,
-        revision: &str,
+        &'m self,
+        revision: Revision,
         sender: Sender,
         message: &'m Value,
         request_method: Option<&str>,
@@ -179,7 +184,11 @@ impl Oracle {
         }
     }
 
-    fn error_parts<'m>(&self, revision: &str, message: &'m Value) -> Result<Vec<Part<'m>>, Faults> {
+    fn error_parts<'m>(
+        &'m self,
+        revision: Revision,
+        message: &'m Value,
+    ) -> Result<Vec<Part<'m>>, Faults> {
         let schema = self.schema(revision);
         let mut readable = Cow::Borrowed(message);
         if schema.has("JSONRPCError") && message.get("id") == Some(&Value::Null) {
@@ -200,7 +209,7 @@ impl Oracle {
             parts.push(Part::new(schema, &[&typed], value));
             return Ok(parts);
         }
-        let later = self.schemas[position(revision)..]
+        let later = self.schemas[revision as usize..]
             .iter()
             .find_map(|it| it.of_error_code(code));
         match later {
@@ -212,26 +221,15 @@ impl Oracle {
         }
     }
 
-    fn judge(&self, revision: &str, definitions: &[&str], value: &Value) -> Result<(), Faults> {
-        if revision == self.tasks.revision() {
-            let faults: Faults = definitions
-                .iter()
-                .flat_map(|definition| self.tasks.faults(definition, value))
-                .collect();
-            return if faults.is_empty() {
-                Ok(())
-            } else {
-                Err(faults)
-            };
-        }
-        let at = position(revision);
-        let (this, later) = (&self.schemas[at], &self.schemas[at + 1..]);
+    fn judge(&self, schema: &Schema, definitions: &[&str], value: &Value) -> Result<(), Faults> {
         let mut faults = Faults::new();
         for definition in definitions {
-            faults.extend(this.faults(definition, value));
+            faults.extend(schema.faults(definition, value));
         }
-        if faults.is_empty() {
-            strict::later_names(this, later, definitions, value, &mut faults);
+        // Only the revisions follow each other; an extension has one schema.
+        if let (true, Some(revision)) = (faults.is_empty(), Revision::parse(schema.revision())) {
+            let later = &self.schemas[revision as usize + 1..];
+            strict::later_names(schema, later, definitions, value, &mut faults);
         }
         if faults.is_empty() {
             Ok(())
@@ -243,18 +241,18 @@ impl Oracle {
 
 /// A part of a message, and the definitions that it is to be judged by.
 struct Part<'m> {
-    /// The revision, or the extension, that has the definitions.
-    revision: &'static str,
+    /// The schema of the revision, or of the extension, that has the definitions.
+    schema: &'m Schema,
     definitions: Vec<String>,
     value: Cow<'m, Value>,
 }
 
 impl<'m> Part<'m> {
     /// Creates a part that is checked against those of the definitions that the revision has.
-    fn new(schema: &Schema, definitions: &[&str], value: &'m Value) -> Self {
+    fn new(schema: &'m Schema, definitions: &[&str], value: &'m Value) -> Self {
         let known = definitions.iter().filter(|name| schema.has(name));
         Self {
-            revision: schema.revision(),
+            schema,
             definitions: known.map(|name| (*name).to_owned()).collect(),
             value: Cow::Borrowed(value),
         }
@@ -265,7 +263,7 @@ impl<'m> Part<'m> {
 const TASKABLE: [&str; 3] = ["CallToolRequest", "CreateMessageRequest", "ElicitRequest"];
 
 /// Returns the result in a response to a request of that definition.
-fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<Part<'m>> {
+fn result_parts<'m>(schema: &'m Schema, request: &str, message: &'m Value) -> Vec<Part<'m>> {
     let result = &message["result"];
     let typed = match result.get("resultType").and_then(Value::as_str) {
         None if result.get("task").is_some() && TASKABLE.contains(&request) => {
@@ -286,14 +284,6 @@ fn result_parts<'m>(schema: &Schema, request: &str, message: &'m Value) -> Vec<P
         Part::new(schema, &[&response], message),
         Part::new(schema, &[&typed, "Result"], result),
     ]
-}
-
-#[expect(clippy::panic, reason = "a caller that names no revision is wrong")]
-fn position(revision: &str) -> usize {
-    let found = Revision::ALL
-        .iter()
-        .position(|known| known.as_str() == revision);
-    found.unwrap_or_else(|| panic!("no official schema of {revision}"))
 }
 
 fn method(message: &Value) -> Result<&str, Faults> {

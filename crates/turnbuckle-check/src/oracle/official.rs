@@ -1,27 +1,14 @@
 //! The structure of the official schemas, as `cargo xtask schemas` writes it.
 
-/// Every revision that has an official schema, oldest first, with the schema.
-pub(super) const SCHEMAS: [(&str, &str); 5] = [
-    (
-        "2024-11-05",
-        include_str!("../../schemas/2024-11-05/schema.json"),
-    ),
-    (
-        "2025-03-26",
-        include_str!("../../schemas/2025-03-26/schema.json"),
-    ),
-    (
-        "2025-06-18",
-        include_str!("../../schemas/2025-06-18/schema.json"),
-    ),
-    (
-        "2025-11-25",
-        include_str!("../../schemas/2025-11-25/schema.json"),
-    ),
-    (
-        "2026-07-28",
-        include_str!("../../schemas/2026-07-28/schema.json"),
-    ),
+use turnbuckle_wire::revision::Revision;
+
+/// The schema of each revision, oldest first.
+pub(super) const SCHEMAS: [&str; Revision::ALL.len()] = [
+    include_str!("../../schemas/2024-11-05/schema.json"),
+    include_str!("../../schemas/2025-03-26/schema.json"),
+    include_str!("../../schemas/2025-06-18/schema.json"),
+    include_str!("../../schemas/2025-11-25/schema.json"),
+    include_str!("../../schemas/2026-07-28/schema.json"),
 ];
 
 /// The schema of the extension for tasks.

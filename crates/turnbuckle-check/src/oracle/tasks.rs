@@ -23,13 +23,13 @@ fn request_name(method: &str) -> Option<&'static str> {
 impl Oracle {
     /// Returns the parts of a message that the extension for tasks defines; `None` for any other message.
     pub(super) fn task_parts<'m>(
-        &self,
-        revision: &str,
+        &'m self,
+        revision: Revision,
         sender: Sender,
         message: &'m Value,
         request_method: Option<&str>,
     ) -> Option<Result<Vec<Part<'m>>, Faults>> {
-        if revision != Revision::NEWEST.as_str() {
+        if revision != Revision::NEWEST {
             return None;
         }
         let part = |definition: &str, value| Part::new(&self.tasks, &[definition], value);

@@ -76,7 +76,7 @@ impl Record {
     fn check(&mut self, sender: Sender, message: &Value, asked: Option<&str>) {
         static ORACLE: OnceLock<Oracle> = OnceLock::new();
         let oracle = ORACLE.get_or_init(Oracle::load);
-        let judged = oracle.check_message(self.revision.as_str(), sender, message, asked);
+        let judged = oracle.check_message(self.revision, sender, message, asked);
         if let Err(faults) = judged {
             let (name, faults) = (&self.name, faults.join("\n"));
             self.faults.push(format!(

@@ -116,8 +116,7 @@ impl MessageRecord {
             message.to_mut()["id"] = 0.into();
         }
         let message = &*message;
-        if let Err(faults) = oracle.check_message(revision.as_str(), Sender::Server, message, asked)
-        {
+        if let Err(faults) = oracle.check_message(revision, Sender::Server, message, asked) {
             panic!(
                 "{}: no message of {revision}: {}\n{message:#}",
                 self.case,

@@ -63,7 +63,7 @@ async fn only_messages_are_written_to_a_process() {
     assert_eq!(methods[0], "tools/call");
     assert!(lines.len() >= 2, "{methods:?}");
     let oracle = Oracle::load();
-    let revision = Revision::NEWEST_LEGACY.as_str();
+    let revision = Revision::NEWEST_LEGACY;
     for line in lines {
         let message = serde_json::from_str(line).unwrap();
         let judged = oracle.check_message(revision, Sender::Client, &message, None);

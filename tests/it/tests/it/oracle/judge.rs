@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle_check::oracle::{Oracle, Sender};
+use turnbuckle_wire::revision::Revision;
 
 fn judge(
     revision: &str,
@@ -9,6 +10,7 @@ fn judge(
     message: Value,
     method: Option<&str>,
 ) -> Result<(), String> {
+    let revision = Revision::parse(revision).expect("a revision");
     Oracle::load()
         .check_message(revision, sender, &message, method)
         .map_err(|faults| faults.join("\n"))

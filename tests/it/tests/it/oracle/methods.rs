@@ -9,7 +9,7 @@ use turnbuckle_wire::revision::{Method, Party, Revision};
 fn each_side_receives_the_methods_that_the_schema_lets_the_other_send() {
     let oracle = Oracle::load();
     for revision in Revision::ALL {
-        let schema = oracle.schema(revision.as_str());
+        let schema = oracle.schema(revision);
         for (receiver, sender) in [(Party::Server, "Client"), (Party::Client, "Server")] {
             for (kind, notifications) in [("Request", false), ("Notification", true)] {
                 let official: BTreeSet<String> = schema
@@ -32,7 +32,7 @@ fn each_side_receives_the_methods_that_the_schema_lets_the_other_send() {
 fn methods_of_input_requests_are_not_requests_of_the_modern_era() {
     let oracle = Oracle::load();
     let modern = Revision::NEWEST;
-    let schema = oracle.schema(modern.as_str());
+    let schema = oracle.schema(modern);
     let inside: BTreeSet<String> = schema.methods("InputRequest").into_keys().collect();
     let expected = [Method::CreateMessage, Method::Elicit, Method::ListRoots];
     assert_eq!(

@@ -236,7 +236,7 @@ fn faults_of(oracle: &Oracle, sent: &[Sent]) -> Vec<String> {
         answers,
     } in sent
     {
-        if let Err(found) = oracle.check_message(revision.as_str(), *sender, message, *answers) {
+        if let Err(found) = oracle.check_message(*revision, *sender, message, *answers) {
             faults.push(format!("{revision} {message}\n  {}", found.join("\n  ")));
         }
     }
@@ -291,7 +291,7 @@ fn the_samples_use_every_name_of_the_vocabulary() {
         let of = sent.iter().filter(|sent| sent.revision == revision);
         let untried = oracle
             .unused_names(
-                revision.as_str(),
+                revision,
                 of.map(|sent| (sent.sender, &sent.message, sent.answers)),
             )
             .unwrap();
