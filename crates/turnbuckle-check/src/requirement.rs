@@ -79,7 +79,7 @@ struct Location {
 }
 
 /// A place in the specification that a finding refers to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Citation {
     /// The id of the sentence: the beginning of its hash.
     pub id: String,
