@@ -12,6 +12,7 @@ pub mod lock;
 pub mod oracle;
 pub mod report;
 mod requirement;
+pub mod script;
 
 pub use case::{Bind, Case};
 pub use file_error::FileError;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::peer::{Peer, ReceivedMessage, Step};
+use crate::peer::{Peer, PeerConnectors, ReceivedMessage, Step};
 use serde_json::Value;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, ClientBuilder, EraPreference, Error};

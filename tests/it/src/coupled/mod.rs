@@ -18,7 +18,7 @@ use turnbuckle_session::transport::{Frame, MessageObserver, OutboundMessage};
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::Case;
-use crate::peer::Peer;
+use crate::peer::{Peer, PeerConnectors};
 use record::Record;
 use served::connector;
 use turnbuckle_check::oracle::Sender;

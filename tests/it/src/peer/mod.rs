@@ -1,223 +1,34 @@
-//! A server that does what a script says, however wrong that is, for the tests of the client.
+//! Scripted servers, as the client reaches them.
 //!
-//! One [`Peer`] can be reached over lines in memory ([`Peer::lines`]) and over HTTP without sockets
-//! ([`Peer::web`]); [`shell`] is a server of its own kind, a process. What a script has no word on
-//! is done as a sound server would.
+//! One [`Peer`] can be reached over lines in memory and over HTTP without sockets, by the connectors of
+//! [`PeerConnectors`]; [`shell`] is a server of its own kind, a process.
 
 mod lines;
 mod process;
-mod sound;
 mod web;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use bytes::Bytes;
-use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedSender;
-use turnbuckle_wire::revision::Revision;
+use turnbuckle_http::HttpConnector;
 
 pub use lines::Lines;
 pub use process::{children, open_files, shell};
+pub use turnbuckle_check::script::{Peer, ReceivedMessage, Step};
 
-/// One step of a server's reaction to a message.
-#[derive(Debug, Clone)]
-pub enum Step {
-    /// Sends a message: a line, or an event of the stream. A message alone is a JSON body.
-    Say(Value),
-    /// Sends these bytes as they are.
-    Write(Bytes),
-    /// Sends these bytes so many times, so far apart. Further steps are for after that.
-    Repeat(Bytes, usize, Duration),
-    /// Lets time pass.
-    Wait(Duration),
-    /// Leaves it at that, with the connection open.
-    Hang,
-    /// Breaks the connection, or the exchange.
-    Break,
-    /// HTTP alone, and before all else: the answer's status and headers. Without it a stream is
-    /// begun, unless there is but one message to say.
-    Head(u16, Vec<(&'static str, String)>),
+/// Connectors of the client that reach a scripted server.
+pub trait PeerConnectors {
+    /// Returns a connector that reaches the peer over lines. The client accepts messages of at most
+    /// 1 MiB.
+    fn lines(&self) -> Lines;
+
+    /// Returns a connector that reaches the peer over HTTP.
+    fn web(&self) -> HttpConnector;
 }
 
-/// A message that a peer received.
-#[derive(Debug, Clone)]
-pub struct ReceivedMessage {
-    /// The message; null for a request of HTTP that carries none.
-    pub message: Value,
-    /// On which connection, or in which session, counted from 1; 0 for none.
-    pub connection: usize,
-    /// HTTP method of the request that carried the message; empty on other transports.
-    pub verb: String,
-}
-
-impl ReceivedMessage {
-    /// Returns the method of the message; empty if it has none.
-    #[must_use]
-    pub fn method(&self) -> &str {
-        self.message["method"].as_str().unwrap_or_default()
+impl PeerConnectors for Peer {
+    fn lines(&self) -> Lines {
+        Lines::new(self.clone())
     }
 
-    /// Returns the id of the message; null if it has none.
-    #[must_use]
-    pub fn id(&self) -> &Value {
-        &self.message["id"]
-    }
-
-    /// Returns the answer to the message.
-    #[must_use]
-    pub fn answer(&self, result: Value) -> Step {
-        Step::Say(json!({"jsonrpc": "2.0", "id": self.id(), "result": result}))
-    }
-
-    /// Returns the answer to a tool call, with a text.
-    #[must_use]
-    pub fn text(&self, text: &str) -> Step {
-        self.answer(json!({"content": [{"type": "text", "text": text}]}))
-    }
-
-    /// Returns an error response to the message.
-    #[must_use]
-    pub fn refuse(&self, code: i64, message: &str) -> Step {
-        Step::Say(json!({"jsonrpc": "2.0", "id": self.id(),
-            "error": {"code": code, "message": message}}))
-    }
-
-    /// Returns a progress notification for the message.
-    #[must_use]
-    pub fn progress(&self, progress: u32) -> Step {
-        let token = &self.message["params"]["_meta"]["progressToken"];
-        Step::Say(json!({"jsonrpc": "2.0", "method": "notifications/progress",
-            "params": {"progressToken": token, "progress": progress}}))
-    }
-}
-
-type Script = dyn Fn(&ReceivedMessage) -> Option<Vec<Step>> + Send + Sync;
-
-/// A scripted server; clones are the same one.
-#[derive(Clone)]
-pub struct Peer(Arc<Inner>);
-
-struct Inner {
-    revision: Revision,
-    script: Box<Script>,
-    told: Mutex<Vec<ReceivedMessage>>,
-    opened: AtomicUsize,
-    /// The way to the newest connection over lines, for steps that answer no message.
-    wire: Mutex<Option<UnboundedSender<Step>>>,
-    /// Held by every connection and every body that is not over.
-    standing: Arc<()>,
-}
-
-impl Peer {
-    /// Creates a server of that revision. `script` returns the reaction to a message, or `None` for
-    /// the reaction of a correct server.
-    pub fn new(
-        revision: Revision,
-        script: impl Fn(&ReceivedMessage) -> Option<Vec<Step>> + Send + Sync + 'static,
-    ) -> Self {
-        Self(Arc::new(Inner {
-            revision,
-            script: Box::new(script),
-            told: Mutex::default(),
-            opened: AtomicUsize::new(0),
-            wire: Mutex::default(),
-            standing: Arc::default(),
-        }))
-    }
-
-    /// Creates a server that misbehaves only for calls of tools.
-    pub fn calls(
-        revision: Revision,
-        script: impl Fn(&ReceivedMessage) -> Vec<Step> + Send + Sync + 'static,
-    ) -> Self {
-        Self::new(revision, move |heard| {
-            (heard.method() == "tools/call").then(|| script(heard))
-        })
-    }
-
-    /// Returns the revision that the server speaks.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.0.revision
-    }
-
-    /// Returns every message that the server received.
-    #[must_use]
-    pub fn messages(&self) -> Vec<ReceivedMessage> {
-        self.0.told.lock().expect("no test panics with it").clone()
-    }
-
-    /// Returns the messages with that method that the server received.
-    #[must_use]
-    pub fn messages_of(&self, method: &str) -> Vec<ReceivedMessage> {
-        let mut told = self.messages();
-        told.retain(|heard| heard.method() == method);
-        told
-    }
-
-    /// Returns the number of connections or sessions opened so far.
-    #[must_use]
-    pub fn connection_count(&self) -> usize {
-        self.0.opened.load(Ordering::Relaxed)
-    }
-
-    /// Returns the number of connections and response bodies that are open now.
-    #[must_use]
-    pub fn open_count(&self) -> usize {
-        Arc::strong_count(&self.0.standing) - 1
-    }
-
-    /// Sends a message on the newest connection over lines.
-    ///
-    /// # Panics
-    /// When there is no connection, or it is closed.
-    pub fn send(&self, message: Value) {
-        self.step(Step::Say(message));
-    }
-
-    /// Sends a notification on the newest connection over lines.
-    ///
-    /// # Panics
-    /// When there is no connection, or it is closed.
-    pub fn notify(&self, method: &str, params: Value) {
-        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
-    }
-
-    /// Closes the newest connection over lines.
-    ///
-    /// # Panics
-    /// When there is no connection, or it is closed.
-    pub fn disconnect(&self) {
-        self.step(Step::Break);
-    }
-
-    fn step(&self, step: Step) {
-        let wire = self.0.wire.lock().expect("no test panics with it");
-        let wire = wire.as_ref().expect("a connection was opened");
-        wire.send(step).expect("the connection is open");
-    }
-
-    fn open_wire(&self, wire: UnboundedSender<Step>) -> usize {
-        *self.0.wire.lock().expect("no test panics with it") = Some(wire);
-        self.open()
-    }
-
-    fn open(&self) -> usize {
-        self.0.opened.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
-    fn stand(&self) -> Arc<()> {
-        self.0.standing.clone()
-    }
-
-    fn handle(&self, heard: &ReceivedMessage) -> Vec<Step> {
-        self.0
-            .told
-            .lock()
-            .expect("no test panics with it")
-            .push(heard.clone());
-        (self.0.script)(heard).unwrap_or_else(|| sound::steps(heard, self.0.revision))
+    fn web(&self) -> HttpConnector {
+        web::connector(self.clone())
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use turnbuckle_it::coupled::{Coupled, Post, connect_over_http};
 use turnbuckle_it::harness::{Bind, Case};
-use turnbuckle_it::peer::{Peer, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 

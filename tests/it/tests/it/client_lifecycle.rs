@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{EraPreference, Error};
 use turnbuckle_it::coupled::{Coupled, connect_to};
 use turnbuckle_it::harness::Case;
-use turnbuckle_it::peer::{Peer, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, Step};
 
 use turnbuckle_types::TASKS_EXTENSION;
 use turnbuckle_wire::revision::{EraKind, Revision};

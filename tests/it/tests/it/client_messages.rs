@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference};
 use turnbuckle_it::coupled::connect_to;
-use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, ReceivedMessage, Step};
 use turnbuckle_types::{Json, LoggingMessageNotificationParams};
 use turnbuckle_wire::revision::{EraKind, Revision};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use turnbuckle_check::oracle::{Oracle, Sender};
 use turnbuckle_client::{Client, EraPreference};
-use turnbuckle_it::peer::{Peer, shell};
+use turnbuckle_it::peer::{Peer, PeerConnectors, shell};
 use turnbuckle_stdio::Command;
 use turnbuckle_wire::revision::Revision;
 

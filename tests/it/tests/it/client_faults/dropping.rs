@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use turnbuckle_client::{Client, EraPreference, Error};
-use turnbuckle_it::peer::{Peer, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, Step};
 
 use turnbuckle_wire::revision::{EraKind, Revision};
 

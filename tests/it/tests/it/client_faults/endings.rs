@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, Error};
-use turnbuckle_it::peer::{Peer, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, Step};
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_wire::revision::Revision;
 

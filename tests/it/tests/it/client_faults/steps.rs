@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use turnbuckle_client::Error;
-use turnbuckle_it::peer::{ReceivedMessage, Step};
+use turnbuckle_it::peer::{PeerConnectors, ReceivedMessage, Step};
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_wire::revision::Revision;
 
