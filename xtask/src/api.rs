@@ -14,7 +14,7 @@ use public_api::{PublicApi, PublicItem};
 
 use crate::process::{self, cargo};
 use crate::source::parse_all;
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 /// The folder of the listings, from the root.
 const FOLDER: &str = "docs/api";

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::metadata::metadata;
 use crate::process::{self, cargo, output};
+use crate::requirements;
 use crate::tidy;
 
 /// Packages that are tested with a package that they depend on only if they changed themselves: the
@@ -52,7 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 
 /// Checks the requirements against the tests.
 pub(crate) fn check_requirements() -> Result<(), String> {
-    turnbuckle_requirements::check_strictly(&process::root())
+    requirements::check_strictly(&process::root())
 }
 
 /// Takes a step and prints its time.

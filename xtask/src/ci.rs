@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio, id};
 use std::thread;
 
-use turnbuckle_requirements::schemas;
+use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 use crate::process::{self, cargo, output, root, target};
 

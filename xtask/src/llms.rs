@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{fs, io};
 
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 /// The folder of the pages, from the root of the workspace.
 const PAGES: &str = "docs/guide/src";

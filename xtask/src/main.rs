@@ -16,15 +16,17 @@ mod node;
 mod process;
 mod programs;
 mod release;
+mod requirements;
+mod schemas;
 mod settings;
 mod soak;
 mod source;
 mod tidy;
+mod tree;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use turnbuckle_requirements as requirements;
 
 /// The command line.
 #[derive(Parser)]
@@ -56,7 +58,7 @@ enum Command {
     /// Write the tables of docs/security-tests.md from the settings in the sources
     Settings(settings::Options),
     /// Write the structure of the official schemas from TURNBUCKLE_SPEC
-    Schemas(requirements::schemas::Options),
+    Schemas(schemas::Options),
     /// Run the official conformance suite against the demo server
     Conformance { arguments: Vec<String> },
     /// Run the official conformance suite against the everything-client
@@ -109,7 +111,7 @@ fn main() -> ExitCode {
         Command::Requirements { command } => requirements::run(&process::root(), &command),
         Command::Api(options) => api::run(&options),
         Command::Settings(options) => settings::run(&options),
-        Command::Schemas(options) => requirements::schemas::run(&process::root(), &options),
+        Command::Schemas(options) => schemas::run(&process::root(), &options),
         Command::Conformance { arguments } => node::conformance(&arguments),
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 use crate::imports::{Imports, circles, crates, floors, top_modules};
 use crate::process;

@@ -14,7 +14,7 @@ use syn::{BinOp, Expr, Lit, Token};
 
 use crate::process;
 use crate::source::{Source, Token as SourceToken, flatten, parse_all};
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 /// The page, from the root.
 pub(crate) const PAGE: &str = "docs/security-tests.md";

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree, token_stream};
 use syn::spanned::Spanned;
 
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 /// A Rust file of the workspace.
 pub(crate) struct Source {

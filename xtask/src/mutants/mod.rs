@@ -25,9 +25,9 @@ use std::fs;
 use serde::Deserialize;
 
 use crate::process::{root, target};
+use crate::requirements;
 use crate::tidy::Project;
 use scratch::Scratch;
-use turnbuckle_requirements as requirements;
 
 /// The path of the list, from the root.
 pub(crate) const LIST: &str = "tests/mutations.toml";
@@ -204,7 +204,7 @@ fn run_in(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     const ENTRY: &str = "[[mutation]]\nid = 'a'\nfile = 'crates/a.rs'\nfind = 'x < 1'\nreplace = 'true'\ntest = 'cats::p'\n";
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use super::Mutation;
-use turnbuckle_requirements::GENERATED;
+use crate::tree::GENERATED;
 
 /// The longest build.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);

@@ -106,7 +106,7 @@ fn named_settings(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn check(row: &str, code: &str) -> Vec<String> {
         let limits =

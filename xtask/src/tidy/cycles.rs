@@ -55,7 +55,7 @@ fn describe(package: &str, circle: &[&str], imports: &Imports<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> = files

@@ -115,7 +115,7 @@ fn dependencies(text: &str) -> Result<(String, BTreeSet<String>), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(rule: &Rule, name: &str, dependencies: &str) -> Vec<String> {
         let path = format!("crates/{name}/Cargo.toml");

@@ -94,7 +94,7 @@ fn arguments_of_macro(tokens: &[Token], at: usize) -> impl Iterator<Item = &str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(extractors: &str) -> Vec<String> {
         let list = "const EXTRACTORS: &[(&str, bool)] = &[(\"Args\", true), (\"Log\", false)];\n\

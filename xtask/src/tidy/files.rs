@@ -201,7 +201,7 @@ fn top(source: &Source) -> Option<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(rule: &Rule, path: &str, text: &str) -> usize {
         let project = Project::parse(Tree::new(&[(path, text)])).unwrap();

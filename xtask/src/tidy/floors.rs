@@ -135,7 +135,7 @@ fn between<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(table: &str, b: &str) -> Vec<String> {
         let files = [

@@ -102,7 +102,7 @@ fn names(tokens: &[Token], path: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(path: &str, text: &str) -> usize {
         let project = Project::parse(Tree::new(&[(path, text)])).unwrap();

@@ -182,7 +182,7 @@ fn is_pure(path: &str) -> bool {
 mod tests {
     use super::*;
     use crate::process;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(rule: &Rule, path: &str, text: &str) -> Vec<usize> {
         let project = Project::parse(Tree::new(&[(path, text)])).unwrap();

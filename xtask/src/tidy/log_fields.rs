@@ -62,7 +62,7 @@ fn unsafe_fields(tokens: &[Token]) -> impl Iterator<Item = &Token> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(text: &str) -> usize {
         let tree = Tree::new(&[("crates/turnbuckle-http/src/a.rs", text)]);

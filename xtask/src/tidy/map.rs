@@ -76,7 +76,7 @@ fn leads_to(file: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(page: &str) -> Vec<String> {
         let files = [

@@ -28,7 +28,7 @@ pub(crate) use rule::Project;
 use rule::{Rule, Violation};
 
 use crate::source::{package_of, parse_all};
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 const MUTATIONS: Rule = Rule {
     name: "mutations",

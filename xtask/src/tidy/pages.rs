@@ -246,7 +246,7 @@ fn without_indent(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::process;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(rule: &Rule, files: &[(&str, &str)]) -> Vec<usize> {
         let project = Project::parse(Tree::new(files)).unwrap();

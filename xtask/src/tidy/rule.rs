@@ -1,6 +1,6 @@
 //! Rules, their violations, and the files that they look at.
 
-use turnbuckle_requirements::Tree;
+use crate::tree::Tree;
 
 use crate::source::Source;
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use super::pages::{code_spans, is_printed, printed_texts};
 use super::rule::{Project, Rule, Violation};
+use crate::requirements::test_paths;
 use crate::settings::{PAGE, Table, tables, write_page};
 use crate::source::Token;
-use turnbuckle_requirements::test_paths;
 
 pub(super) const RULE: Rule = Rule {
     name: "security",
@@ -87,7 +87,7 @@ fn unknown_names(project: &Project, tables: &[Table]) -> Vec<Violation> {
 mod tests {
     use super::*;
     use crate::process;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     const CODE: &str = "settings! {\n    pub struct Limits {\n        /// Calls.\n        \
                         // Beyond: `at most … calls (Limits::max_calls)`\n        \

@@ -106,7 +106,7 @@ fn first_sentence(tokens: &[Token]) -> String {
 mod tests {
     use super::super::rule::Project;
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     #[test]
     fn a_setting_that_does_not_say_its_kind_is_found() {

@@ -363,7 +363,7 @@ fn aliases(project: &Project) -> Vec<Violation> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use turnbuckle_requirements::Tree;
+    use crate::tree::Tree;
 
     fn found(rule: &Rule, text: &str) -> Vec<String> {
         let tree = Tree::new(&[("crates/turnbuckle-http/src/a.rs", text)]);

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::Tree;
 use super::extract;
+use crate::tree::Tree;
 
 /// The place where the manifest's files are.
 const FOLDER: &str = "crates/turnbuckle-check/requirements/";

@@ -7,7 +7,7 @@
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use super::Tree;
+use crate::tree::Tree;
 
 /// One function, a test or not.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use std::mem;
 
 use sha2::{Digest, Sha256};
 
-use super::Tree;
 use super::markdown::{self, Block};
+use crate::tree::Tree;
 
 /// One obliging sentence and every place where it stands, word for word.
 #[derive(Debug)]

@@ -1,7 +1,5 @@
 //! `cargo xtask requirements`: the sentences of the specification that oblige somebody, and the tests
-//! that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it. And `cargo xtask schemas`:
-//! the structure of the official schemas.
-#![allow(clippy::print_stdout, reason = "a command prints its results")]
+//! that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it.
 
 mod compare;
 mod extract;
@@ -9,19 +7,17 @@ mod functions;
 mod manifest;
 mod mark;
 mod markdown;
-pub mod schemas;
-mod tree;
-
-pub use tree::{GENERATED, Tree};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::tree::Tree;
+
 /// A command of `cargo xtask requirements`.
 #[derive(clap::Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Print every sentence that obliges somebody: hash, level, places, text
     Extract(Pages),
     /// Hold the manifest against the tests, and against the pages if they are given
@@ -58,7 +54,7 @@ const PAGES: [(&str, &str); 6] = [
 
 /// The pages of the specification.
 #[derive(clap::Args)]
-pub struct Pages {
+pub(crate) struct Pages {
     /// A checkout of the specification, with the repositories of extensions in `ext-auth`, `ext-skills` and
     /// `ext-tasks`
     #[arg(long, value_name = "FOLDER")]
@@ -79,7 +75,7 @@ impl Pages {
 }
 
 /// Runs a command; an error lists the faults that it found.
-pub fn run(root: &Path, command: &Command) -> Result<(), String> {
+pub(crate) fn run(root: &Path, command: &Command) -> Result<(), String> {
     match command {
         Command::Extract(pages) => print_sentences(pages),
         Command::Check { pages, strict } => check(root, pages, *strict),
@@ -89,12 +85,12 @@ pub fn run(root: &Path, command: &Command) -> Result<(), String> {
 }
 
 /// Checks the manifest against the tests, with no requirement open.
-pub fn check_strictly(root: &Path) -> Result<(), String> {
+pub(crate) fn check_strictly(root: &Path) -> Result<(), String> {
     check(root, &Pages { spec: None }, true)
 }
 
 /// Returns the paths of all tests, as the manifest names them.
-pub fn test_paths(tree: &Tree) -> BTreeSet<String> {
+pub(crate) fn test_paths(tree: &Tree) -> BTreeSet<String> {
     let sources = functions::scan(tree);
     compare::tests(&sources)
         .map(|test| test.path.clone())
@@ -102,7 +98,7 @@ pub fn test_paths(tree: &Tree) -> BTreeSet<String> {
 }
 
 /// Returns the tests that each requirement names.
-pub fn tests_by_requirement(tree: &Tree) -> Result<BTreeMap<String, Vec<String>>, String> {
+pub(crate) fn tests_by_requirement(tree: &Tree) -> Result<BTreeMap<String, Vec<String>>, String> {
     let requirements = manifest::load(tree)?.requirements.into_iter();
     Ok(requirements
         .map(|(id, requirement)| (id, requirement.by))

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Tree;
 use super::compare;
 use super::functions::{Function, SourceFile};
 use super::manifest::{self, Manifest, Status};
+use crate::tree::Tree;
 
 /// Ids per marker line; more would not fit the line width.
 const IDS_PER_LINE: usize = 6;

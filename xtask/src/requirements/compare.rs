@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Tree;
 use super::extract;
 use super::functions::{Function, SourceFile};
 use super::manifest::{Manifest, Requirement, Status};
+use crate::tree::Tree;
 
 /// The result of a check.
 pub(super) struct Report {

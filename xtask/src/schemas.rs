@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::Tree;
+use crate::tree::Tree;
 
 /// The folder of the structures, from the root.
 const FOLDER: &str = "crates/turnbuckle-check/schemas";
@@ -81,14 +81,14 @@ const DROPPED: &[&str] = &[
 
 /// The options of `cargo xtask schemas`.
 #[derive(clap::Args)]
-pub struct Options {
+pub(crate) struct Options {
     /// Compare the structures with the originals instead of writing them
     #[arg(long)]
     check: bool,
 }
 
 /// Writes the structures from the folder that TURNBUCKLE_SPEC names, or compares them.
-pub fn run(root: &Path, options: &Options) -> Result<(), String> {
+pub(crate) fn run(root: &Path, options: &Options) -> Result<(), String> {
     let spec = spec(root)
         .ok_or("set TURNBUCKLE_SPEC to the folder with <revision>/schema.json of each revision, and ext-tasks/schema.json")?;
     let folder = root.join(FOLDER);
@@ -124,7 +124,7 @@ fn write(folder: &Path, structures: &BTreeMap<String, String>) -> io::Result<()>
 
 /// Checks that every file has its original's hash beside it, and compares the structures with the
 /// originals where those are present.
-pub fn check(root: &Path) -> Result<(), String> {
+pub(crate) fn check(root: &Path) -> Result<(), String> {
     let kept = Tree::read(&root.join(FOLDER))?;
     check_hashes(&kept)?;
     match spec(root) {
@@ -240,7 +240,7 @@ fn structure(schema: &Value) -> Result<Value, String> {
             continue;
         } else {
             return Err(format!(
-                "the keyword {keyword} is new: decide about it in tests/requirements/src/schemas.rs"
+                "the keyword {keyword} is new: decide about it in xtask/src/schemas.rs"
             ));
         };
         kept.insert(keyword.to_owned(), value);
@@ -280,6 +280,7 @@ fn lines(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::root;
 
     #[test]
     fn sentences_go_and_names_stay() {
@@ -323,8 +324,7 @@ mod tests {
 
     #[test]
     fn a_loosened_structure_is_found_without_the_originals() {
-        let folder =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/turnbuckle-check/schemas");
+        let folder = root().join("crates/turnbuckle-check/schemas");
         let kept = Tree::read(&folder).unwrap();
         assert_eq!(check_hashes(&kept), Ok(()));
         let path = "2025-06-18/schema.json";
@@ -338,6 +338,6 @@ mod tests {
 
     #[test]
     fn the_structures_are_there_and_equal_the_originals() {
-        check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap();
+        check(&root()).unwrap();
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Names of folders whose files a tool writes.
-pub const GENERATED: &[&str] = &[
+pub(crate) const GENERATED: &[&str] = &[
     "target",
     "node_modules",
     "artifacts",
@@ -21,22 +21,22 @@ const MAX_TEXT_BYTES: u64 = 4 << 20;
 
 /// Files by their path from the root, with `/` between the parts.
 #[derive(Default)]
-pub struct Tree {
+pub(crate) struct Tree {
     texts: BTreeMap<String, String>,
     others: BTreeSet<String>,
 }
 
 impl Tree {
     /// Reads the project at `root`.
-    pub fn read(root: &Path) -> Result<Self, String> {
+    pub(crate) fn read(root: &Path) -> Result<Self, String> {
         let mut tree = Self::default();
         tree.read_folder(root, "")?;
         Ok(tree)
     }
 
     /// Creates a tree of paths and texts.
-    #[must_use]
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    #[cfg(test)]
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let texts = files
             .iter()
             .map(|&(path, text)| (path.to_owned(), text.to_owned()))
@@ -48,7 +48,7 @@ impl Tree {
     }
 
     /// Returns every text file whose path ends in `ending`, as (path, text), in order.
-    pub fn texts<'a>(&'a self, ending: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pub(crate) fn texts<'a>(&'a self, ending: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         let texts = self
             .texts
             .iter()
@@ -57,19 +57,19 @@ impl Tree {
     }
 
     /// Returns the text of one file.
-    pub fn text(&self, path: &str) -> Option<&str> {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.texts.get(path).map(String::as_str)
     }
 
     /// Returns whether a file or a folder is at `path`; the root is the empty path.
-    pub fn contains(&self, path: &str) -> bool {
+    pub(crate) fn contains(&self, path: &str) -> bool {
         let inside = format!("{path}/");
         let mut paths = self.texts.keys().chain(&self.others);
         path.is_empty() || paths.any(|held| held == path || held.starts_with(&inside))
     }
 
     /// Adds the files of `folder`, with `prefix` before their paths.
-    pub(super) fn read_folder(&mut self, folder: &Path, prefix: &str) -> Result<(), String> {
+    pub(crate) fn read_folder(&mut self, folder: &Path, prefix: &str) -> Result<(), String> {
         let unreadable = |error| format!("cannot read {}: {error}", folder.display());
         for entry in fs::read_dir(folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
