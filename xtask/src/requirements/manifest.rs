@@ -60,6 +60,9 @@ pub(super) struct Requirement {
     /// The tests, by path.
     #[serde(default)]
     pub(super) by: Vec<String>,
+    /// The checks of `turnbuckle-check`, by id.
+    #[serde(default)]
+    pub(super) check: Vec<String>,
     reason: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask requirements`: the sentences of the specification that oblige somebody, and the tests
-//! that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it.
+//! and checks that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it.
 
+mod checks;
 mod compare;
 mod extract;
 mod functions;
@@ -20,7 +21,7 @@ use crate::tree::Tree;
 pub(crate) enum Command {
     /// Print every sentence that obliges somebody: hash, level, places, text
     Extract(Pages),
-    /// Hold the manifest against the tests, and against the pages if they are given
+    /// Hold the manifest against the tests and checks, and against the pages if they are given
     Check {
         /// The pages of the specification.
         #[command(flatten)]
@@ -35,7 +36,7 @@ pub(crate) enum Command {
         #[arg(required = true)]
         tests: Vec<String>,
     },
-    /// Write the markers above tests
+    /// Write the markers above tests, and the checks of each requirement into the manifest
     Mark,
 }
 
@@ -131,7 +132,12 @@ fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
     for ready in &report.ready {
         println!("written, to be promoted: {ready}");
     }
+    let checks = checks::Checks::scan(&tree);
+    let entries = manifest.requirements.values();
+    let checked = entries.filter(|entry| !entry.check.is_empty()).count();
+    println!("{checked:>5} seen from outside by checks");
     let mut faults = report.faults;
+    faults.extend(checks.faults(&manifest));
     if let (true, Some(open)) = (strict, report.counts.get(&manifest::Status::Open)) {
         faults.push(format!("{open} requirements are still open"));
     }
@@ -154,10 +160,9 @@ fn promote(root: &Path, tests: &[String]) -> Result<(), String> {
 fn mark(root: &Path) -> Result<(), String> {
     let tree = Tree::read(root)?;
     let sources = functions::scan(&tree);
-    write_all(
-        root,
-        &mark::with_markers(&tree, &manifest::load(&tree)?, &sources),
-    )
+    let mut files = mark::with_markers(&tree, &manifest::load(&tree)?, &sources);
+    files.extend(checks::Checks::scan(&tree).manifest_files(&tree));
+    write_all(root, &files)
 }
 
 /// Writes files to their paths from the root.
