@@ -172,7 +172,7 @@ mod tests {
         const C: ClientCheck = ClientCheck::pipe("dogs.bark").requires(&["448dd1021894"]);
     "#;
 
-    fn scanned() -> Checks {
+    fn source_checks() -> Checks {
         Checks::scan(&Tree::new(&[(
             "crates/turnbuckle-check/src/checks/cats.rs",
             SOURCE,
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn checks_are_read_with_their_requirements() {
-        let Checks(found) = scanned();
+        let Checks(found) = source_checks();
         let found: Vec<_> = found
             .iter()
             .map(|(check, ids)| (check.as_str(), ids.iter().map(String::as_str).collect()))
@@ -208,10 +208,10 @@ mod tests {
         let missing = "cats.purr requires 000000000001, which does not exist".to_owned();
         let both = "check = [\"cats.purr\", \"dogs.bark\"]";
         assert_eq!(
-            scanned().faults(&manifest(both)),
+            source_checks().faults(&manifest(both)),
             std::slice::from_ref(&missing)
         );
-        let wrong = scanned().faults(&manifest(
+        let wrong = source_checks().faults(&manifest(
             "check = [\"cats.purr\", \"cats.hiss\", \"birds.sing\"]",
         ));
         assert_eq!(
