@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Uri};
 use http_body::Body;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -19,6 +19,7 @@ use super::link_state::LinkState;
 use super::options::HttpClientOptions;
 use super::remote_server::RemoteServer;
 use super::request_body::ClientRequestBody;
+use super::response_body::ClientResponseBody;
 use super::sse_connector::SseConnector;
 use super::streamable_link::StreamableLink;
 use super::target::{ConnectorError, Target};
@@ -172,6 +173,41 @@ impl HttpConnector {
     #[must_use]
     pub fn is_unencrypted_remote(&self) -> bool {
         !self.target.is_secure() && !self.target.is_loopback()
+    }
+
+    /// Returns the URI of the endpoint, as requests carry it.
+    #[must_use]
+    pub fn uri(&self) -> Uri {
+        self.target.uri()
+    }
+
+    /// Sends one HTTP request as it is, for tools that write their messages themselves. It goes through
+    /// the layers of the connector, which adds the headers of its own that the request lacks. No redirect
+    /// is followed.
+    ///
+    /// # Errors
+    /// Fails without the head of a response, and if the URI has another origin than the endpoint.
+    pub async fn send(
+        &self,
+        mut request: Request<Bytes>,
+    ) -> Result<Response<ClientResponseBody>, LinkError> {
+        let target = self.target.resolve(&request.uri().to_string());
+        let target = target.map_err(|error| LinkError::Unreachable {
+            reason: format!("a request would go to {error}"),
+        })?;
+        let remote = self.remote()?;
+        *request.uri_mut() = target.uri();
+        for name in remote.headers.keys() {
+            if !request.headers().contains_key(name) {
+                let values = remote.headers.get_all(name).iter().cloned();
+                let values = values.map(|value| (name.clone(), value));
+                request.headers_mut().extend(values);
+            }
+        }
+        Ok(remote
+            .http
+            .send(request.map(ClientRequestBody::from))
+            .await?)
     }
 
     /// Refuses to send headers of the user without encryption.

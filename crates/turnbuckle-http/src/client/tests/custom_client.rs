@@ -119,3 +119,43 @@ fn headers_that_cannot_be_sent_are_refused() {
     let secret = ClientRequestBody::from(Bytes::from_static(b"s3cret"));
     assert_eq!(format!("{secret:?}"), "ClientRequestBody(6 bytes)");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_a_tool_is_sent_as_it_is_to_the_origin_alone() {
+    let moved = ScriptedResponse::new(307).header("location", "/other");
+    let server = ScriptedServer::new([moved, ScriptedResponse::new(200)]);
+    let options = HttpClientOptions::new().allow_unencrypted_headers(true);
+    let connector = server.connector().options(options).layer(Mark("outer"));
+    let connector = connector.header("x-key", "ours").unwrap();
+    let connector = connector.header("x-mark", "ours").unwrap();
+    let request = |uri: &str| {
+        let mut request = Request::new(Bytes::from_static(b"no JSON"));
+        *request.method_mut() = Method::PUT;
+        *request.uri_mut() = uri.parse().unwrap();
+        let headers = request.headers_mut();
+        headers.insert("host", "evil.example".parse().unwrap());
+        headers.insert("x-key", "its own".parse().unwrap());
+        request
+    };
+    let response = connector.send(request(URL)).await.unwrap();
+    assert_eq!(response.status(), 307);
+    connector
+        .send(request(&connector.uri().to_string()))
+        .await
+        .unwrap();
+    let error = connector
+        .send(request("http://other.example/mcp"))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("another origin"), "{error}");
+    let received = server.received_requests();
+    assert_eq!(received.len(), 2);
+    for request in received {
+        assert_eq!(request.method, Method::PUT);
+        assert_eq!(request.body, "no JSON");
+        let values = |name| request.headers.get_all(name).iter().collect::<Vec<_>>();
+        assert_eq!(values("host"), ["evil.example"]);
+        assert_eq!(values("x-key"), ["its own"]);
+        assert_eq!(values("x-mark"), ["ours", "outer"]);
+    }
+}
