@@ -1,6 +1,6 @@
 //! The checks of `turnbuckle-check` and the requirements that each one names, read from its source.
 //!
-//! A check is a constant, `Check::new("topic.rule", …)` with `.requires(&["<id>", …])` behind it. The
+//! A check is `Check::new("topic.rule", …)` with `.requires(&["<id>", …])` behind it, in a constant. The
 //! entries of the manifest name their checks in `check`, which `requirements mark` writes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,9 +42,11 @@ impl Checks {
             let Some(id) = check_id(&tokens[at..]) else {
                 continue;
             };
-            let rest = &tokens[at..];
-            let end = rest.iter().position(|token| token.is(';'));
-            let rest = &rest[..end.unwrap_or(rest.len())];
+            // Checks are constants, or elements of one.
+            let is_end =
+                |next: &usize| tokens[*next].is(';') || check_id(&tokens[*next..]).is_some();
+            let end = (at + 1..tokens.len()).find(is_end);
+            let rest = &tokens[at..end.unwrap_or(tokens.len())];
             let requirements = self.0.entry(id.to_owned()).or_default();
             for at in 0..rest.len() {
                 if rest[at].ident() == Some("requires") {
@@ -169,7 +171,10 @@ mod tests {
             .requires(&["448dd1021894", "000000000001"])
             .fix("feed them");
         const B: Check = Check::new("cats.hiss", Level::Must, "cats do not hiss", |cx| Box::pin(hiss(cx)));
-        const C: ClientCheck = ClientCheck::pipe("dogs.bark").requires(&["448dd1021894"]);
+        const C: &[ClientCheck] = &[
+            ClientCheck::pipe("birds.fly", Level::Must),
+            ClientCheck::pipe("dogs.bark").requires(&["448dd1021894"]),
+        ];
     "#;
 
     fn source_checks() -> Checks {
@@ -195,7 +200,8 @@ mod tests {
             .iter()
             .map(|(check, ids)| (check.as_str(), ids.iter().map(String::as_str).collect()))
             .collect();
-        let expected: [(&str, Vec<&str>); 3] = [
+        let expected: [(&str, Vec<&str>); 4] = [
+            ("birds.fly", vec![]),
             ("cats.hiss", vec![]),
             ("cats.purr", vec!["000000000001", "448dd1021894"]),
             ("dogs.bark", vec!["448dd1021894"]),
