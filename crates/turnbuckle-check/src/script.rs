@@ -6,6 +6,7 @@
 mod http;
 mod lines;
 mod plain;
+mod sound;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use turnbuckle_wire::revision::Revision;
 
 pub use http::ScriptBody;
+pub use sound::{Sound, SoundBody};
 
 /// One step of a server's reaction to a message.
 #[derive(Debug, Clone)]

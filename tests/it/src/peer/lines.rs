@@ -7,7 +7,8 @@ use turnbuckle_session::transport::{
 };
 use turnbuckle_stdio::StreamTransport;
 
-use super::Peer;
+use tokio::io::DuplexStream;
+
 use crate::wires::InPieces;
 
 /// Bytes of a message that the client accepts unless it is set.
@@ -16,16 +17,19 @@ const MAX_MESSAGE_BYTES: usize = 1 << 20;
 /// Bytes that each direction holds.
 const PIPE: usize = 64 << 10;
 
-/// Connects to a peer, over a new pipe each time.
+/// Connects to a server in this process, over a new pipe each time.
 pub struct Lines {
-    peer: Peer,
+    serve: Box<dyn Fn(DuplexStream) + Send + Sync>,
+    /// Says how the pipe's bytes come in pieces.
+    place: String,
     max_message_bytes: usize,
 }
 
 impl Lines {
-    pub(super) fn new(peer: Peer) -> Self {
+    pub(super) fn new(place: String, serve: impl Fn(DuplexStream) + Send + Sync + 'static) -> Self {
         Self {
-            peer,
+            serve: Box::new(serve),
+            place,
             max_message_bytes: MAX_MESSAGE_BYTES,
         }
     }
@@ -43,8 +47,8 @@ impl Lines {
 impl Connector for Lines {
     fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         let (ours, theirs) = tokio::io::duplex(PIPE);
-        tokio::spawn(self.peer.serve_lines(theirs));
-        let ours = InPieces::new(ours, &format!("a peer of {}", self.peer.revision()));
+        (self.serve)(theirs);
+        let ours = InPieces::new(ours, &self.place);
         let (reader, writer) = tokio::io::split(ours);
         let transport = StreamTransport::new(reader, writer, self.max_message_bytes);
         let link: Arc<dyn Link> = TransportLink::start(transport, inbox, PIPE);

@@ -11,7 +11,7 @@ use turnbuckle_http::HttpConnector;
 
 pub use lines::Lines;
 pub use process::{children, open_files, shell};
-pub use turnbuckle_check::script::{Peer, ReceivedMessage, Step};
+pub use turnbuckle_check::script::{Peer, ReceivedMessage, Sound, Step};
 
 /// Connectors of the client that reach a scripted server.
 pub trait PeerConnectors {
@@ -25,10 +25,34 @@ pub trait PeerConnectors {
 
 impl PeerConnectors for Peer {
     fn lines(&self) -> Lines {
-        Lines::new(self.clone())
+        let peer = self.clone();
+        let place = format!("a peer of {}", peer.revision());
+        Lines::new(place, move |pipe| {
+            tokio::spawn(peer.serve_lines(pipe));
+        })
     }
 
     fn web(&self) -> HttpConnector {
-        web::connector(self.clone())
+        let peer = self.clone();
+        web::connector("http://peer.example/mcp", move |request| {
+            peer.respond(&request)
+        })
+    }
+}
+
+impl PeerConnectors for Sound {
+    fn lines(&self) -> Lines {
+        let sound = self.clone();
+        Lines::new("a sound server".into(), move |pipe| {
+            tokio::spawn(sound.serve_lines(pipe));
+        })
+    }
+
+    fn web(&self) -> HttpConnector {
+        let sound = self.clone();
+        web::connector("http://localhost/mcp", move |request| {
+            let response = sound.clone().respond(request);
+            async { Ok(response.await) }
+        })
     }
 }

@@ -1,29 +1,42 @@
-//! Connects the client to a scripted server below an HTTP connector: no socket is opened.
+//! Connects the client to a server in this process below an HTTP connector: no socket is opened.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
 use tower_service::Service;
-use turnbuckle_check::script::ScriptBody;
 use turnbuckle_http::{ClientRequestBody, HttpClientError, HttpConnector};
 
-use super::Peer;
 use crate::wires::BodyInPieces;
 
-/// The peer's URL.
-const URL: &str = "http://peer.example/mcp";
+type Responding = Pin<Box<dyn Future<Output = io::Result<Response<ServerBody>>> + Send>>;
+type ServerBody = UnsyncBoxBody<Bytes, io::Error>;
 
-pub(super) fn connector(peer: Peer) -> HttpConnector {
-    let connector = HttpConnector::new(URL).expect("a URL");
-    connector.http_client(Web(peer))
+/// Returns a connector to a URL whose requests a function answers.
+pub(super) fn connector<B, F>(
+    url: &str,
+    respond: impl Fn(Request<Bytes>) -> F + Send + Sync + 'static,
+) -> HttpConnector
+where
+    B: Body<Data = Bytes, Error = io::Error> + Send + 'static,
+    F: Future<Output = io::Result<Response<B>>> + Send + 'static,
+{
+    let respond = move |request| -> Responding {
+        let response = respond(request);
+        Box::pin(async move { Ok(response.await?.map(BodyExt::boxed_unsync)) })
+    };
+    let connector = HttpConnector::new(url).expect("a URL");
+    connector.http_client(Web(Arc::new(respond)))
 }
 
 #[derive(Clone)]
-struct Web(Peer);
+struct Web(Arc<dyn Fn(Request<Bytes>) -> Responding + Send + Sync>);
 
 impl Service<Request<ClientRequestBody>> for Web {
     type Response = Response<Pieces>;
@@ -36,20 +49,20 @@ impl Service<Request<ClientRequestBody>> for Web {
 
     fn call(&mut self, request: Request<ClientRequestBody>) -> Self::Future {
         let request = request.map(|body| body.bytes().clone());
-        let response = self.0.respond(&request);
+        let response = (self.0)(request);
         Box::pin(async move {
             let response = response.await.map_err(lost)?;
-            Ok(response.map(|script| Pieces {
-                script,
+            Ok(response.map(|server| Pieces {
+                server,
                 frame: BodyInPieces::default(),
             }))
         })
     }
 }
 
-/// The body of a script, in pieces.
+/// The body of a server, in pieces.
 struct Pieces {
-    script: ScriptBody,
+    server: ServerBody,
     /// Frame that is being sent.
     frame: BodyInPieces,
 }
@@ -66,7 +79,7 @@ impl Body for Pieces {
             if let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut self.frame).poll_frame(cx) {
                 return Poll::Ready(Some(Ok(frame)));
             }
-            match ready!(Pin::new(&mut self.script).poll_frame(cx)) {
+            match ready!(Pin::new(&mut self.server).poll_frame(cx)) {
                 Some(Ok(frame)) => self.frame.go_on(frame.into_data().unwrap_or_default()),
                 Some(Err(error)) => return Poll::Ready(Some(Err(lost(error)))),
                 None => return Poll::Ready(None),

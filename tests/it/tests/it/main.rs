@@ -72,6 +72,7 @@ mod rpc;
 mod sampling;
 mod schemas;
 mod servers;
+mod sound;
 mod stateless;
 mod stdio;
 mod subscriptions;
