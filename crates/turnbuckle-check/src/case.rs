@@ -20,6 +20,17 @@ pub enum Bind {
 impl Bind {
     const ALL: [Self; 4] = [Self::Pipe, Self::Stream, Self::Http, Self::Sse];
 
+    /// Returns the name of the transport in options and reports.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pipe => "memory",
+            Self::Stream => "stdio",
+            Self::Http => "http",
+            Self::Sse => "sse",
+        }
+    }
+
     /// Returns whether this binding exists in a revision.
     fn carries(self, revision: Revision) -> bool {
         // The first revision has an HTTP binding of its own.

@@ -4,16 +4,23 @@
 //! The checks use neither the client nor the server of turnbuckle: only the types, the tables of the
 //! revisions and the official schemas.
 
-pub mod baseline;
 mod case;
-mod file_error;
-pub mod interface;
-pub mod lock;
+mod check;
+mod checker;
+mod checks;
+mod context;
+mod files;
 pub mod oracle;
+pub mod probe;
 pub mod report;
 mod requirement;
 pub mod script;
+mod survey;
+mod target;
 
 pub use case::{Bind, Case};
-pub use file_error::FileError;
+pub use check::{Check, Need};
+pub use checker::{CheckError, Checker, Progress};
+pub use files::{FileError, baseline, lock};
 pub use requirement::{Citation, Requirement};
+pub use target::{Body, BoxFuture, Command, Endpoint, Exchange, OpenPipe, Pipe, Process, Target};

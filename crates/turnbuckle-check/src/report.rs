@@ -7,6 +7,7 @@
 pub mod badge;
 mod cases;
 pub mod html;
+mod interface;
 pub mod json;
 pub mod junit;
 pub mod markdown;
@@ -19,8 +20,9 @@ pub(crate) mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::interface::Interface;
 use crate::requirement::Citation;
+
+pub use interface::Interface;
 
 /// The most findings that a check keeps in one case.
 pub const MAX_FINDINGS: usize = 50;

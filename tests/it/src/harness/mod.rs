@@ -20,12 +20,10 @@
 //! or they fail otherwise, everything that was said is printed.
 
 mod client;
-mod http;
 mod link;
-mod message_record;
 mod options;
-mod sse;
 
-pub use client::{Client, modern_meta};
+pub use client::Client;
 pub use options::ClientOptions;
+pub use turnbuckle_check::probe::modern_meta;
 pub use turnbuckle_check::{Bind, Case};

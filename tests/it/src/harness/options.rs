@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnbuckle_check::probe::{Handshake, ProbeOptions};
 use turnbuckle_session::handler::Limits;
 use turnbuckle_types::Principal;
 
@@ -10,35 +11,19 @@ use turnbuckle_types::Principal;
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct ClientOptions {
-    pub(super) capabilities: Value,
-    pub(super) client_info: Value,
-    pub(super) log_level: Option<String>,
-    pub(super) progress_tokens: bool,
+    pub(super) probe: ProbeOptions,
     pub(super) principal: Option<Principal>,
     pub(super) limits: Limits,
-    pub(super) handshake: Handshake,
-    pub(super) patience: Duration,
-}
-
-/// Part of the legacy handshake that [`Client::connect_with`](super::Client::connect_with) does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Handshake {
-    Whole,
-    WithoutInitialized,
-    None,
 }
 
 impl Default for ClientOptions {
     fn default() -> Self {
+        let mut probe = ProbeOptions::new().timeout(Duration::from_secs(120));
+        probe.client_info = json!({"name": "tester", "version": "1.0.0"});
         Self {
-            capabilities: json!({}),
-            client_info: json!({"name": "tester", "version": "1.0.0"}),
-            log_level: None,
-            progress_tokens: false,
+            probe,
             principal: None,
             limits: Limits::default(),
-            handshake: Handshake::Whole,
-            patience: Duration::from_secs(120),
         }
     }
 }
@@ -51,26 +36,26 @@ impl ClientOptions {
 
     /// Sets the capabilities that the client declares: in its handshake, or in every envelope.
     pub fn capabilities(mut self, capabilities: Value) -> Self {
-        self.capabilities = capabilities;
+        self.probe.capabilities = capabilities;
         self
     }
 
     /// Sets the client's name and version. `null` leaves them out of envelopes.
     pub fn client_info(mut self, info: Value) -> Self {
-        self.client_info = info;
+        self.probe.client_info = info;
         self
     }
 
     /// Sets the lowest level of log messages that the client wants: requested after the handshake,
     /// or in every envelope.
     pub fn log_level(mut self, level: &str) -> Self {
-        self.log_level = Some(level.to_owned());
+        self.probe.log_level = Some(level.to_owned());
         self
     }
 
     /// Puts a progress token into every request, equal to the request's id.
     pub fn progress_tokens(mut self) -> Self {
-        self.progress_tokens = true;
+        self.probe.progress_tokens = true;
         self
     }
 
@@ -88,20 +73,20 @@ impl ClientOptions {
 
     /// Leaves the handshake to the test.
     pub fn without_handshake(mut self) -> Self {
-        self.handshake = Handshake::None;
+        self.probe.handshake = Handshake::None;
         self
     }
 
     /// Leaves the end of the handshake, `notifications/initialized`, to the test.
     pub fn without_initialized(mut self) -> Self {
-        self.handshake = Handshake::WithoutInitialized;
+        self.probe.handshake = Handshake::WithoutInitialized;
         self
     }
 
     /// Sets the time that the client waits before the test fails; it must be longer than the times
     /// under test. Default: two minutes, on the paused clock.
     pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+        self.probe.timeout = patience;
         self
     }
 }

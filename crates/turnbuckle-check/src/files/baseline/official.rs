@@ -3,7 +3,7 @@
 use saphyr_parser::{Event, Parser};
 use turnbuckle_types::base::text::shorten;
 
-use crate::file_error::FileError;
+use crate::files::FileError;
 use crate::report::Kind;
 
 /// The most scenarios of a file.

@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use turnbuckle_types::base::text::shorten;
 
-use crate::file_error::FileError;
-use crate::interface::Interface;
+use super::file_error::FileError;
+use crate::report::Interface;
 use crate::report::json::write_value;
 use crate::report::{CaseReport, CheckReport, Finding, Level, Report, Verdict};
 use difference::differences;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use turnbuckle_types::base::nearest::did_you_mean;
 use turnbuckle_types::base::text::{mark_hidden, shorten};
 
-use crate::file_error::{FileError, line_at};
+use super::file_error::{FileError, line_at};
 use crate::report::{CaseReport, CheckReport, Kind, Report, Verdict};
 
 /// The longest baseline, in bytes.

@@ -1,27 +1,31 @@
-//! A record of the messages of one client, each of which is validated by the official schemas.
+//! The messages of one connection, each of which is judged by the official schemas.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use turnbuckle_wire::revision::{EraKind, Revision};
 
-use turnbuckle_wire::revision::{EraKind, Method, Revision};
+use super::{ProbeError, SchemaFault, Transcript};
+use crate::oracle::{Oracle, Sender};
 
-use super::Case;
-use crate::wires::seed;
-use turnbuckle_check::oracle::{Oracle, Sender};
+/// Requests whose answers are remembered to be judged. A connection that asks more is not judged by
+/// method any more.
+const MAX_REQUESTS: usize = 100_000;
 
-/// The record of one conversation.
+/// Messages that are kept.
+const MAX_RECEIVED: usize = 100_000;
+
+/// The record of one connection.
 pub(super) struct MessageRecord {
-    case: Case,
-    lines: Vec<String>,
-    received: Vec<Value>,
+    revision: Revision,
+    transcript: Transcript,
     /// By the id of a request: its method, and the revision that its answer is judged by.
     asked: HashMap<String, Asked>,
     /// Revision that the session's handshake agreed on.
     session: Option<Revision>,
+    received: Vec<Value>,
 }
 
 #[derive(Clone)]
@@ -31,19 +35,18 @@ struct Asked {
 }
 
 impl MessageRecord {
-    pub(super) fn new(case: Case) -> Self {
+    pub(super) fn new(revision: Revision, transcript: Transcript) -> Self {
         Self {
-            case,
-            lines: Vec::new(),
-            received: Vec::new(),
+            revision,
+            transcript,
             asked: HashMap::new(),
             session: None,
+            received: Vec::new(),
         }
     }
 
     pub(super) fn record_sent(&mut self, frame: &[u8]) {
-        self.lines
-            .push(format!("→ {}", String::from_utf8_lossy(frame)));
+        self.transcript.record_sent(&String::from_utf8_lossy(frame));
         match serde_json::from_slice(frame) {
             Ok(Value::Array(messages)) => messages.iter().for_each(|it| self.note_request(it)),
             Ok(message) => self.note_request(&message),
@@ -56,36 +59,49 @@ impl MessageRecord {
             return;
         };
         let revision = match envelope_of(message) {
-            _ if method == Method::Discover.as_str() => Some(Revision::NEWEST),
+            _ if method == "server/discover" => Some(Revision::NEWEST),
             Some(version) => Some(version),
-            None if method == Method::Initialize.as_str() => None,
+            None if method == "initialize" => None,
             None => Some(self.session.unwrap_or(Revision::NEWEST_LEGACY)),
         };
         let method = method.to_owned();
-        self.asked
-            .insert(id.to_string(), Asked { method, revision });
+        if self.asked.len() < MAX_REQUESTS {
+            self.asked
+                .insert(id.to_string(), Asked { method, revision });
+        }
     }
 
     /// Takes down a frame of the server.
-    pub(super) fn record_received(&mut self, frame: &[u8]) -> Value {
-        let text = std::str::from_utf8(frame).expect("a server sends UTF-8");
-        self.lines.push(format!("← {text}"));
-        let message: Value = serde_json::from_str(text)
-            .unwrap_or_else(|error| panic!("{}: no JSON was received: {error}", self.case));
+    pub(super) fn record_received(&mut self, frame: &[u8]) -> Result<Value, ProbeError> {
+        let text = String::from_utf8_lossy(frame);
+        self.transcript.record_received(&text);
+        let not_json = || ProbeError::NotJson {
+            beginning: text.chars().take(200).collect(),
+        };
+        if matches!(text, Cow::Owned(_)) {
+            return Err(not_json());
+        }
+        let message: Value = serde_json::from_str(&text).map_err(|_| not_json())?;
         self.judge(&message);
-        self.received.push(message.clone());
-        message
+        if self.received.len() < MAX_RECEIVED {
+            self.received.push(message.clone());
+        }
+        Ok(message)
+    }
+
+    pub(super) fn all_received(&self) -> &[Value] {
+        &self.received
     }
 
     fn judge(&mut self, message: &Value) {
         if let Value::Array(messages) = message {
-            self.check(message, self.case.revision, None);
+            self.check(message, self.revision, None);
             return messages.iter().for_each(|message| self.judge(message));
         }
         if let Some(method) = message["method"].as_str() {
-            // What other extensions define the official schemas do not know.
-            if Oracle::knows(self.case.revision, method) {
-                self.check(message, self.case.revision, None);
+            // The official schemas do not know what other extensions define.
+            if Oracle::knows(self.revision, method) {
+                self.check(message, self.revision, None);
             }
             return;
         }
@@ -111,32 +127,21 @@ impl MessageRecord {
         static ORACLE: OnceLock<Oracle> = OnceLock::new();
         let oracle = ORACLE.get_or_init(Oracle::load);
         // Integers that are too long for the judge's own numbers are judged as another.
-        let mut message = Cow::Borrowed(message);
+        let mut judged = Cow::Borrowed(message);
         if message.get("id").is_some_and(Value::is_f64) {
-            message.to_mut()["id"] = 0.into();
+            judged.to_mut()["id"] = 0.into();
         }
-        let message = &*message;
-        if let Err(faults) = oracle.check_message(revision, Sender::Server, message, asked) {
-            panic!(
-                "{}: no message of {revision}: {}\n{message:#}",
-                self.case,
-                faults.join("\n")
-            );
+        if let Err(faults) = oracle.check_message(revision, Sender::Server, &judged, asked) {
+            let method = message["method"].as_str().or(asked).map(str::to_owned);
+            self.transcript.refuse(SchemaFault {
+                method,
+                faults: faults
+                    .into_iter()
+                    .map(|fault| format!("no message of {revision}: {fault}"))
+                    .collect(),
+                message: format!("{message:#}").chars().take(4000).collect(),
+            });
         }
-    }
-
-    pub(super) fn all_received(&self) -> &[Value] {
-        &self.received
-    }
-
-    /// Returns the conversation as readable text.
-    pub(super) fn transcript(&self) -> String {
-        let mut text = format!("{}, TURNBUCKLE_SEED={}:\n", self.case, seed());
-        for line in &self.lines {
-            let shown = line.char_indices().nth(2000).map_or(line.len(), |it| it.0);
-            let _ = writeln!(text, "{}", &line[..shown]);
-        }
-        text
     }
 }
 

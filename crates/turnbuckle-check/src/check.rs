@@ -1,0 +1,168 @@
+//! One check: a rule that can be seen from outside, and the function that looks.
+
+use turnbuckle_wire::revision::{EraKind, Revision};
+
+use crate::case::{Bind, Case};
+use crate::context::CheckContext;
+use crate::probe::ProbeError;
+use crate::report::Level;
+use crate::target::BoxFuture;
+
+/// Something that a server declares or has, without which a check cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// A capability, by its path: `tools`, `resources.subscribe`.
+    Capability(&'static str),
+    /// A capability that is not declared, by its path.
+    Undeclared(&'static str),
+    /// At least one tool.
+    Tool,
+    /// A tool that says that it changes nothing, or that the user allows to call.
+    CallableTool,
+    /// A tool of that name, as the official conformance suite has it.
+    Fixture(&'static str),
+    /// At least one resource.
+    Resource,
+    /// At least one resource template.
+    Template,
+    /// At least one prompt.
+    Prompt,
+    /// A prompt of that name, as the official conformance suite has it.
+    FixturePrompt(&'static str),
+    /// A resource of that URI, as the official conformance suite has it.
+    FixtureResource(&'static str),
+    /// An extension, by its identifier.
+    Extension(&'static str),
+    /// A child process, rather than a connection in memory or over the network.
+    Process,
+}
+
+/// Reason why a check ends before it has looked.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The server gives no occasion to look.
+    Skip(String),
+    /// The conversation broke; for the check that is a finding.
+    Broken(ProbeError),
+}
+
+impl From<ProbeError> for Stop {
+    fn from(error: ProbeError) -> Self {
+        Self::Broken(error)
+    }
+}
+
+/// The future of a check.
+pub(crate) type Checking<'a> = BoxFuture<'a, Result<(), Stop>>;
+
+/// A rule that can be seen from outside, and the function that looks.
+#[derive(Debug, Clone, Copy)]
+pub struct Check {
+    /// Topic and name: `http.origin-403`.
+    pub id: &'static str,
+    /// The weight of the rule.
+    pub level: Level,
+    /// The rule, as a sentence without a full stop.
+    pub title: &'static str,
+    /// Ids of the entries of the requirements manifest that the check holds.
+    pub requirements: &'static [&'static str],
+    /// Remedy for a server that has the fault.
+    pub fix: &'static str,
+    pub(crate) needs: &'static [Need],
+    pub(crate) is_hostile: bool,
+    bindings: &'static [Bind],
+    eras: &'static [EraKind],
+    revisions: &'static [Revision],
+    run: for<'a> fn(&'a mut CheckContext<'_>) -> Checking<'a>,
+}
+
+impl Check {
+    /// Creates a check over every transport and revision that needs nothing and strains nothing.
+    pub(crate) const fn new(
+        id: &'static str,
+        level: Level,
+        title: &'static str,
+        run: for<'a> fn(&'a mut CheckContext<'_>) -> Checking<'a>,
+    ) -> Self {
+        Self {
+            id,
+            level,
+            title,
+            requirements: &[],
+            fix: "",
+            needs: &[],
+            is_hostile: false,
+            bindings: &[Bind::Pipe, Bind::Stream, Bind::Http, Bind::Sse],
+            eras: &[EraKind::Legacy, EraKind::Modern],
+            revisions: &Revision::ALL,
+            run,
+        }
+    }
+
+    /// Limits the check to these transports.
+    pub(crate) const fn only_over(mut self, bindings: &'static [Bind]) -> Self {
+        self.bindings = bindings;
+        self
+    }
+
+    /// Limits the check to revisions with a handshake.
+    pub(crate) const fn legacy(mut self) -> Self {
+        self.eras = &[EraKind::Legacy];
+        self
+    }
+
+    /// Limits the check to revisions whose requests carry an envelope.
+    pub(crate) const fn modern(mut self) -> Self {
+        self.eras = &[EraKind::Modern];
+        self
+    }
+
+    /// Limits the check to these revisions.
+    pub(crate) const fn revisions(mut self, revisions: &'static [Revision]) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Sets what the server must declare or have.
+    pub(crate) const fn needs(mut self, needs: &'static [Need]) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// Marks a check that strains a server: it runs on this machine, elsewhere only when the user asks.
+    pub(crate) const fn hostile(mut self) -> Self {
+        self.is_hostile = true;
+        self
+    }
+
+    /// Sets the entries of the requirements manifest that the check holds.
+    pub(crate) const fn requires(mut self, requirements: &'static [&'static str]) -> Self {
+        self.requirements = requirements;
+        self
+    }
+
+    /// Sets what mends a server that has the fault.
+    pub(crate) const fn fix(mut self, fix: &'static str) -> Self {
+        self.fix = fix;
+        self
+    }
+
+    /// Returns the topic of the check: the part of its id before the dot.
+    #[must_use]
+    pub fn topic(&self) -> &'static str {
+        self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// Returns whether the rule exists in a revision over a transport.
+    #[must_use]
+    pub fn exists_in(&self, case: Case) -> bool {
+        self.bindings.contains(&case.binding)
+            && self.revisions.contains(&case.revision)
+            && self.eras.contains(&case.revision.features().era)
+    }
+
+    /// Runs the check.
+    pub(crate) fn run<'a>(&self, context: &'a mut CheckContext<'_>) -> Checking<'a> {
+        (self.run)(context)
+    }
+}

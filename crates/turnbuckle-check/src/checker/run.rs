@@ -1,0 +1,280 @@
+//! The checks of one revision over one transport.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+use turnbuckle_types::base::text::one_line;
+
+use super::{Checker, Progress, connect};
+use crate::case::{Bind, Case};
+use crate::check::{Check, Stop};
+use crate::context::{CheckContext, Fault};
+use crate::probe::{Direction, Probe, ProbeError, SchemaFault, Transcript};
+use crate::report::{CaseReport, CheckReport, Finding, MAX_MESSAGES, MessageLine, Verdict};
+use crate::requirement::Requirement;
+use crate::survey::Survey;
+
+/// Checks in a row without an answer in time after which a case ends.
+const MAX_TIMEOUTS: usize = 3;
+
+/// Waits of one check, each as long as the timeout, after which it ends.
+const MAX_WAITS: u32 = 6;
+
+/// Messages against their schemas that a case keeps.
+const MAX_SCHEMA_FAULTS: usize = 500;
+
+/// Returns the report of a case in which nothing was checked.
+pub(super) fn empty_report(case: Case) -> CaseReport {
+    CaseReport {
+        revision: case.revision.as_str().into(),
+        transport: case.binding.as_str().into(),
+        server: None,
+        stopped: None,
+        checks: Vec::new(),
+        interface: None,
+    }
+}
+
+impl Checker {
+    /// Runs the checks of one case.
+    pub(super) async fn run_case(
+        self: &Arc<Self>,
+        case: Case,
+        selected: &[&'static Check],
+        end: Instant,
+    ) -> CaseReport {
+        let mut report = empty_report(case);
+        let transcript = Transcript::default();
+        let mut run = CaseRun {
+            checker: self,
+            case,
+            shared: None,
+            transcript,
+            schema_faults: Vec::new(),
+        };
+        let survey = match timeout(self.timeout * 4, run.survey()).await {
+            Ok(Ok(survey)) => survey,
+            Ok(Err(error)) => {
+                report.stopped = Some(format!("the server cannot be looked at: {error}"));
+                return report;
+            }
+            Err(_) => {
+                report.stopped = Some("the lists of the server do not end".into());
+                return report;
+            }
+        };
+        report.server = survey.server_info().cloned();
+        report.interface = Some(survey.interface());
+        let checks: Vec<_> = selected.iter().filter(|it| it.exists_in(case)).collect();
+        let mut timeouts = 0;
+        for (done, check) in checks.iter().enumerate() {
+            if let Some(on_progress) = &self.on_progress {
+                on_progress(Progress {
+                    case,
+                    check,
+                    done,
+                    total: checks.len(),
+                });
+            }
+            if timeouts >= MAX_TIMEOUTS || Instant::now() >= end {
+                report.stopped = Some(match timeouts >= MAX_TIMEOUTS {
+                    true => format!(
+                        "{MAX_TIMEOUTS} checks in a row had no answer in time; {} were not made",
+                        checks.len() - done
+                    ),
+                    false => format!(
+                        "the time of the run was over; {} checks were not made",
+                        checks.len() - done
+                    ),
+                });
+                break;
+            }
+            let begun = Instant::now();
+            let (mut made, timed_out) = run.check(check, &survey).await;
+            made.millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            timeouts = match (timed_out, made.verdict) {
+                (true, _) => timeouts + 1,
+                // A check that was not made says nothing.
+                (false, Verdict::Skip) => timeouts,
+                (false, _) => 0,
+            };
+            report.checks.push(made);
+        }
+        report
+    }
+
+    /// Returns the command that repeats a check.
+    fn repeat(&self, check: &Check, case: Case) -> String {
+        format!(
+            "turnbuckle check --only {} --protocol-version {} --transport {} -v {}",
+            check.id,
+            case.revision,
+            case.binding.as_str(),
+            self.target.name()
+        )
+    }
+
+    fn without_secrets(&self, text: String) -> String {
+        match &self.redact {
+            Some(redact) => redact(&text),
+            None => text,
+        }
+    }
+}
+
+/// A case that is being checked.
+struct CaseRun<'r> {
+    checker: &'r Checker,
+    case: Case,
+    shared: Option<Probe>,
+    transcript: Transcript,
+    schema_faults: Vec<SchemaFault>,
+}
+
+impl CaseRun<'_> {
+    async fn survey(&mut self) -> Result<Survey, ProbeError> {
+        let checker = self.checker;
+        let options = crate::probe::ProbeOptions::new().timeout(checker.timeout);
+        let transcript = self.transcript.clone();
+        let mut probe = connect(&checker.target, self.case, options, transcript).await?;
+        let handshake = match probe.handshake() {
+            Some(handshake) => handshake.clone(),
+            None => {
+                let mut answer = probe.request("server/discover", json!({})).await?;
+                answer["result"].take()
+            }
+        };
+        let mut survey = Survey::read(&mut probe, handshake).await?;
+        survey.allowed_tools = checker.allowed_tools.clone();
+        self.shared = Some(probe);
+        self.keep_schema_faults();
+        Ok(survey)
+    }
+
+    fn keep_schema_faults(&mut self) {
+        let room = MAX_SCHEMA_FAULTS - self.schema_faults.len();
+        let faults = self.transcript.take_faults().into_iter();
+        self.schema_faults.extend(faults.take(room));
+    }
+
+    /// Makes one check; true if it had no answer in time.
+    async fn check(&mut self, check: &Check, survey: &Survey) -> (CheckReport, bool) {
+        let checker = self.checker;
+        let mut report = CheckReport {
+            id: check.id.into(),
+            title: check.title.into(),
+            level: check.level,
+            verdict: Verdict::Pass,
+            reason: None,
+            requirement: Requirement::cite(check.requirements, self.case.revision),
+            findings: Vec::new(),
+            millis: 0,
+        };
+        let has_process = self.case.binding == Bind::Stream && checker.target.has_process();
+        let needs = check.needs.iter();
+        let missing = needs
+            .filter_map(|need| survey.missing(*need, has_process))
+            .next();
+        let strains = check.is_hostile && !checker.target.is_local() && !checker.strains_others;
+        let reason = match strains {
+            true => Some(
+                "it strains the server, which is on another machine; --hostile makes it".into(),
+            ),
+            false => missing,
+        };
+        if let Some(reason) = reason {
+            report.verdict = Verdict::Skip;
+            report.reason = Some(checker.without_secrets(reason));
+            return (report, false);
+        }
+        self.transcript.clear();
+        let mut context = CheckContext::new(
+            self.case,
+            &checker.target,
+            survey,
+            checker.timeout,
+            self.transcript.clone(),
+            &mut self.shared,
+            &self.schema_faults,
+        );
+        let limit = checker.timeout * MAX_WAITS;
+        let outcome = timeout(limit, check.run(&mut context)).await;
+        let outcome = outcome.unwrap_or_else(|_| {
+            Err(Stop::Broken(ProbeError::TimedOut {
+                what: "the end of the check".into(),
+                limit,
+            }))
+        });
+        let mut faults = context.into_faults();
+        let mut timed_out = false;
+        match outcome {
+            Ok(()) => {}
+            Err(Stop::Skip(reason)) => {
+                if faults.is_empty() {
+                    report.verdict = Verdict::Skip;
+                    report.reason = Some(checker.without_secrets(reason));
+                }
+            }
+            Err(Stop::Broken(error)) => {
+                timed_out = error.is_timeout();
+                // What broke may be the shared connection.
+                self.shared = None;
+                faults.push(Fault {
+                    sentence: error.to_string(),
+                    item: None,
+                    evidence: None,
+                });
+            }
+        }
+        self.keep_schema_faults();
+        if !faults.is_empty() {
+            report.verdict = check.level.verdict();
+            let lines = self.evidence();
+            report.findings = faults
+                .into_iter()
+                .map(|fault| self.finding(check, &report, fault, &lines))
+                .collect();
+        }
+        (report, timed_out)
+    }
+
+    /// Returns the last messages of the check.
+    fn evidence(&self) -> Vec<MessageLine> {
+        let lines = self.transcript.lines();
+        let surplus = lines.len().saturating_sub(MAX_MESSAGES);
+        let line = |line: crate::probe::Line| MessageLine {
+            direction: match line.direction {
+                Direction::Sent => "→".into(),
+                Direction::Received => "←".into(),
+            },
+            text: self.checker.without_secrets(line.text),
+        };
+        lines.into_iter().skip(surplus).map(line).collect()
+    }
+
+    fn finding(
+        &self,
+        check: &Check,
+        report: &CheckReport,
+        fault: Fault,
+        lines: &[MessageLine],
+    ) -> Finding {
+        let messages = match fault.evidence {
+            None => lines.to_vec(),
+            Some(text) => vec![MessageLine {
+                direction: "←".into(),
+                text: self.checker.without_secrets(text),
+            }],
+        };
+        Finding {
+            sentence: one_line(&self.checker.without_secrets(fault.sentence), 600),
+            item: fault.item,
+            requirement: report.requirement.clone(),
+            messages,
+            fix: check.fix.into(),
+            repeat: self.checker.repeat(check, self.case),
+            known: false,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Requests of the modern era: discovery, the envelope, and the members of results.
+//!
+//! Specification: basic/versioning and basic/index, "_meta" (2026-07-28).
+
+use serde_json::{Value, json};
+
+use crate::check::{Check, Stop};
+use crate::context::CheckContext;
+use crate::report::Level;
+
+/// Key of `_meta` in which a request names its revision.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Key of `_meta` in which a request names the capabilities of the client.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Key of `_meta` in which a result names the server.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "envelope.missing-field-32602",
+        Level::Must,
+        "a request without a required member of its envelope is refused with -32602",
+        |cx| Box::pin(missing_field(cx)),
+    )
+    .modern()
+    .requires(&["b68b2e5b380e"])
+    .fix("refuse a request whose `_meta` lacks the protocol version or the client's capabilities"),
+    Check::new(
+        "envelope.unknown-version-32022",
+        Level::Must,
+        "a request of an unknown revision is refused with -32022 and the list of those served",
+        |cx| Box::pin(unknown_version(cx)),
+    )
+    .modern()
+    .requires(&["7d049f8e4eb6"])
+    .fix("answer an unknown revision with -32022, and list what you speak in `data.supported`"),
+    Check::new(
+        "envelope.result-type",
+        Level::Must,
+        "every result names its type",
+        |cx| Box::pin(result_type(cx)),
+    )
+    .modern()
+    .requires(&["8e2a30eda7e2"])
+    .fix("add `resultType` to every result: \"complete\", or what an extension defines"),
+    Check::new(
+        "envelope.server-info-in-results",
+        Level::Should,
+        "every result says which server it is of",
+        |cx| Box::pin(server_info(cx)),
+    )
+    .modern()
+    .requires(&["e361a557c429", "443d197e9715"])
+    .fix("add the name and version of the server to `_meta` of every result"),
+];
+
+async fn missing_field(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for name in [CAPABILITIES, VERSION] {
+        let mut message = cx.message("check-envelope", "tools/list", json!({}));
+        if let Some(meta) = message["params"]["_meta"].as_object_mut() {
+            meta.remove(name);
+        }
+        let probe = cx.probe().await?;
+        probe.send(&message).await?;
+        let answer = probe.response("check-envelope").await?;
+        match answer["error"]["code"].as_i64() {
+            Some(-32602) => {}
+            Some(code) => cx.fault(format!(
+                "a request without `{name}` is refused with {code} instead of -32602"
+            )),
+            None => cx.fault(format!("a request without `{name}` is served")),
+        }
+    }
+    Ok(())
+}
+
+async fn unknown_version(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let meta = json!({VERSION: "2999-12-31"});
+    let answer = cx.request("tools/list", json!({"_meta": meta})).await?;
+    match answer["error"]["code"].as_i64() {
+        Some(-32022) => {}
+        Some(code) => cx.fault(format!(
+            "a request of the revision 2999-12-31 is refused with {code} instead of -32022"
+        )),
+        None => {
+            cx.fault("a request of the revision 2999-12-31, which does not exist, is served");
+            return Ok(());
+        }
+    }
+    let supported = answer["error"]["data"]["supported"].as_array();
+    let revision = cx.revision().as_str();
+    if !supported.is_some_and(|all| all.iter().any(|it| it == revision)) {
+        cx.fault(format!(
+            "`data.supported` of the refusal does not list {revision}, which the server speaks"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns results of requests that need no arguments, with their methods.
+async fn results(cx: &mut CheckContext<'_>) -> Result<Vec<(&'static str, Value)>, Stop> {
+    let mut methods = vec!["server/discover"];
+    for (capability, method) in [
+        ("tools", "tools/list"),
+        ("resources", "resources/list"),
+        ("prompts", "prompts/list"),
+    ] {
+        if cx.survey().capability(capability).is_some() {
+            methods.push(method);
+        }
+    }
+    let mut results = Vec::new();
+    for method in methods {
+        results.push((method, cx.result(method, json!({})).await?));
+    }
+    Ok(results)
+}
+
+async fn result_type(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (method, result) in results(cx).await? {
+        if !result["resultType"].is_string() {
+            cx.fault_at(method, "the result has no `resultType`");
+        }
+    }
+    Ok(())
+}
+
+async fn server_info(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (method, result) in results(cx).await? {
+        if !result["_meta"][SERVER_INFO]["name"].is_string() {
+            cx.fault_at(
+                method,
+                format!("`_meta` of the result has no `{SERVER_INFO}`"),
+            );
+        }
+    }
+    Ok(())
+}

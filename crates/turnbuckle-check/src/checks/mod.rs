@@ -1,0 +1,29 @@
+//! The checks of servers, one file for each topic.
+
+mod envelope;
+mod frame;
+mod http;
+mod robust;
+mod rpc;
+mod start;
+mod tools;
+
+use crate::check::Check;
+
+/// The topics, in the order in which they are checked.
+const TOPICS: &[&[Check]] = &[
+    frame::CHECKS,
+    start::CHECKS,
+    envelope::CHECKS,
+    rpc::CHECKS,
+    http::CHECKS,
+    tools::CHECKS[0],
+    tools::CHECKS[1],
+    robust::CHECKS,
+    rpc::FINAL_CHECKS,
+];
+
+/// Returns every check, in the order in which they are made.
+pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
+    TOPICS.iter().copied().flatten()
+}

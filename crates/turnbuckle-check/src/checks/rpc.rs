@@ -1,0 +1,272 @@
+//! JSON-RPC: ids, errors, notifications, batches, and the schema of every message.
+//!
+//! Specification: basic, "Messages"; JSON-RPC 2.0.
+
+use serde_json::{Value, json};
+use turnbuckle_wire::revision::Revision;
+
+use crate::check::{Check, Stop};
+use crate::context::CheckContext;
+use crate::probe::ProbeError;
+use crate::report::Level;
+
+/// The checks that look for themselves.
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "rpc.id-type-kept",
+        Level::Must,
+        "a response has the id of its request, of the same type",
+        |cx| Box::pin(id_type_kept(cx)),
+    )
+    .requires(&["e826b15cd428", "e767e54402d1"])
+    .fix("copy the id of the request into the response as it came: a string stays a string"),
+    Check::new(
+        "rpc.unknown-method-32601",
+        Level::Must,
+        "a request with an unknown method is refused with -32601",
+        |cx| Box::pin(unknown_method(cx)),
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("answer a method that you do not know with the error -32601 (Method not found)"),
+    Check::new(
+        "rpc.parse-error-32700",
+        Level::Should,
+        "text that is not JSON is answered with -32700",
+        |cx| Box::pin(parse_error(cx)),
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("answer text that cannot be parsed with the error -32700 (Parse error), and go on"),
+    Check::new(
+        "rpc.invalid-request-32600",
+        Level::Should,
+        "JSON that is no message is answered with -32600",
+        |cx| Box::pin(invalid_request(cx)),
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("answer JSON that is no request with the error -32600 (Invalid Request), and go on"),
+    Check::new(
+        "rpc.notification-unanswered",
+        Level::Must,
+        "a notification gets no response",
+        |cx| Box::pin(notification_unanswered(cx)),
+    )
+    .requires(&["40588302ffff"])
+    .fix("send nothing back for a message without an id, not even an error"),
+    Check::new(
+        "rpc.unknown-notification-ignored",
+        Level::Must,
+        "an unknown notification is ignored",
+        |cx| Box::pin(unknown_notification(cx)),
+    )
+    .requires(&["40588302ffff"])
+    .fix("ignore notifications whose method you do not know"),
+    Check::new(
+        "rpc.batch",
+        Level::Must,
+        "a batch of requests is answered",
+        |cx| Box::pin(batch(cx)),
+    )
+    .revisions(&[Revision::V2025_03_26])
+    .requires(&["113502c8a07a"])
+    .fix("accept an array of messages, and answer each request in it"),
+];
+
+/// The checks that look at all messages, and are made last.
+pub(super) const FINAL_CHECKS: &[Check] = &[
+    Check::new(
+        "rpc.schema-valid",
+        Level::Must,
+        "every message is what the schema of its revision says",
+        |cx| Box::pin(schema_valid(cx)),
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
+    Check::new(
+        "rpc.no-later-names",
+        Level::Should,
+        "no message uses a name that a later revision has introduced",
+        |cx| Box::pin(no_later_names(cx)),
+    )
+    .requires(&["86dfb9db8878", "e38b2b6c6e6a"])
+    .fix("leave out what the revision of the request does not define"),
+];
+
+async fn id_type_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for id in [json!("check-1"), json!(70_001), json!("70002")] {
+        let method = cx.harmless_request();
+        let message = cx.message(id.clone(), method, json!({}));
+        let probe = cx.probe().await?;
+        probe.send(&message).await?;
+        match probe.response(id.clone()).await {
+            Ok(_) => {}
+            Err(ProbeError::TimedOut { what, limit }) => {
+                let stray = probe.take_messages();
+                let stray = stray.iter().find(|it| it.get("method").is_none());
+                let Some(stray) = stray else {
+                    return Err(ProbeError::TimedOut { what, limit }.into());
+                };
+                let found = stray["id"].clone();
+                cx.fault(format!(
+                    "the request had the id {id}, the response has {found}"
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+async fn unknown_method(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let answer = cx.request("check/no-such-method", json!({})).await?;
+    expect_code(cx, &answer, -32601, "an unknown method");
+    Ok(())
+}
+
+async fn parse_error(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    refused_text(
+        cx,
+        br#"{"jsonrpc":"2.0","id":1,"method":"#,
+        -32700,
+        "text that is not JSON",
+    )
+    .await
+}
+
+async fn invalid_request(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    refused_text(
+        cx,
+        br#"{"jsonrpc":"2.0"}"#,
+        -32600,
+        "JSON that is no message",
+    )
+    .await
+}
+
+/// Sends a text over a connection of its own and expects an error.
+async fn refused_text(
+    cx: &mut CheckContext<'_>,
+    text: &[u8],
+    code: i64,
+    what: &str,
+) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options()).await?;
+    probe.bytes(text).await?;
+    // The answer to what comes after it ends the wait, where a server ignores the text.
+    let method = cx.harmless_request();
+    let answer = match cx.case().is_duplex() {
+        true => {
+            let message = cx.message("after", method, json!({}));
+            probe.send(&message).await?;
+            let after = probe.response("after").await;
+            let found = probe.take_messages();
+            let found = found.into_iter().find(|it| it.get("error").is_some());
+            match (found, after) {
+                (Some(found), _) => found,
+                (None, Ok(_)) => {
+                    cx.fault(format!("{what} is not answered"));
+                    return Ok(());
+                }
+                (None, Err(error)) => {
+                    cx.fault(format!("after {what} the server answers no more: {error}"));
+                    return Ok(());
+                }
+            }
+        }
+        false => probe.next_frame().await?,
+    };
+    expect_code(cx, &answer, code, what);
+    Ok(())
+}
+
+async fn notification_unanswered(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let notification = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": "check-never-sent", "reason": "a check"}});
+    expect_no_answer(cx, &notification).await
+}
+
+async fn unknown_notification(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let notification =
+        json!({"jsonrpc": "2.0", "method": "notifications/check/unknown", "params": {}});
+    expect_no_answer(cx, &notification).await
+}
+
+/// Sends a notification, then a request, and expects an answer to the request alone.
+async fn expect_no_answer(cx: &mut CheckContext<'_>, notification: &Value) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options()).await?;
+    probe.send(notification).await?;
+    if let Err(error) = probe.request(cx.harmless_request(), json!({})).await {
+        let method = &notification["method"];
+        cx.fault(format!(
+            "after {method} the server answers no more: {error}"
+        ));
+        return Ok(());
+    }
+    let messages = probe.take_messages();
+    if let Some(answer) = messages.iter().find(|it| it.get("method").is_none()) {
+        cx.fault(format!(
+            "the notification {} is answered: {answer}",
+            notification["method"]
+        ));
+    }
+    Ok(())
+}
+
+async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": "batch-1", "method": "ping"},
+        {"jsonrpc": "2.0", "id": "batch-2", "method": "ping"},
+    ]);
+    let mut probe = cx.fresh(cx.options()).await?;
+    probe.send(&batch).await?;
+    for id in ["batch-1", "batch-2"] {
+        let answer = probe.response(id).await?;
+        if answer.get("result").is_none() {
+            cx.fault(format!(
+                "the ping {id} in a batch failed: {}",
+                answer["error"]
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn schema_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    report_schema_faults(cx, |fault| !is_later_name(fault))
+}
+
+async fn no_later_names(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    report_schema_faults(cx, is_later_name)
+}
+
+fn report_schema_faults(
+    cx: &mut CheckContext<'_>,
+    is_wanted: fn(&str) -> bool,
+) -> Result<(), Stop> {
+    let mut seen = Vec::new();
+    for fault in cx.schema_faults() {
+        let Some(text) = fault.faults.iter().find(|text| is_wanted(text)) else {
+            continue;
+        };
+        let key = (fault.method.clone(), text.clone());
+        if seen.contains(&key) {
+            continue;
+        }
+        let message = fault.message.clone();
+        cx.fault_with(fault.method.clone(), text.clone(), message);
+        seen.push(key);
+    }
+    Ok(())
+}
+
+fn is_later_name(fault: &str) -> bool {
+    fault.contains(" is a name of ")
+}
+
+/// Reports a fault unless an answer is an error with that code.
+fn expect_code(cx: &mut CheckContext<'_>, answer: &Value, code: i64, what: &str) {
+    match answer["error"]["code"].as_i64() {
+        Some(found) if found == code => {}
+        Some(found) => cx.fault(format!("{what} is refused with {found} instead of {code}")),
+        None => cx.fault(format!("{what} is not refused")),
+    }
+}

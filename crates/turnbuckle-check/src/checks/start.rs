@@ -1,0 +1,116 @@
+//! The beginning of a legacy session: `initialize` and `initialized`.
+//!
+//! Specification: basic/lifecycle.
+
+use serde_json::json;
+use turnbuckle_wire::revision::Revision;
+
+use crate::check::{Check, Stop};
+use crate::context::CheckContext;
+use crate::probe::Handshake;
+use crate::report::Level;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "start.version-offer",
+        Level::Must,
+        "asked for a revision that it does not speak, the server offers one that it speaks",
+        |cx| Box::pin(version_offer(cx)),
+    )
+    .legacy()
+    .requires(&["8870fa90d726"])
+    .fix("answer `initialize` with a revision that you speak, whatever the client asks for"),
+    Check::new(
+        "start.server-info",
+        Level::Must,
+        "the answer to `initialize` says who the server is",
+        |cx| Box::pin(server_info(cx)),
+    )
+    .legacy()
+    .requires(&["5dab91540e21"])
+    .fix("give `serverInfo` a `name` and a `version`"),
+    Check::new(
+        "start.ping-before-initialized",
+        Level::Must,
+        "a ping is answered before `initialized` is sent",
+        |cx| Box::pin(ping_before_initialized(cx)),
+    )
+    .legacy()
+    .requires(&["2a241dfe298b"])
+    .fix("answer `ping` at any time after `initialize`"),
+    Check::new(
+        "start.no-requests-before-initialized",
+        Level::Should,
+        "the server sends no request but pings before `initialized`",
+        |cx| Box::pin(no_requests_before_initialized(cx)),
+    )
+    .legacy()
+    .requires(&["c6d7f6178b20"])
+    .fix("wait for `notifications/initialized` before you send requests"),
+];
+
+async fn version_offer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
+    let mut params = probe.handshake_params();
+    params["protocolVersion"] = "1999-12-31".into();
+    let answer = probe.request("initialize", params).await?;
+    let offered = answer["result"]["protocolVersion"].as_str();
+    match offered {
+        Some("1999-12-31") => {
+            cx.fault("the server accepts the revision 1999-12-31, which does not exist");
+        }
+        Some(version) if Revision::parse(version).is_none() => {
+            cx.fault(format!("the server offers {version}, which is no revision"));
+        }
+        Some(_) => {}
+        None => cx.fault(format!(
+            "`initialize` with an unknown revision is refused instead of answered with another: {}",
+            answer["error"]
+        )),
+    }
+    Ok(())
+}
+
+async fn server_info(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let info = &cx.survey().handshake["serverInfo"];
+    for member in ["name", "version"] {
+        if !info[member].is_string() {
+            cx.fault(format!("`serverInfo` has no `{member}`"));
+        }
+    }
+    Ok(())
+}
+
+async fn ping_before_initialized(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let options = cx.options().handshake(Handshake::WithoutInitialized);
+    let mut probe = cx.fresh(options).await?;
+    let answer = probe.request("ping", json!({})).await?;
+    if answer.get("result").is_none() {
+        cx.fault(format!(
+            "a ping before `initialized` is refused: {}",
+            answer["error"]
+        ));
+    }
+    Ok(())
+}
+
+async fn no_requests_before_initialized(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    // Declared in full, so that the server has reasons to ask.
+    let options = cx
+        .options()
+        .handshake(Handshake::WithoutInitialized)
+        .capabilities(json!({"roots": {"listChanged": true}, "sampling": {}}));
+    let mut probe = cx.fresh(options).await?;
+    // After the answer, a request that was sent at once has come.
+    probe.request("ping", json!({})).await?;
+    let messages = probe.take_messages();
+    let early = messages
+        .iter()
+        .filter(|message| message.get("id").is_some())
+        .filter_map(|message| message["method"].as_str())
+        .find(|method| *method != "ping");
+    if let Some(method) = early {
+        cx.fault(format!("the server sends {method} before `initialized`"));
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! The definitions of tools.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use turnbuckle_schema::{SchemaError, Validator, lint};
+use turnbuckle_types::Schema;
+use turnbuckle_wire::revision::Revision;
+
+use crate::check::{Check, Need, Stop};
+use crate::context::CheckContext;
+use crate::report::Level;
+
+/// Revisions that say how tools are named, and which dialect of JSON Schema is meant.
+const WITH_NAME_RULES: &[Revision] = &[Revision::V2025_11_25, Revision::V2026_07_28];
+
+/// The most characters of the name of a tool.
+const MAX_NAME_CHARS: usize = 128;
+
+/// Bytes of JSON that make about one token of a model.
+const BYTES_PER_TOKEN: usize = 4;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "tools.names",
+        Level::Should,
+        "the name of a tool has 1 to 128 letters, digits, and `_`, `-`, `.`",
+        |cx| Box::pin(names(cx)),
+    )
+    .revisions(WITH_NAME_RULES)
+    .needs(&[Need::Tool])
+    .requires(&["c37d16ec2703", "35a8c0759f1a", "dc746c4cb2c3"])
+    .fix("rename the tool: clients and models reject other characters"),
+    Check::new(
+        "tools.unique",
+        Level::Should,
+        "a name stands once in the list of tools",
+        |cx| Box::pin(unique(cx)),
+    )
+    .needs(&[Need::Tool])
+    .requires(&["460355cde19c"])
+    .fix("give each tool a name of its own"),
+    Check::new(
+        "tools.description",
+        Level::Note,
+        "a tool says what it does",
+        |cx| Box::pin(description(cx)),
+    )
+    .needs(&[Need::Tool])
+    .fix("add a `description`: models choose tools by it"),
+    Check::new(
+        "tools.input-schema-object",
+        Level::Must,
+        "the input schema of a tool is an object schema",
+        |cx| Box::pin(input_schema(cx)),
+    )
+    .needs(&[Need::Tool])
+    .requires(&["8dd470545491"])
+    .fix("set `inputSchema` to `{\"type\": \"object\"}`, with properties if there are arguments"),
+    Check::new(
+        "tools.schema-valid",
+        Level::Must,
+        "the schemas of a tool are valid JSON Schema",
+        |cx| Box::pin(schemas_valid(cx)),
+    )
+    .revisions(WITH_NAME_RULES)
+    .needs(&[Need::Tool])
+    .requires(&["b42c05c272cc", "0cc40f599e67", "eac9c7da104a"])
+    .fix("validate the schema with the meta-schema of its dialect; without `$schema` that is 2020-12"),
+    Check::new(
+        "tools.no-remote-ref",
+        Level::Should,
+        "the schemas of a tool refer to nothing in the network",
+        |cx| Box::pin(no_remote_ref(cx)),
+    )
+    .needs(&[Need::Tool])
+    .requires(&["54e0a4a1fcae", "bc9e73f6913b"])
+    .fix("put what is referred to into `$defs` of the schema: clients do not fetch references"),
+    Check::new(
+        "tools.portable",
+        Level::Note,
+        "the schemas of a tool are accepted by common clients and models",
+        |cx| Box::pin(portable(cx)),
+    )
+    .needs(&[Need::Tool])
+    .fix("simplify the schema as the finding says"),
+    Check::new(
+        "tools.tokens",
+        Level::Note,
+        "the list of tools costs a model less than 10,000 tokens",
+        |cx| Box::pin(tokens(cx)),
+    )
+    .needs(&[Need::Tool])
+    .fix("shorten descriptions and schemas, or offer fewer tools: models pay for the list in every conversation"),
+];
+
+fn name_of(tool: &Value) -> String {
+    tool["name"].as_str().unwrap_or_default().to_owned()
+}
+
+async fn names(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for tool in &cx.survey().tools {
+        let name = name_of(tool);
+        let length = name.chars().count();
+        if !(1..=MAX_NAME_CHARS).contains(&length) {
+            cx.fault_at(&name, format!("the name has {length} characters"));
+        }
+        let is_allowed = |char: &char| char.is_ascii_alphanumeric() || "_-.".contains(*char);
+        if let Some(char) = name.chars().find(|char| !is_allowed(char)) {
+            cx.fault_at(&name, format!("the name has the character {char:?}"));
+        }
+    }
+    Ok(())
+}
+
+async fn unique(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut counts = BTreeMap::<_, usize>::new();
+    for tool in &cx.survey().tools {
+        *counts.entry(name_of(tool)).or_default() += 1;
+    }
+    for (name, count) in counts.into_iter().filter(|(_, count)| *count > 1) {
+        cx.fault_at(name, format!("the name stands {count} times in the list"));
+    }
+    Ok(())
+}
+
+async fn description(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for tool in &cx.survey().tools {
+        let text = tool["description"].as_str().unwrap_or_default();
+        if text.trim().is_empty() {
+            cx.fault_at(name_of(tool), "the tool has no description");
+        }
+    }
+    Ok(())
+}
+
+async fn input_schema(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for tool in &cx.survey().tools {
+        let kind = &tool["inputSchema"]["type"];
+        if kind != "object" {
+            cx.fault_at(
+                name_of(tool),
+                format!("`type` of the input schema is {kind} instead of \"object\""),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the schemas of all tools, each with its tool and the member that it stands in.
+fn schemas(cx: &CheckContext<'_>) -> Vec<(String, &'static str, Schema)> {
+    let mut schemas = Vec::new();
+    for tool in &cx.survey().tools {
+        for member in ["inputSchema", "outputSchema"] {
+            let schema = serde_json::from_value::<Schema>(tool[member].clone());
+            if let Ok(schema) = schema
+                && !tool[member].is_null()
+            {
+                schemas.push((name_of(tool), member, schema));
+            }
+        }
+    }
+    schemas
+}
+
+fn is_remote(error: &SchemaError) -> bool {
+    matches!(error, SchemaError::NonLocalReference(_))
+}
+
+async fn schemas_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (tool, member, schema) in schemas(cx) {
+        match Validator::compile(&schema) {
+            Ok(_) => {}
+            Err(error) if is_remote(&error) => {}
+            Err(error) => cx.fault_at(tool, format!("`{member}` is no valid schema: {error}")),
+        }
+    }
+    Ok(())
+}
+
+async fn no_remote_ref(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (tool, member, schema) in schemas(cx) {
+        if let Err(error) = Validator::compile(&schema)
+            && is_remote(&error)
+        {
+            cx.fault_at(tool, format!("`{member}`: {error}"));
+        }
+    }
+    Ok(())
+}
+
+async fn portable(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (tool, member, schema) in schemas(cx) {
+        for objection in lint(&schema) {
+            cx.fault_at(&tool, format!("`{member}`: {objection}"));
+        }
+    }
+    Ok(())
+}
+
+async fn tokens(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let bytes = |tool: &Value| {
+        let shown = ["name", "description", "inputSchema"].map(|it| tool[it].to_string().len());
+        shown.iter().sum::<usize>()
+    };
+    let total: usize = cx.survey().tools.iter().map(bytes).sum();
+    let tokens = total / BYTES_PER_TOKEN;
+    if tokens >= 10_000 {
+        let count = cx.survey().tools.len();
+        cx.fault(format!(
+            "the list of {count} tools costs a model about {tokens} tokens"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,480 @@
+//! The probe: a client that speaks one revision over one link.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use turnbuckle_wire::revision::{EraKind, Revision};
+
+use super::message_record::MessageRecord;
+use super::messages::{elements, id_text, ids_of_requests, modern_meta};
+use super::{Arrival, Handshake, Link, ProbeError, ProbeOptions, Transcript};
+
+/// Messages that answer no request and wait to be taken.
+const MAX_MESSAGES: usize = 100_000;
+
+/// A client that speaks one revision over one link. Dropping it breaks its connection.
+pub struct Probe {
+    revision: Revision,
+    options: ProbeOptions,
+    link: Box<dyn Link>,
+    record: MessageRecord,
+    next_id: i64,
+    /// The requests that wait, by the text of their ids, and the answers that are there.
+    open: HashMap<String, Option<Result<Value, ProbeError>>>,
+    /// Messages received that answer no waiting request.
+    messages: VecDeque<Value>,
+    handshake: Option<Value>,
+}
+
+impl Probe {
+    /// Connects. With a legacy revision the handshake is done, as far as the options say.
+    ///
+    /// # Errors
+    /// Fails if the handshake does.
+    pub async fn connect(
+        revision: Revision,
+        link: Box<dyn Link>,
+        options: ProbeOptions,
+        transcript: Transcript,
+    ) -> Result<Self, ProbeError> {
+        let mut probe = Self::new(revision, link, options, transcript);
+        if !probe.is_modern() && probe.options.handshake != Handshake::None {
+            probe.open_session().await?;
+        }
+        Ok(probe)
+    }
+
+    /// Creates a client that has said nothing yet.
+    #[must_use]
+    pub fn new(
+        revision: Revision,
+        link: Box<dyn Link>,
+        options: ProbeOptions,
+        transcript: Transcript,
+    ) -> Self {
+        Self {
+            revision,
+            link,
+            record: MessageRecord::new(revision, transcript),
+            next_id: 1,
+            open: HashMap::new(),
+            messages: VecDeque::new(),
+            handshake: None,
+            options,
+        }
+    }
+
+    /// Opens a legacy session, as far as the options say.
+    ///
+    /// # Errors
+    /// Fails if the server refuses, or does not answer in time.
+    pub async fn open_session(&mut self) -> Result<(), ProbeError> {
+        let params = self.handshake_params();
+        let answer = self.request("initialize", params).await?;
+        if answer.get("result").is_none() {
+            return Err(ProbeError::Io(format!(
+                "the server refused `initialize`: {}",
+                answer["error"]
+            )));
+        }
+        self.handshake = Some(answer["result"].clone());
+        if self.options.handshake == Handshake::Whole {
+            self.notify("notifications/initialized", json!({})).await?;
+            if let Some(level) = self.options.log_level.clone() {
+                self.request("logging/setLevel", json!({"level": level}))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the parameters of the request that opens a legacy session.
+    #[must_use]
+    pub fn handshake_params(&self) -> Value {
+        json!({
+            "protocolVersion": self.revision.as_str(),
+            "capabilities": self.options.capabilities,
+            "clientInfo": self.options.client_info,
+        })
+    }
+
+    /// Returns the revision that the client speaks.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    fn is_modern(&self) -> bool {
+        self.revision.features().era == EraKind::Modern
+    }
+
+    /// Returns the result of the handshake that connecting did.
+    #[must_use]
+    pub fn handshake(&self) -> Option<&Value> {
+        self.handshake.as_ref()
+    }
+
+    /// Returns the link.
+    pub fn link(&mut self) -> &mut dyn Link {
+        &mut *self.link
+    }
+
+    /// Sends a request and waits for the whole response. A modern request gets its envelope.
+    ///
+    /// # Errors
+    /// Fails if no response comes in time.
+    pub async fn request(&mut self, method: &str, params: Value) -> Result<Value, ProbeError> {
+        let id = self.start(method, params).await?;
+        self.response_to(id, method).await
+    }
+
+    /// Sends a request; [`response`](Self::response) waits for its response. A modern request
+    /// gets its envelope.
+    ///
+    /// # Errors
+    /// Fails if the server does not take it.
+    pub async fn start(&mut self, method: &str, params: Value) -> Result<i64, ProbeError> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let params = self.with_meta(params, Some(id));
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .await?;
+        Ok(id)
+    }
+
+    /// Waits for the response to a request that was sent by [`start`](Self::start) or
+    /// [`send`](Self::send). What else arrives meanwhile is kept for [`next`](Self::next).
+    ///
+    /// # Errors
+    /// Fails if no response comes in time, or if no request with that id waits.
+    pub async fn response(&mut self, id: impl Into<Value>) -> Result<Value, ProbeError> {
+        let id = id.into();
+        let what = format!("request {id}");
+        self.response_to(id, &what).await
+    }
+
+    /// Waits for the response to a request; `what` stands in the error.
+    async fn response_to(&mut self, id: impl Into<Value>, what: &str) -> Result<Value, ProbeError> {
+        let id = id.into().to_string();
+        let what = format!("the answer to {what}");
+        let end = Instant::now() + self.options.timeout;
+        loop {
+            match self.open.get_mut(&id) {
+                None => return Err(ProbeError::Io(format!("no request {id} waits"))),
+                Some(answer) => {
+                    if let Some(answer) = answer.take() {
+                        self.open.remove(&id);
+                        return answer;
+                    }
+                }
+            }
+            if !self.receive(&what, end).await? {
+                return Err(ProbeError::Closed { what });
+            }
+        }
+    }
+
+    /// Returns parameters with the `_meta` that every request of this client carries, for messages
+    /// that are sent unchanged.
+    #[must_use]
+    pub fn with_envelope(&self, params: Value) -> Value {
+        self.with_meta(params, None)
+    }
+
+    /// Sends a notification. Modern notifications carry no envelope.
+    ///
+    /// # Errors
+    /// Fails if the server does not take it.
+    pub async fn notify(&mut self, method: &str, params: Value) -> Result<(), ProbeError> {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+            .await
+    }
+
+    /// Answers a request of the server.
+    ///
+    /// # Errors
+    /// Fails if the server does not take it.
+    pub async fn answer(&mut self, id: &Value, result: Value) -> Result<(), ProbeError> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+            .await
+    }
+
+    /// Refuses a request of the server.
+    ///
+    /// # Errors
+    /// Fails if the server does not take it.
+    pub async fn answer_error(
+        &mut self,
+        id: &Value,
+        code: i64,
+        message: &str,
+    ) -> Result<(), ProbeError> {
+        let error = json!({"code": code, "message": message});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
+            .await
+    }
+
+    /// Gives up on a request, by a message or by closing its response, as the transport has it: no
+    /// answer to it is waited for any more.
+    ///
+    /// # Errors
+    /// Fails if the server does not take the message.
+    pub async fn cancel(&mut self, id: i64, reason: Option<&str>) -> Result<(), ProbeError> {
+        self.open.remove(&id.to_string());
+        if self.link.give_up(&id.to_string()) {
+            return Ok(());
+        }
+        let mut params = json!({"requestId": id});
+        if let Some(reason) = reason {
+            params["reason"] = reason.into();
+        }
+        self.notify("notifications/cancelled", params).await
+    }
+
+    /// Sends a message, or a batch, as it is: without an envelope, unless it has one.
+    ///
+    /// # Errors
+    /// Fails if the server does not take it.
+    pub async fn send(&mut self, message: &Value) -> Result<(), ProbeError> {
+        self.bytes(message.to_string().as_bytes()).await
+    }
+
+    /// Sends bytes as one frame.
+    ///
+    /// # Errors
+    /// Fails if the server does not take them in time.
+    pub async fn bytes(&mut self, frame: &[u8]) -> Result<(), ProbeError> {
+        self.record.record_sent(frame);
+        for id in ids_of_requests(frame) {
+            self.open.entry(id).or_default();
+        }
+        let limit = self.options.timeout;
+        match timeout(limit, self.link.send(frame)).await {
+            Ok(sent) => sent,
+            Err(_) => Err(ProbeError::TimedOut {
+                what: "room for a message: the server does not read; it".into(),
+                limit,
+            }),
+        }
+    }
+
+    /// Sends a message as it is and waits for the next frame, whatever that is.
+    ///
+    /// # Errors
+    /// Fails if none comes in time, or if it is not JSON.
+    pub async fn exchange(&mut self, message: &Value) -> Result<Value, ProbeError> {
+        self.send(message).await?;
+        self.next_frame().await
+    }
+
+    /// Returns the next message that answers no waiting request: a notification, a request of the
+    /// server, or a stray answer.
+    ///
+    /// # Errors
+    /// Fails if none comes in time.
+    pub async fn next(&mut self) -> Result<Value, ProbeError> {
+        let end = Instant::now() + self.options.timeout;
+        loop {
+            if let Some(message) = self.messages.pop_front() {
+                return Ok(message);
+            }
+            self.receive_some("a message", end).await?;
+        }
+    }
+
+    /// Returns the next notification or request of the server with that method; messages before it
+    /// are kept.
+    ///
+    /// # Errors
+    /// Fails if none comes in time.
+    pub async fn next_of(&mut self, method: &str) -> Result<Value, ProbeError> {
+        let end = Instant::now() + self.options.timeout;
+        let mut seen = 0;
+        loop {
+            while let Some(message) = self.messages.get(seen) {
+                if message["method"] == method {
+                    return Ok(self.messages.remove(seen).unwrap_or_default());
+                }
+                seen += 1;
+            }
+            self.receive_some(method, end).await?;
+        }
+    }
+
+    /// Returns the next frame as JSON. The frame is not matched to a waiting request.
+    ///
+    /// # Errors
+    /// Fails if none comes in time, or if it is not JSON.
+    pub async fn next_frame(&mut self) -> Result<Value, ProbeError> {
+        let frame = self.next_bytes().await?;
+        serde_json::from_slice(&frame).map_err(|_| ProbeError::NotJson {
+            beginning: String::from_utf8_lossy(&frame).chars().take(200).collect(),
+        })
+    }
+
+    /// Returns the bytes of the next frame. The frame is not matched to a waiting request.
+    ///
+    /// # Errors
+    /// Fails if none comes in time, or if it is not JSON.
+    pub async fn next_bytes(&mut self) -> Result<Vec<u8>, ProbeError> {
+        let end = Instant::now() + self.options.timeout;
+        let closed = || ProbeError::Closed {
+            what: "a frame".into(),
+        };
+        match self.arrival("a frame", end).await?.ok_or_else(closed)? {
+            Arrival::Failed { error, .. } => Err(error),
+            Arrival::Frame(frame) => {
+                let message = self.record.record_received(&frame)?;
+                for answer in elements(message) {
+                    self.open.remove(&id_text(&answer));
+                }
+                Ok(frame)
+            }
+        }
+    }
+
+    /// Returns all messages that answer no waiting request and have arrived.
+    pub fn take_messages(&mut self) -> Vec<Value> {
+        self.messages.drain(..).collect()
+    }
+
+    /// Returns the messages that answer no waiting request and have arrived, without taking them.
+    pub fn waiting_messages(&self) -> impl Iterator<Item = &Value> {
+        self.messages.iter()
+    }
+
+    /// Returns every message received, in order, one frame after another.
+    #[must_use]
+    pub fn received_messages(&self) -> &[Value] {
+        self.record.all_received()
+    }
+
+    /// Returns the answers that have arrived and that nobody has taken.
+    pub fn waiting_answers(&self) -> impl Iterator<Item = &Value> {
+        self.open
+            .values()
+            .flatten()
+            .filter_map(|it| it.as_ref().ok())
+    }
+
+    /// Lets time pass, and takes in what comes meanwhile.
+    ///
+    /// # Errors
+    /// Fails if what comes is not JSON.
+    pub async fn wait(&mut self, time: Duration) -> Result<(), ProbeError> {
+        let end = Instant::now() + time;
+        loop {
+            match timeout_at(end, self.link.next()).await {
+                Ok(arrival) => match arrival? {
+                    Some(arrival) => self.take(arrival)?,
+                    None => {
+                        sleep_until(end).await;
+                        return Ok(());
+                    }
+                },
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    /// Returns whether the response to a request has already arrived.
+    #[must_use]
+    pub fn has_answer(&self, id: i64) -> bool {
+        self.open.get(&id.to_string()).is_some_and(Option::is_some)
+    }
+
+    /// Says that no more will be sent; what was asked may still be answered.
+    pub fn close(&mut self) {
+        self.link.close();
+    }
+
+    /// Takes in what still comes, until the server ends the connection.
+    ///
+    /// # Errors
+    /// Fails if the end does not come in time.
+    pub async fn closed(&mut self) -> Result<(), ProbeError> {
+        let end = Instant::now() + self.options.timeout;
+        while self.receive("the end of the connection", end).await? {}
+        Ok(())
+    }
+
+    /// Takes in something; fails at the end.
+    async fn receive_some(&mut self, what: &str, end: Instant) -> Result<(), ProbeError> {
+        match self.receive(what, end).await? {
+            true => Ok(()),
+            false => Err(ProbeError::Closed { what: what.into() }),
+        }
+    }
+
+    /// Takes in something; `false` at the end.
+    async fn receive(&mut self, what: &str, end: Instant) -> Result<bool, ProbeError> {
+        let Some(arrival) = self.arrival(what, end).await? else {
+            return Ok(false);
+        };
+        self.take(arrival).map(|()| true)
+    }
+
+    async fn arrival(&mut self, what: &str, end: Instant) -> Result<Option<Arrival>, ProbeError> {
+        match timeout_at(end, self.link.next()).await {
+            Ok(arrival) => arrival,
+            Err(_) => Err(ProbeError::TimedOut {
+                what: what.into(),
+                limit: self.options.timeout,
+            }),
+        }
+    }
+
+    fn take(&mut self, arrival: Arrival) -> Result<(), ProbeError> {
+        let frame = match arrival {
+            Arrival::Frame(frame) => frame,
+            Arrival::Failed { id, error } => {
+                if let Some(answer @ None) = id.and_then(|id| self.open.get_mut(&id)) {
+                    *answer = Some(Err(error));
+                }
+                return Ok(());
+            }
+        };
+        let message = self.record.record_received(&frame)?;
+        for message in elements(message) {
+            let waits = message.get("method").is_none();
+            match self.open.get_mut(&id_text(&message)) {
+                Some(answer @ None) if waits => *answer = Some(Ok(message)),
+                _ if self.messages.len() >= MAX_MESSAGES => {
+                    return Err(ProbeError::TooMuch {
+                        limit: MAX_MESSAGES,
+                        unit: "messages that answer no request",
+                    });
+                }
+                _ => self.messages.push_back(message),
+            }
+        }
+        Ok(())
+    }
+
+    fn with_meta(&self, mut params: Value, id: Option<i64>) -> Value {
+        let mut meta = Map::new();
+        if self.is_modern() {
+            meta = modern_meta(self.revision, &self.options.capabilities);
+            if !self.options.client_info.is_null() {
+                let info = self.options.client_info.clone();
+                meta.insert("io.modelcontextprotocol/clientInfo".into(), info);
+            }
+            if let Some(level) = &self.options.log_level {
+                let level = level.as_str().into();
+                meta.insert("io.modelcontextprotocol/logLevel".into(), level);
+            }
+        }
+        if let Some(id) = id.filter(|_| self.options.progress_tokens) {
+            meta.insert("progressToken".into(), id.into());
+        }
+        if !meta.is_empty() {
+            // What the caller gave itself counts.
+            let given = params["_meta"].as_object().cloned().unwrap_or_default();
+            meta.extend(given);
+            params["_meta"] = meta.into();
+        }
+        params
+    }
+}

@@ -1,0 +1,76 @@
+//! The ways in which a conversation with a server breaks.
+
+use std::time::Duration;
+
+use turnbuckle_types::base::text::one_line;
+
+/// A conversation with a server that broke.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProbeError {
+    /// Something did not come in time.
+    #[error("{what} did not come within {limit:?}")]
+    TimedOut {
+        /// The thing that was waited for.
+        what: String,
+        /// The time limit.
+        limit: Duration,
+    },
+    /// The server closed the connection.
+    #[error("the server closed the connection instead of {what}")]
+    Closed {
+        /// The thing that was waited for.
+        what: String,
+    },
+    /// The server sent something that is not JSON.
+    #[error(
+        "the server sent something that is not JSON: {}",
+        one_line(beginning, 80)
+    )]
+    NotJson {
+        /// The beginning of what was sent.
+        beginning: String,
+    },
+    /// A message, or all messages together, are larger than the limit.
+    #[error("the server sent more than {limit} {unit}")]
+    TooMuch {
+        /// The most that is taken.
+        limit: usize,
+        /// Name of the things that are counted.
+        unit: &'static str,
+    },
+    /// An HTTP response that carries no message.
+    #[error("HTTP status {status} without a message{}", body_part(beginning))]
+    Status {
+        /// HTTP status of the response.
+        status: u16,
+        /// The beginning of the body.
+        beginning: String,
+        /// The value of `WWW-Authenticate`.
+        challenge: Option<String>,
+    },
+    /// The connection cannot be opened, or broke.
+    #[error("{0}")]
+    Io(String),
+}
+
+fn body_part(beginning: &str) -> String {
+    match beginning.is_empty() {
+        true => String::new(),
+        false => format!(": {}", one_line(beginning, 80)),
+    }
+}
+
+impl ProbeError {
+    /// Returns whether the server is to blame for time that was lost.
+    #[must_use]
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::TimedOut { .. })
+    }
+}
+
+impl From<std::io::Error> for ProbeError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io(error.to_string())
+    }
+}
