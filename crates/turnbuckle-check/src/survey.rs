@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use self::arguments::sample;
 use crate::check::Need;
 use crate::probe::{Probe, ProbeError};
 use crate::report::Interface;
+pub(crate) use arguments::sample;
 
 /// Pages that are read of one list.
 const MAX_PAGES: usize = 200;

@@ -4,7 +4,8 @@
 
 use serde_json::{Value, json};
 
-use crate::check::{Check, Stop};
+use crate::case::Bind;
+use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
 
@@ -54,7 +55,111 @@ pub(super) const CHECKS: &[Check] = &[
     .modern()
     .requires(&["e361a557c429", "443d197e9715"])
     .fix("add the name and version of the server to `_meta` of every result"),
+    Check::new(
+        "envelope.discover",
+        Level::Must,
+        "`server/discover` is answered, and lists the revision that it was asked in",
+        |cx| Box::pin(discover(cx)),
+    )
+    .modern()
+    .requires(&["8bec9222d177", "845b6a3bae33"])
+    .fix("answer `server/discover` with all revisions that you speak, and with your capabilities"),
+    Check::new(
+        "envelope.nothing-remembered",
+        Level::Must,
+        "the first request of a connection is served, whatever it is",
+        |cx| Box::pin(nothing_remembered(cx)),
+    )
+    .modern()
+    .needs(&[Need::Capability("tools")])
+    .requires(&["0705efc7d780"])
+    .fix("take what you need of a client from the envelope of each request"),
+    Check::new(
+        "envelope.no-server-requests",
+        Level::Must,
+        "the server sends no requests",
+        |cx| Box::pin(no_server_requests(cx)),
+    )
+    .modern()
+    .requires(&["3fbe8c354921", "0bef669f904e"])
+    .fix("ask by `input_required`, not by requests of your own"),
+    Check::new(
+        "envelope.status-400",
+        Level::Must,
+        "a request whose envelope is refused has the HTTP status 400",
+        |cx| Box::pin(status_400(cx)),
+    )
+    .modern()
+    .only_over(&[Bind::Http])
+    .requires(&["79ec2020c215"])
+    .fix("send the error of a missing or unknown envelope with status 400"),
 ];
+
+async fn discover(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let result = cx.result("server/discover", json!({})).await?;
+    let versions = result["supportedVersions"].as_array();
+    let revision = cx.revision().as_str();
+    if !versions.is_some_and(|all| all.iter().any(|it| it == revision)) {
+        cx.fault(format!("`supportedVersions` does not list {revision}"));
+    }
+    if !result["capabilities"].is_object() {
+        cx.fault("the result has no `capabilities`");
+    }
+    Ok(())
+}
+
+async fn nothing_remembered(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options()).await?;
+    let answer = probe.request("tools/list", json!({})).await?;
+    if answer.get("result").is_none() {
+        let error = &answer["error"];
+        cx.fault(format!(
+            "`tools/list` as the first request of a connection fails: {error}"
+        ));
+    }
+    Ok(())
+}
+
+async fn no_server_requests(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let survey = cx.survey();
+    let capabilities = json!({"elicitation": {"form": {}}, "sampling": {}, "roots": {}});
+    let options = cx.options().capabilities(capabilities);
+    let mut probe = cx.fresh(options).await?;
+    for name in ["test_sampling", "test_elicitation", "test_list_roots"] {
+        let is_usable = survey
+            .tool(name)
+            .is_some_and(|tool| survey.is_callable(tool));
+        if is_usable {
+            let arguments = json!({"prompt": "check", "message": "check"});
+            let params = json!({"name": name, "arguments": arguments});
+            let id = probe.start("tools/call", params).await?;
+            // A server that asks by a request waits for the answer, not for us.
+            let _ = probe.response(id).await;
+        }
+    }
+    probe.request("server/discover", json!({})).await?;
+    let messages = probe.take_messages();
+    let mut requests = messages.iter().filter(|it| it.get("id").is_some());
+    if let Some(method) = requests.find_map(|it| it["method"].as_str()) {
+        cx.fault(format!("the server sends the request {method}"));
+    }
+    Ok(())
+}
+
+async fn status_400(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut message = cx.message("check-status", "tools/list", json!({}));
+    if let Some(meta) = message["params"]["_meta"].as_object_mut() {
+        meta.remove(CAPABILITIES);
+    }
+    let answer = cx.post(&message)?.send().await?;
+    if answer.status != 400 {
+        let status = answer.status;
+        cx.fault(format!(
+            "a request without `{CAPABILITIES}` has the status {status}"
+        ));
+    }
+    Ok(())
+}
 
 async fn missing_field(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     for name in [CAPABILITIES, VERSION] {

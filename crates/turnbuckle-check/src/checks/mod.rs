@@ -1,8 +1,13 @@
 //! The checks of servers, one file for each topic.
 
+mod ask;
+mod cancel;
+mod capabilities;
 mod envelope;
 mod frame;
 mod http;
+mod listen;
+mod progress;
 mod robust;
 mod rpc;
 mod start;
@@ -19,6 +24,12 @@ const TOPICS: &[&[Check]] = &[
     http::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
+    capabilities::CHECKS,
+    progress::CHECKS,
+    cancel::CHECKS,
+    listen::CHECKS,
+    ask::CHECKS[0],
+    ask::CHECKS[1],
     robust::CHECKS,
     rpc::FINAL_CHECKS,
 ];

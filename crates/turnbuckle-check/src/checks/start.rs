@@ -7,7 +7,7 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
-use crate::probe::Handshake;
+use crate::probe::{Handshake, ProbeError};
 use crate::report::Level;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -47,7 +47,102 @@ pub(super) const CHECKS: &[Check] = &[
     .legacy()
     .requires(&["c6d7f6178b20"])
     .fix("wait for `notifications/initialized` before you send requests"),
+    Check::new(
+        "start.version-offer-newest",
+        Level::Should,
+        "the revision that is offered is the newest one that the server speaks",
+        |cx| Box::pin(newest_offer(cx)),
+    )
+    .legacy()
+    .revisions(&[Revision::V2025_11_25])
+    .requires(&["6674e82c9a58"])
+    .fix("offer the newest revision that you speak"),
+    Check::new(
+        "start.requests-before-initialize",
+        Level::Note,
+        "a request before `initialize` is refused",
+        |cx| Box::pin(before_initialize(cx)),
+    )
+    .legacy()
+    .fix("refuse requests other than `ping` until `initialize` was answered"),
+    Check::new(
+        "start.batch-refused",
+        Level::Must,
+        "`initialize` is no part of a batch",
+        |cx| Box::pin(initialize_in_batch(cx)),
+    )
+    .revisions(&[Revision::V2025_03_26])
+    .requires(&["296f39ac205f"])
+    .fix("refuse a batch that has `initialize` in it"),
+    Check::new(
+        "start.ping-empty",
+        Level::Must,
+        "a ping is answered with an empty result",
+        |cx| Box::pin(ping_empty(cx)),
+    )
+    .legacy()
+    .requires(&["2a241dfe298b"])
+    .fix("answer `ping` with `{}`"),
 ];
+
+async fn newest_offer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
+    let mut params = probe.handshake_params();
+    params["protocolVersion"] = "1999-12-31".into();
+    let answer = probe.request("initialize", params).await?;
+    let newest = cx.revision().as_str();
+    match answer["result"]["protocolVersion"].as_str() {
+        Some(offered) if offered < newest => {
+            cx.fault(format!("the server speaks {newest}, and offers {offered}"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+async fn before_initialize(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
+    let answer = match probe.request("tools/list", json!({})).await {
+        Ok(answer) => answer,
+        // A status without a message is a refusal too.
+        Err(ProbeError::Status { .. } | ProbeError::Closed { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    if answer.get("result").is_some() {
+        cx.fault("`tools/list` is served before `initialize`");
+    }
+    Ok(())
+}
+
+async fn initialize_in_batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
+    let params = probe.handshake_params();
+    let batch = json!([
+        {"jsonrpc": "2.0", "id": "batch-1", "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "id": "batch-2", "method": "ping"},
+    ]);
+    probe.send(&batch).await?;
+    // Refused as one message, by an error without an id, or not at all: the answer to what comes after it
+    // ends the wait.
+    let _ = probe.request("ping", json!({})).await;
+    let mut answers = probe.waiting_answers();
+    let is_opened = answers.any(|it| it["id"] == "batch-1" && it.get("result").is_some());
+    if is_opened {
+        cx.fault("`initialize` in a batch is answered with a result");
+    }
+    Ok(())
+}
+
+async fn ping_empty(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut result = cx.result("ping", json!({})).await?;
+    if let Some(members) = result.as_object_mut() {
+        members.remove("_meta");
+    }
+    if result != json!({}) {
+        cx.fault(format!("a ping is answered with {result}"));
+    }
+    Ok(())
+}
 
 async fn version_offer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;

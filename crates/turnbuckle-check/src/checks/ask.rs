@@ -1,0 +1,10 @@
+//! Questions of the server: sampling, elicitation and roots, in the way of each era.
+//!
+//! Specification: client/sampling, client/elicitation, client/roots; basic/patterns/mrtr (2026-07-28).
+
+mod inputs;
+mod requests;
+
+use crate::check::Check;
+
+pub(super) const CHECKS: [&[Check]; 2] = [requests::CHECKS, inputs::CHECKS];

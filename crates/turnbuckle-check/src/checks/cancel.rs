@@ -1,0 +1,118 @@
+//! Cancellation.
+//!
+//! Specification: basic/utilities/cancellation.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::case::Bind;
+use crate::check::{Check, Stop};
+use crate::context::CheckContext;
+use crate::report::Level;
+
+/// Tools that take a while, each with arguments: those of the official suite and of well-known servers.
+const SLOW_TOOLS: [(&str, &str); 3] = [
+    ("slow_compute", r#"{"seconds": 1}"#),
+    (
+        "trigger-long-running-operation",
+        r#"{"duration": 2, "steps": 2}"#,
+    ),
+    ("longRunningOperation", r#"{"duration": 2, "steps": 2}"#),
+];
+
+/// Time in which an answer that must not come would come.
+const QUIET: Duration = Duration::from_millis(1300);
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "cancel.no-answer-after",
+        Level::Should,
+        "a request that was cancelled is not answered",
+        |cx| Box::pin(no_answer_after(cx)),
+    )
+    .requires(&["e56ffa706260", "291f6cbeb0b6"])
+    .fix("stop the work of a request that is cancelled, and send nothing more for it"),
+    Check::new(
+        "cancel.unknown-ignored",
+        Level::Should,
+        "a cancellation of an unknown request is ignored",
+        |cx| Box::pin(unknown_ignored(cx)),
+    )
+    .only_over(&[Bind::Stream, Bind::Http, Bind::Sse])
+    .requires(&["d5a34268aa6e", "ee37dbe477da", "a4b7f49b39b8"])
+    .fix("ignore `notifications/cancelled` with an id that you do not know"),
+];
+
+async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let survey = cx.survey();
+    let is_usable = |name: &str| {
+        let tool = survey.tool(name);
+        tool.is_some_and(|tool| name == "slow_compute" || survey.is_callable(tool))
+    };
+    let slow = SLOW_TOOLS.iter().find(|(name, _)| is_usable(name));
+    let Some((tool, arguments)) = slow else {
+        return Err(Stop::Skip("no tool is known to take a while".into()));
+    };
+    if cx.is_modern() && cx.case().binding == Bind::Http {
+        return Err(Stop::Skip(
+            "over HTTP the response is closed: nothing can come after that".into(),
+        ));
+    }
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let mut probe = cx.fresh(cx.options()).await?;
+    let params = json!({"name": tool, "arguments": arguments});
+    let id = probe.start("tools/call", params).await?;
+    // The call is under way when what came after it is answered.
+    probe.request(cx.harmless_request(), json!({})).await?;
+    if probe.has_answer(id) {
+        return Err(Stop::Skip(format!(
+            "`{tool}` is done before it can be cancelled"
+        )));
+    }
+    probe.cancel(id, Some("a check")).await?;
+    probe.wait(QUIET).await?;
+    let messages = probe.take_messages();
+    let late = messages
+        .iter()
+        .find(|it| it.get("method").is_none() && it["id"] == id);
+    if late.is_some() {
+        cx.fault(format!(
+            "a call of `{tool}` is answered after it was cancelled"
+        ));
+    }
+    Ok(())
+}
+
+async fn unknown_ignored(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = cx.fresh(cx.options()).await?;
+    for params in [
+        json!({"requestId": "check-unknown", "reason": "a check"}),
+        json!({"requestId": 987_654}),
+        json!({"reason": "without an id"}),
+    ] {
+        probe.notify("notifications/cancelled", params).await?;
+    }
+    match probe.request(cx.harmless_request(), json!({})).await {
+        Ok(answer) if answer.get("result").is_some() => {}
+        Ok(answer) => {
+            let error = &answer["error"];
+            cx.fault(format!(
+                "after unknown cancellations the next request fails: {error}"
+            ));
+        }
+        Err(error) => {
+            cx.fault(format!(
+                "after unknown cancellations the server answers no more: {error}"
+            ));
+        }
+    }
+    if let Some(answer) = probe
+        .take_messages()
+        .iter()
+        .find(|it| it.get("method").is_none())
+    {
+        cx.fault(format!("a cancellation is answered: {answer}"));
+    }
+    Ok(())
+}
