@@ -148,6 +148,23 @@ impl<'r> CheckContext<'r> {
         async move { Ok(open_lines(target, limit).await?) }
     }
 
+    /// Returns whether the server is on this machine.
+    #[must_use]
+    pub(crate) fn is_local(&self) -> bool {
+        self.target.is_local()
+    }
+
+    /// Returns the URL of the endpoint of the case.
+    ///
+    /// # Errors
+    /// Skips where the transport is not HTTP.
+    pub(crate) fn endpoint_uri(&self) -> Result<&'r http::Uri, Stop> {
+        let endpoint = self.target.endpoint(self.case.binding);
+        endpoint
+            .map(|endpoint| &endpoint.uri)
+            .ok_or_else(|| Stop::Skip("the transport is not HTTP".into()))
+    }
+
     /// Returns a request of HTTP to the endpoint of the case, with the headers that a client of MCP
     /// sends; nothing of a session and no revision is in it.
     ///

@@ -14,6 +14,15 @@ pub(crate) use arguments::sample;
 /// Pages that are read of one list.
 const MAX_PAGES: usize = 200;
 
+/// The tools of the official conformance suite for tasks, which change nothing.
+const TASK_FIXTURES: [&str; 5] = [
+    "slow_compute",
+    "failing_job",
+    "protocol_error_job",
+    "multi_input",
+    "test_tool_with_task",
+];
+
 /// Items that are kept of one list.
 const MAX_ITEMS: usize = 10_000;
 
@@ -106,7 +115,9 @@ impl Survey {
 
     /// Returns whether the server has the tools of the official conformance suite, of which this is one.
     fn is_fixture(&self, name: &str) -> bool {
-        name.starts_with("test_") && self.tool("test_simple_text").is_some()
+        let has = |name: &&str| self.tool(name).is_some();
+        let is_of_tasks = TASK_FIXTURES.contains(&name) && TASK_FIXTURES.iter().all(has);
+        is_of_tasks || (name.starts_with("test_") && self.tool("test_simple_text").is_some())
     }
 
     /// Returns arguments for a tool: those that the user gave, else some that are made from its schema.

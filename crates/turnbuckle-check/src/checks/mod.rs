@@ -1,6 +1,7 @@
 //! The checks of servers, one file for each topic.
 
 mod ask;
+mod auth;
 mod cancel;
 mod capabilities;
 mod envelope;
@@ -10,7 +11,9 @@ mod listen;
 mod progress;
 mod robust;
 mod rpc;
+mod skills;
 mod start;
+mod tasks;
 mod tools;
 
 use crate::check::Check;
@@ -21,7 +24,11 @@ const TOPICS: &[&[Check]] = &[
     start::CHECKS,
     envelope::CHECKS,
     rpc::CHECKS,
-    http::CHECKS,
+    http::CHECKS[0],
+    http::CHECKS[1],
+    http::CHECKS[2],
+    http::CHECKS[3],
+    auth::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
     capabilities::CHECKS,
@@ -30,6 +37,9 @@ const TOPICS: &[&[Check]] = &[
     listen::CHECKS,
     ask::CHECKS[0],
     ask::CHECKS[1],
+    tasks::CHECKS[0],
+    tasks::CHECKS[1],
+    skills::CHECKS,
     robust::CHECKS,
     rpc::FINAL_CHECKS,
 ];

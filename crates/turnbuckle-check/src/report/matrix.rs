@@ -168,14 +168,17 @@ impl<'r> Row<'r> {
         checks.find_map(|check| check.reason.as_deref())
     }
 
-    /// Returns the place in the newest revision that has the rule.
+    /// Returns the place in the newest revision that has a finding, or else in the newest that has the rule.
     pub(super) fn requirement(&self) -> Option<&'r Citation> {
         let of_check = |check: &&'r CheckReport| {
             let of_finding = |finding: &'r Finding| finding.requirement.as_ref();
             let found = check.findings.iter().find_map(of_finding);
             check.requirement.as_ref().or(found)
         };
-        self.cells.iter().flatten().rev().find_map(of_check)
+        let checks = || self.cells.iter().flatten().rev();
+        let mut broken = checks().filter(|check| !check.findings.is_empty());
+        let place = broken.find_map(of_check);
+        place.or_else(|| checks().find_map(of_check))
     }
 }
 

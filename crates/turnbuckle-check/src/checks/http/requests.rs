@@ -1,0 +1,261 @@
+//! Requests of HTTP: who may send them, and which status answers them.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::session::{Session, harmless, opening};
+use crate::case::Bind;
+use crate::check::{Check, Stop};
+use crate::context::CheckContext;
+use crate::report::Level;
+use crate::requirement::Requirement;
+
+/// Bytes of a body that most servers refuse.
+const LARGE_BODY_BYTES: usize = 16 << 20;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check::new(
+        "http.origin-403",
+        Level::Must,
+        "a request with a foreign Origin is refused with 403",
+        |cx| Box::pin(origin(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .requires(&[FORBIDDEN_ORIGIN, "836560555628", "81e3ba44c553"])
+    .fix("compare Origin with a list of allowed hosts before anything else, and answer 403"),
+    Check::new(
+        "http.foreign-host",
+        Level::Note,
+        "a server on this machine refuses requests for a foreign host",
+        |cx| Box::pin(foreign_host(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .requires(&["836560555628", "81e3ba44c553"])
+    .fix("compare Host with the names of this machine: a page can rebind its own name to 127.0.0.1"),
+    Check::new(
+        "http.accept-406",
+        Level::Note,
+        "a POST that accepts neither JSON nor a stream is refused",
+        |cx| Box::pin(accept(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .requires(&["178c17027890", "ab175fb19019"])
+    .fix("answer 406 when Accept names neither `application/json` nor `text/event-stream`"),
+    Check::new(
+        "http.content-type",
+        Level::Must,
+        "a request is answered with one JSON object or with a stream",
+        |cx| Box::pin(content_type(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .requires(&["379126580a11", "92849b5648c2", "8a878408facb"])
+    .fix("set Content-Type to `application/json` for one object, to `text/event-stream` for a stream"),
+    Check::new(
+        "http.notification-202",
+        Level::Must,
+        "an accepted notification is answered with 202 and no body",
+        |cx| Box::pin(notification(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .requires(&["2012895f5a37", "f184d5dd2b88", "e401c44e955e", "b3ef20986626"])
+    .fix("answer a POST of a notification with 202 Accepted and an empty body"),
+    Check::new(
+        "http.get-405-or-stream",
+        Level::Must,
+        "GET opens a stream or is answered with 405",
+        |cx| Box::pin(get(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .legacy()
+    .requires(&["57a50efea51b"])
+    .fix("answer GET with `text/event-stream`, or with 405 if you have no stream for it"),
+    Check::new(
+        "http.unknown-method-404",
+        Level::Must,
+        "a request with an unknown method is answered with 404 and -32601",
+        |cx| Box::pin(unknown_method(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .modern()
+    .requires(&["242e8080f4dd"])
+    .fix("answer with status 404, and the error -32601 in the body"),
+    Check::new(
+        "http.body-limit-413",
+        Level::Should,
+        "a body of 16 MiB is refused with 413, or answered, and the server lives on",
+        |cx| Box::pin(body_limit(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .hostile()
+    .fix("bound the bytes of a body, and answer 413 beyond"),
+];
+
+/// The requirement that names the status for a bad Origin.
+const FORBIDDEN_ORIGIN: &str = "924320a8df96";
+
+/// Fails unless the endpoint is of this machine: which hosts and origins a public server trusts is its own
+/// decision.
+fn expect_local(cx: &CheckContext<'_>) -> Result<(), Stop> {
+    match cx.is_local() {
+        true => Ok(()),
+        false => Err(Stop::Skip(
+            "the server is on another machine: whom it trusts cannot be told".into(),
+        )),
+    }
+}
+
+async fn origin(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    expect_local(cx)?;
+    let answer = cx
+        .post(&opening(cx))?
+        .header("origin", "https://check.invalid")
+        .send()
+        .await?;
+    let sentence = Requirement::find(FORBIDDEN_ORIGIN);
+    let names_status = sentence.is_some_and(|it| it.stands_in(cx.revision()));
+    match answer.status {
+        403 => {}
+        400..=499 if !names_status => {}
+        status => cx.fault(format!(
+            "a request with `Origin: https://check.invalid` is answered with {status} instead of 403"
+        )),
+    }
+    Ok(())
+}
+
+async fn foreign_host(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    expect_local(cx)?;
+    let answer = cx
+        .post(&opening(cx))?
+        .header("host", "check.invalid")
+        .send()
+        .await?;
+    if !(400..=499).contains(&answer.status) {
+        cx.fault(format!(
+            "a request with `Host: check.invalid` is answered with {}",
+            answer.status
+        ));
+    }
+    Ok(())
+}
+
+async fn accept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let ask = session.post(cx, &harmless(cx, "check-accept"))?;
+    let answer = ask.header("accept", "text/plain").send().await?;
+    if !(400..=499).contains(&answer.status) {
+        cx.fault(format!(
+            "a POST with `Accept: text/plain` is answered with {} and `{}`",
+            answer.status,
+            answer.media_type()
+        ));
+    }
+    Ok(())
+}
+
+async fn content_type(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let answer = session
+        .post(cx, &harmless(cx, "check-type"))?
+        .send()
+        .await?;
+    match answer.media_type().as_str() {
+        "text/event-stream" => {}
+        "application/json" => {
+            let text = answer.text().await?;
+            let parsed = serde_json::from_str::<Value>(&text);
+            if !parsed.is_ok_and(|value| value.is_object()) {
+                cx.fault("the body of a response to one request is not one JSON object");
+            }
+        }
+        "" => cx.fault(format!(
+            "the response to a request, {}, has no Content-Type",
+            answer.status
+        )),
+        media => cx.fault(format!("the response to a request is `{media}`")),
+    }
+    Ok(())
+}
+
+async fn notification(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    if let Some((status, body)) = &session.initialized {
+        expect_accepted(cx, "notifications/initialized", *status, body);
+        return Ok(());
+    }
+    // A server may refuse this one: nothing of it is under way.
+    let method = "notifications/cancelled";
+    let message = json!({"jsonrpc": "2.0", "method": method,
+        "params": {"requestId": "check-never-sent"}});
+    let answer = session.post(cx, &message)?.send().await?;
+    let status = answer.status;
+    if !(400..=499).contains(&status) {
+        let body = answer.text().await?;
+        expect_accepted(cx, method, status, &body);
+    }
+    Ok(())
+}
+
+fn expect_accepted(cx: &mut CheckContext<'_>, method: &str, status: u16, body: &str) {
+    if status != 202 {
+        cx.fault(format!(
+            "the notification {method} is answered with {status} instead of 202"
+        ));
+    } else if !body.is_empty() {
+        cx.fault(format!(
+            "the 202 that answers the notification {method} has a body"
+        ));
+    }
+}
+
+async fn get(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let answer = session.ask(cx, Method::GET, "")?.send().await?;
+    match answer.status {
+        405 => {}
+        200 if answer.is_stream() => {}
+        200 => cx.fault(format!(
+            "GET is answered with `{}` instead of `text/event-stream`",
+            answer.media_type()
+        )),
+        status => cx.fault(format!(
+            "GET is answered with {status} instead of a stream or 405"
+        )),
+    }
+    Ok(())
+}
+
+async fn unknown_method(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let message = cx.message("check-unknown", "check/no-such-method", json!({}));
+    let (status, answer) = cx.post(&message)?.json().await?;
+    let code = &answer["error"]["code"];
+    if status != 404 || *code != -32601 {
+        cx.fault(format!(
+            "an unknown method is answered with {status} and {code} instead of 404 and -32601"
+        ));
+    }
+    Ok(())
+}
+
+async fn body_limit(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let padding = "x".repeat(LARGE_BODY_BYTES);
+    let params = json!({"_meta": {"check/padding": padding}});
+    let message = cx.message("check-large", cx.harmless_request(), params);
+    // A connection that ends while the body is sent is a refusal too.
+    if let Ok(answer) = session.post(cx, &message)?.send().await
+        && answer.status >= 500
+    {
+        cx.fault(format!(
+            "a body of 16 MiB is answered with {} instead of 413",
+            answer.status
+        ));
+    }
+    let after = session.post(cx, &harmless(cx, "check-after"))?.send().await;
+    if let Err(error) = after {
+        cx.fault(format!(
+            "after a body of 16 MiB the server answers no more: {error}"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! A session over plain HTTP, for checks that look at heads of requests and responses.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::check::Stop;
+use crate::context::CheckContext;
+use crate::probe::{Ask, ProbeError};
+
+/// A session of a legacy revision. In a modern revision there is none, and requests stay as they are.
+pub(super) struct Session {
+    /// The id that the server gave.
+    pub(super) id: Option<HeaderValue>,
+    /// The status of the response to `notifications/initialized`; `None` in a modern revision.
+    pub(super) initialized: Option<(u16, String)>,
+}
+
+impl Session {
+    /// Opens a session by the whole handshake.
+    pub(super) async fn open(cx: &mut CheckContext<'_>) -> Result<Self, Stop> {
+        let mut session = Self {
+            id: None,
+            initialized: None,
+        };
+        if cx.is_modern() {
+            return Ok(session);
+        }
+        let answer = cx.post(&opening(cx))?.send().await?;
+        if answer.status != StatusCode::OK.as_u16() {
+            return Err(Stop::Broken(ProbeError::Status {
+                status: answer.status,
+                beginning: String::new(),
+                challenge: None,
+            }));
+        }
+        session.id = answer.headers.get("mcp-session-id").cloned();
+        let opened = answer.json().await?;
+        if opened.get("result").is_none() {
+            let error = format!("the server refused `initialize`: {}", opened["error"]);
+            return Err(Stop::Broken(ProbeError::Io(error)));
+        }
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let answer = session.post(cx, &initialized)?.send().await?;
+        let status = answer.status;
+        session.initialized = Some((status, answer.text().await?));
+        Ok(session)
+    }
+
+    /// Returns a request with the headers of the session.
+    pub(super) fn ask(
+        &self,
+        cx: &CheckContext<'_>,
+        method: Method,
+        body: impl Into<Bytes>,
+    ) -> Result<Ask, Stop> {
+        Ok(self.with_headers(cx, cx.ask(method, body)?))
+    }
+
+    /// Returns a POST of a message with the headers of the session.
+    pub(super) fn post(&self, cx: &CheckContext<'_>, message: &Value) -> Result<Ask, Stop> {
+        Ok(self.with_headers(cx, cx.post(message)?))
+    }
+
+    fn with_headers(&self, cx: &CheckContext<'_>, mut ask: Ask) -> Ask {
+        if let Some(id) = &self.id {
+            ask = ask.header("mcp-session-id", id);
+        }
+        if !cx.is_modern() && cx.features().version_header {
+            ask = ask.header("mcp-protocol-version", cx.revision().as_str());
+        }
+        ask
+    }
+}
+
+/// Returns the first request of a client: `initialize`, or `server/discover` in a modern revision.
+pub(crate) fn opening(cx: &CheckContext<'_>) -> Value {
+    if cx.is_modern() {
+        return cx.message("check-opening", "server/discover", json!({}));
+    }
+    let params = json!({
+        "protocolVersion": cx.revision().as_str(),
+        "capabilities": {},
+        "clientInfo": cx.options().client_info,
+    });
+    cx.message("check-opening", "initialize", params)
+}
+
+/// Returns a request that every server answers and that changes nothing.
+pub(super) fn harmless(cx: &CheckContext<'_>, id: &str) -> Value {
+    cx.message(id, cx.harmless_request(), json!({}))
+}
