@@ -444,9 +444,12 @@ pub(super) async fn pass_on(
             }
         }
     };
-    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(&plain).is_ok();
-    if is_json || (!plain.is_empty() && head.status.is_success()) {
-        has_message = true;
+    // A refusal may carry JSON that is no message, such as an error of OAuth.
+    let body = serde_json::from_slice::<Value>(&plain).unwrap_or_default();
+    let is_message = body.is_array() || body.get("jsonrpc").is_some();
+    if is_message || (!plain.is_empty() && head.status.is_success()) {
+        // An error without an id refuses the request, though it is not its answer.
+        has_message = body.get("error").is_none() || !body["id"].is_null();
         let _ = arrives.send(Arrival::Frame(plain.clone())).await;
     }
     let error = match failure {

@@ -39,8 +39,8 @@ pub enum ProbeError {
         /// Name of the things that are counted.
         unit: &'static str,
     },
-    /// An HTTP response that carries no message.
-    #[error("HTTP status {status} without a message{}", body_part(beginning))]
+    /// An HTTP response that carries no answer to its request.
+    #[error("HTTP status {status} without an answer{}", body_part(beginning))]
     Status {
         /// HTTP status of the response.
         status: u16,

@@ -11,7 +11,7 @@ use crate::report::Level;
 use crate::requirement::Requirement;
 
 /// Bytes of a body that most servers refuse.
-const LARGE_BODY_BYTES: usize = 16 << 20;
+const LARGE_BODY_BYTES: usize = 8 << 20;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "http.body-limit-413",
         Level::Should,
-        "a body of 16 MiB is refused with 413, or answered, and the server lives on",
+        "a body of 8 MiB is refused with 413, or answered, and the server lives on",
         |cx| Box::pin(body_limit(cx)),
     )
     .only_over(&[Bind::Http])
@@ -247,14 +247,14 @@ async fn body_limit(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         && answer.status >= 500
     {
         cx.fault(format!(
-            "a body of 16 MiB is answered with {} instead of 413",
+            "a body of 8 MiB is answered with {} instead of 413",
             answer.status
         ));
     }
     let after = session.post(cx, &harmless(cx, "check-after"))?.send().await;
     if let Err(error) = after {
         cx.fault(format!(
-            "after a body of 16 MiB the server answers no more: {error}"
+            "after a body of 8 MiB the server answers no more: {error}"
         ));
     }
     Ok(())

@@ -78,8 +78,8 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("answer tasks/cancel of a task that has ended with -32602"),
 ];
 
-/// Calls a tool as a task; returns the task.
-async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
+/// Calls a tool as a task; returns the task. The official conformance suite's tool takes these seconds.
+async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe, seconds: u32) -> Result<Value, Stop> {
     let survey = cx.survey();
     let supports = |tool: &&Value| {
         let support = tool["execution"]["taskSupport"].as_str();
@@ -92,7 +92,7 @@ async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, St
         Stop::Skip("no tool that may be called has `execution.taskSupport`".into())
     })?;
     let arguments = match tool["name"] == "slow_compute" {
-        true => json!({"seconds": 1, "label": "check"}),
+        true => json!({"seconds": seconds, "label": "check"}),
         false => survey.arguments(tool),
     };
     let params = json!({"name": tool["name"], "arguments": arguments, "task": {"ttl": 60_000}});
@@ -108,7 +108,7 @@ async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, St
 
 async fn created(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options()).await?;
-    let task = start(cx, &mut probe).await?;
+    let task = start(cx, &mut probe, 0).await?;
     if task["status"] != "working" {
         cx.fault(format!(
             "a new task has the status {} instead of \"working\"",
@@ -128,7 +128,7 @@ async fn created(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn result(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options()).await?;
-    let task = start(cx, &mut probe).await?;
+    let task = start(cx, &mut probe, 1).await?;
     let id = json!({"taskId": task["taskId"]});
     let result = probe.request("tasks/result", id.clone()).await?;
     let state = probe.request("tasks/get", id.clone()).await?;
@@ -184,7 +184,7 @@ async fn unknown(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn list(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options()).await?;
-    let task = start(cx, &mut probe).await?;
+    let task = start(cx, &mut probe, 0).await?;
     let mut params = json!({});
     for _ in 0..100 {
         let answer = probe.request("tasks/list", params).await?;
@@ -207,7 +207,7 @@ async fn list(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn cancel_ended(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options()).await?;
-    let task = start(cx, &mut probe).await?;
+    let task = start(cx, &mut probe, 0).await?;
     let id = json!({"taskId": task["taskId"]});
     probe.request("tasks/result", id.clone()).await?;
     let answer = probe.request("tasks/cancel", id).await?;
