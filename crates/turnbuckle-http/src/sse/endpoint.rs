@@ -15,6 +15,7 @@ use turnbuckle_session::internal::{
 use turnbuckle_session::transport::{Dispatch, TransportContext};
 use turnbuckle_types::{KeyRing, Principal};
 use turnbuckle_wire::era::VersionHeader;
+use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
 
@@ -300,7 +301,9 @@ fn check_message(body: &[u8]) -> Result<&[u8], Box<HttpReply>> {
         && error.id.is_none()
         && error.kind != DecodeErrorKind::InvalidNotification
     {
-        return Err(Box::new(refusal_reply(&error, None)));
+        // The transport is that of the oldest revision, whose errors always have an id.
+        let features = Revision::ALL[0].features();
+        return Err(Box::new(refusal_reply(&error, Some(features))));
     }
     Ok(body.trim_ascii())
 }
