@@ -125,15 +125,36 @@ impl Command {
         max_queue_bytes(bytes: usize) { max_queue_bytes = bytes }
     }
 
+    /// Returns the program, as it was given.
+    #[must_use]
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    /// Returns the arguments.
+    pub fn arguments(&self) -> impl Iterator<Item = &OsStr> {
+        self.args.iter().map(OsString::as_os_str)
+    }
+
+    /// Returns the directory that the program runs in, if one was set.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.current_dir.as_deref()
+    }
+
+    /// Returns the whole environment that the program gets: what it inherits, and what was set.
+    #[must_use]
+    pub fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let inherited = std::env::vars_os();
+        let inherited = inherited.filter(|it| self.inherit_env || environment::is_inherited(it));
+        inherited.chain(self.env.clone()).collect()
+    }
+
     /// Returns the command for the operating system, without its streams.
     pub(super) fn to_std(&self) -> std::process::Command {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.args);
-        if !self.inherit_env {
-            command.env_clear();
-            command.envs(std::env::vars_os().filter(environment::is_inherited));
-        }
-        command.envs(&self.env);
+        command.env_clear().envs(self.environment());
         if let Some(directory) = &self.current_dir {
             command.current_dir(directory);
         }

@@ -64,4 +64,17 @@ mod tests {
         assert!(!passes("TERM", "() { :; }"));
         assert_eq!(passes("Path", "x"), cfg!(windows));
     }
+    #[test]
+    fn a_command_tells_the_whole_environment_of_its_program() {
+        // Cargo sets it for tests.
+        let name = OsStr::new("CARGO_MANIFEST_DIR");
+        let command = super::super::Command::new("x")
+            .env("KEY", "k")
+            .env("PATH", "/here");
+        let environment = command.environment();
+        assert_eq!(environment.get(OsStr::new("KEY")), Some(&"k".into()));
+        assert_eq!(environment.get(OsStr::new("PATH")), Some(&"/here".into()));
+        assert!(!environment.contains_key(name));
+        assert!(command.inherit_env(true).environment().contains_key(name));
+    }
 }
