@@ -22,5 +22,8 @@ pub use case::{Bind, Case};
 pub use check::{Check, Need};
 pub use checker::{CheckError, Checker, Progress};
 pub use files::{FileError, baseline, lock};
+pub use http::Uri;
 pub use requirement::{Citation, Requirement};
-pub use target::{Body, BoxFuture, Command, Endpoint, Exchange, OpenPipe, Pipe, Process, Target};
+pub use target::{
+    Body, BoxFuture, Command, Endpoint, Exchange, OpenPipe, Pipe, Process, Target, exchange,
+};

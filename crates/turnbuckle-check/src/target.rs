@@ -1,5 +1,6 @@
 //! Ways to reach a server that is checked.
 
+mod exchange;
 mod process;
 
 use std::io;
@@ -13,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::case::Bind;
 
+pub use exchange::exchange;
 pub use process::{Command, Process};
 
 /// A future on the heap.

@@ -27,7 +27,7 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, auth, keys, serve, shell};
+use crate::commands::{ServerVerb, auth, check, keys, serve, shell};
 use crate::error::CliError;
 
 /// glibc's allocator keeps what a burst of small requests has used.
@@ -54,6 +54,12 @@ or the server answered with an error, 6 protocol violated or verification failed
 enum Command {
     #[command(flatten)]
     Verb(ServerVerb),
+
+    /// Checks a server against the specification, in every revision
+    #[command(override_usage = "\
+turnbuckle check <TARGET> [OPTIONS]
+       turnbuckle check [OPTIONS] -- <COMMAND>...")]
+    Check(check::Options),
 
     /// Keeps one connection for many verbs, typed or read from a script on standard input
     #[command(override_usage = "\
@@ -88,6 +94,7 @@ impl Command {
     fn output_args(&mut self) -> Option<&OutputArgs> {
         let args = match self {
             Self::Verb(verb) => verb.target_args(),
+            Self::Check(options) => &mut options.target_args,
             Self::Shell(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
             Self::Keys(_) | Self::Serve(_) | Self::Demo(_) | Self::Completion { .. } => {
@@ -160,6 +167,7 @@ fn run(command: Command) -> Result<(), CliError> {
     let ended = runtime.block_on(async {
         match command {
             Command::Verb(verb) => verb.run().await,
+            Command::Check(options) => Box::pin(check::run(options)).await,
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),

@@ -72,6 +72,9 @@ struct Tracing;
 #[doc = include_str!("../../../docs/guide/src/testing.md")]
 struct Testing;
 
+#[doc = include_str!("../../../docs/guide/src/check.md")]
+struct Check;
+
 #[doc = include_str!("../../../docs/guide/src/clients.md")]
 struct Clients;
 

@@ -44,6 +44,7 @@
 //! | `validate` | | full validation of hand-written schemas |
 //! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
 //! | `testing` | | the testing kit `testing`, and `client` |
+//! | `check` | | a checker of a server for its tests, `testing::Checker`; also `testing`, `stdio` and `http` |
 //! | `tls` | | TLS in the server on HTTP: `HttpServerOptions::tls` |
 //! | `http2` | | HTTP/2 in the server on HTTP: `HttpServerOptions::http2` |
 //! | `clap` | | the arguments of a server in a clap parser of your own: [`RunArgs`] |
@@ -99,6 +100,9 @@ pub use turnbuckle_auth as auth;
 #[cfg(feature = "auth-testing")]
 #[cfg_attr(docsrs, doc(cfg(feature = "auth-testing")))]
 pub use turnbuckle_auth_testing as auth_testing;
+#[cfg(feature = "check")]
+#[cfg_attr(docsrs, doc(cfg(feature = "check")))]
+pub use turnbuckle_check as check;
 #[cfg(feature = "client")]
 pub use turnbuckle_client as client;
 #[cfg(feature = "client")]

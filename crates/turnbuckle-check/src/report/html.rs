@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::cases::describe;
 use super::markup::{Text, https};
-use super::matrix::{CommonFinding, Matrix, Outcome, Row, totals};
+use super::matrix::{CommonFinding, Matrix, Outcome, Row, count_of, totals};
 use super::{Finding, Level, Report};
 
 /// The most bytes of the file. What comes after that is counted, and stands in the JSON report.
@@ -58,10 +58,9 @@ fn head(report: &Report, matrix: &Matrix<'_>) -> String {
     if let Some((name, version)) = server {
         page += &format!("{} {} · ", Text::cut(name, 80), Text::cut(version, 40));
     }
-    let cases = report.cases.len();
     page += &format!(
-        "{cases} {} · {}.{} s · turnbuckle {}</p></header>\n<ul class=\"totals\">",
-        if cases == 1 { "case" } else { "cases" },
+        "{} · {}.{} s · turnbuckle {}</p></header>\n<ul class=\"totals\">",
+        count_of(report.cases.len(), "case"),
         report.millis / 1000,
         report.millis % 1000 / 100,
         Text::cut(&report.turnbuckle, 40)
@@ -178,8 +177,8 @@ fn item(common: &CommonFinding<'_>, matrix: &Matrix<'_>) -> String {
     );
     let messages = finding.messages.len().min(super::MAX_MESSAGES);
     if messages > 0 {
-        let plural = if messages == 1 { "message" } else { "messages" };
-        item += &format!("<details><summary>{messages} {plural}</summary><pre>");
+        let count = count_of(messages, "message");
+        item += &format!("<details><summary>{count}</summary><pre>");
         for message in finding.messages.iter().take(messages) {
             item += &format!(
                 "{} {}\n",

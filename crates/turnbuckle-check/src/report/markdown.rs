@@ -8,7 +8,7 @@ use turnbuckle_types::base::text::{Foreign, one_line};
 use super::Report;
 use super::cases::describe;
 use super::markup::https;
-use super::matrix::{Matrix, Outcome, Row};
+use super::matrix::{Matrix, Outcome, Row, count_of};
 
 /// The most checks with findings that are shown. A summary may have 1 MiB.
 const MAX_ROWS: usize = 200;
@@ -24,12 +24,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let matrix = Matrix::new(report);
     let totals = matrix.totals();
     writeln!(out, "## MCP check of {}\n", Escaped(&report.target, 200))?;
-    let cases = report.cases.len();
     writeln!(
         out,
-        "{} checks in {cases} {}: **{}**\n",
-        totals.checks,
-        if cases == 1 { "case" } else { "cases" },
+        "{} in {}: **{}**\n",
+        count_of(totals.checks, "check"),
+        count_of(report.cases.len(), "case"),
         totals.describe()
     )?;
     for case in &report.cases {

@@ -215,6 +215,12 @@ impl Outcome {
     }
 }
 
+/// Returns a number with its noun.
+pub(super) fn count_of(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 impl Totals {
     /// Returns the counts that are not zero, as `3 pass, 1 fail`.
     #[must_use]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use turnbuckle_types::base::terminal::sanitize_line;
 
 use super::cases::describe;
-use super::matrix::{CommonFinding, Matrix, Outcome, Row, totals};
+use super::matrix::{CommonFinding, Matrix, Outcome, Row, count_of, totals};
 use super::{Report, Totals};
 
 /// The most findings of a check that are printed.
@@ -238,8 +238,8 @@ impl Printer<'_, '_> {
         let tenths = report.millis % 1000 / 100;
         writeln!(
             out,
-            "{} checks: {counts}, in {seconds}.{tenths} s",
-            totals.checks
+            "{}: {counts}, in {seconds}.{tenths} s",
+            count_of(totals.checks, "check")
         )
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 pub(crate) mod call;
+pub(crate) mod check;
 pub(crate) mod complete;
 pub(crate) mod info;
 pub(crate) mod keys;

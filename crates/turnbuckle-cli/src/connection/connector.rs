@@ -67,10 +67,38 @@ pub(crate) async fn prepare(
             sse,
             entry,
         } => {
-            refuse_headers_to_found_url(entry.as_ref(), &common.server)?;
-            http_connector(&url, headers, sse, layer, common, secrets).await
+            let entry = entry.as_ref();
+            let built = http_connector(&url, headers, entry, layer, common, secrets).await;
+            let (connector, authorization) = built?;
+            let connector: Arc<dyn Connector> = if sse {
+                Arc::new(SseConnector::new(connector))
+            } else {
+                Arc::new(connector)
+            };
+            Ok(PreparedConnector {
+                connector,
+                is_legacy: sse,
+                stderr: StderrTail::default(),
+                authorization,
+            })
         }
-        Target::Command { .. } => command_connector(target, common, console, secrets),
+        Target::Command { .. } => {
+            let command = server_command(target, common, console, secrets)?;
+            let tail = StderrTail::default();
+            let (stderr, console) = (tail.clone(), console.clone());
+            let command = command.stderr(StderrMode::lines(move |line| {
+                tail.push(line);
+                if console.args.verbose {
+                    console.print_server_line("server:", line);
+                }
+            }));
+            Ok(PreparedConnector {
+                connector: Arc::new(command),
+                is_legacy: false,
+                stderr,
+                authorization: Authorization::Absent,
+            })
+        }
     }
 }
 
@@ -98,14 +126,16 @@ fn refuse_headers_to_found_url(
     }
 }
 
-async fn http_connector(
+/// Builds the HTTP client of a URL, with all that the command line says of its requests.
+pub(super) async fn http_connector(
     url: &str,
     headers: BTreeMap<String, String>,
-    sse: bool,
+    entry: Option<&ConfigEntry>,
     layer: LoginLayer,
     common: &CommonArgs,
     secrets: &KnownSecrets,
-) -> Result<PreparedConnector, CliError> {
+) -> Result<(HttpConnector, Authorization), CliError> {
+    refuse_headers_to_found_url(entry, &common.server)?;
     let CommonArgs {
         server: server_args,
         protocol,
@@ -181,17 +211,7 @@ async fn http_connector(
             authorization = Authorization::Login(oauth);
         }
     }
-    let connector: Arc<dyn Connector> = if sse {
-        Arc::new(SseConnector::new(connector))
-    } else {
-        Arc::new(connector)
-    };
-    Ok(PreparedConnector {
-        connector,
-        is_legacy: sse,
-        stderr: StderrTail::default(),
-        authorization,
-    })
+    Ok((connector, authorization))
 }
 
 /// Returns whether a URL leads to another machine without encryption.
@@ -199,12 +219,14 @@ pub(crate) fn is_unencrypted_remote(url: &str) -> bool {
     HttpConnector::new(url).is_ok_and(|connector| connector.is_unencrypted_remote())
 }
 
-fn command_connector(
+/// Builds the command of a server, with all that the command line says of its environment. A command of
+/// a configuration file is shown.
+pub(super) fn server_command(
     target: Target,
     common: &CommonArgs,
     console: &Console,
     secrets: &KnownSecrets,
-) -> Result<PreparedConnector, CliError> {
+) -> Result<Command, CliError> {
     let server_args = &common.server;
     let Target::Command {
         program,
@@ -257,19 +279,6 @@ fn command_connector(
     if let Some(cwd) = cwd {
         command = command.current_dir(cwd);
     }
-    let tail = StderrTail::default();
-    let (stderr, console) = (tail.clone(), console.clone());
-    command = command.stderr(StderrMode::lines(move |line| {
-        tail.push(line);
-        if console.args.verbose {
-            console.print_server_line("server:", line);
-        }
-    }));
     secrets.add(env.into_values());
-    Ok(PreparedConnector {
-        connector: Arc::new(command),
-        is_legacy: false,
-        stderr,
-        authorization: Authorization::Absent,
-    })
+    Ok(command)
 }

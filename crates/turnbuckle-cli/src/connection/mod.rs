@@ -1,5 +1,6 @@
 //! A connection to one server, from connecting to closing.
 
+mod check_target;
 mod config;
 mod connector;
 mod consent;
@@ -33,12 +34,14 @@ use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
 use work::catch_signals;
 
+pub(crate) use check_target::CheckTarget;
 pub(crate) use config::server_names;
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;
 pub(crate) use target::{PositionalArgs, Target};
 pub(crate) use work::{
-    ServerSource, explain, interruption, unless_interrupted, with_connection, with_server,
+    ServerSource, TargetLogin, explain, interruption, unless_interrupted, with_connection,
+    with_server,
 };
 
 /// The time limit of closing the connection.

@@ -60,24 +60,85 @@ where
     W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
 {
     let mut command = Command {
-        common,
-        target: &target,
-        console: Console::new(&common.output),
-        signals: catch_signals()?,
-        secrets: KnownSecrets::default(),
+        login: TargetLogin::new(common, &target)?,
         trace: None,
     };
-    command.confirm_target().await?;
-    let mut logins = 0;
-    loop {
-        match command.run(&work).await {
-            Err(error) if error.needs_login() && logins < MAX_LOGINS && may_log_in(common) => {
-                logins += 1;
-                command.log_in(&error).await?;
+    let login = command.login.clone();
+    login.confirm_target().await?;
+    login.repeat(async || command.run(&work).await).await
+}
+
+/// The consent and the login that a command may need at its target.
+#[derive(Clone)]
+pub(crate) struct TargetLogin<'a> {
+    pub(crate) common: &'a CommonArgs,
+    pub(crate) target: &'a Target,
+    pub(crate) console: Console,
+    pub(crate) secrets: KnownSecrets,
+    signals: Signals,
+}
+
+impl<'a> TargetLogin<'a> {
+    pub(crate) fn new(common: &'a CommonArgs, target: &'a Target) -> Result<Self, CliError> {
+        Ok(Self {
+            common,
+            target,
+            console: Console::new(&common.output),
+            secrets: KnownSecrets::default(),
+            signals: catch_signals()?,
+        })
+    }
+
+    /// Asks the user about a target that comes from a file that was found.
+    pub(crate) async fn confirm_target(&self) -> Result<(), CliError> {
+        let store = UserStore::new(self.secrets.clone());
+        let confirming = confirm_target(self.target, self.common, &store, &self.console);
+        self.unless_interrupted(confirming).await
+    }
+
+    /// Makes an attempt, and makes it again after a login if the server demands one and the user may
+    /// be asked.
+    pub(crate) async fn repeat(
+        &self,
+        mut attempt: impl AsyncFnMut() -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let mut logins = 0;
+        loop {
+            match attempt().await {
+                Err(error)
+                    if error.needs_login() && logins < MAX_LOGINS && may_log_in(self.common) =>
+                {
+                    logins += 1;
+                    self.log_in(&error).await?;
+                }
+                Err(error) => return Err(self.explain(error)),
+                Ok(()) => return Ok(()),
             }
-            Err(error) => return Err(command.explain(error)),
-            Ok(()) => return Ok(()),
         }
+    }
+
+    /// Does `work` unless a signal arrives before its end.
+    pub(crate) async fn unless_interrupted<T>(
+        &self,
+        work: impl Future<Output = Result<T, CliError>>,
+    ) -> Result<T, CliError> {
+        unless_interrupted(&mut *self.signals.lock().await, work).await
+    }
+
+    /// Logs the user in, as the server demanded with `error`.
+    async fn log_in(&self, error: &CliError) -> Result<(), CliError> {
+        let Target::Url { url, .. } = self.target else {
+            return Err(CliError::new("only servers over HTTP ask for a login"));
+        };
+        let store = UserStore::new(self.secrets.clone());
+        let challenge = error.challenge();
+        let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
+        let done = self.unless_interrupted(login).await;
+        done.map_err(|error| self.explain(error))
+    }
+
+    fn explain(&self, error: CliError) -> CliError {
+        explain(error, self.target, self.common, &self.console)
     }
 }
 
@@ -90,11 +151,7 @@ pub(super) fn catch_signals() -> Result<Signals, CliError> {
 
 /// A command at a server.
 struct Command<'a> {
-    common: &'a CommonArgs,
-    target: &'a Target,
-    console: Console,
-    signals: Signals,
-    secrets: KnownSecrets,
+    login: TargetLogin<'a>,
     trace: Option<Arc<Trace>>,
 }
 
@@ -104,16 +161,17 @@ impl Command<'_> {
     where
         W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
     {
+        let login = &self.login;
         let connecting = connect(
-            self.common,
-            self.target.clone(),
+            login.common,
+            login.target.clone(),
             LoginLayer::Stored,
-            &self.console,
-            &self.secrets,
+            &login.console,
+            &login.secrets,
             &mut self.trace,
-            &self.signals,
+            &login.signals,
         );
-        let signals = self.signals.clone();
+        let signals = login.signals.clone();
         let connection = unless_interrupted(&mut *signals.lock().await, connecting).await?;
         let done = work(&connection).await;
         let mut signals = signals.lock().await;
@@ -122,31 +180,8 @@ impl Command<'_> {
             () = signals.recv() => {}
         }
         // The standard error of a command can come after the answer.
-        self.console.report_omitted();
+        login.console.report_omitted();
         done
-    }
-
-    /// Asks the user about a target that comes from a file that was found.
-    async fn confirm_target(&mut self) -> Result<(), CliError> {
-        let store = UserStore::new(self.secrets.clone());
-        let confirming = confirm_target(self.target, self.common, &store, &self.console);
-        unless_interrupted(&mut *self.signals.lock().await, confirming).await
-    }
-
-    /// Logs the user in, as the server demanded with `error`.
-    async fn log_in(&mut self, error: &CliError) -> Result<(), CliError> {
-        let Target::Url { url, .. } = self.target else {
-            return Err(CliError::new("only servers over HTTP ask for a login"));
-        };
-        let store = UserStore::new(self.secrets.clone());
-        let challenge = error.challenge();
-        let login = log_in_after_challenge(url, store, self.common, challenge, &self.console);
-        let done = unless_interrupted(&mut *self.signals.lock().await, login).await;
-        done.map_err(|error| self.explain(error))
-    }
-
-    fn explain(&self, error: CliError) -> CliError {
-        explain(error, self.target, self.common, &self.console)
     }
 }
 

@@ -9,6 +9,8 @@ use aho_corasick::Anchored;
 use aho_corasick::automaton::Automaton as _;
 use aho_corasick::nfa::contiguous::NFA;
 
+use super::redact::redact_text;
+
 /// The shortest secret that is redacted in text. Shorter ones would also match harmless text.
 const MIN_SECRET_BYTES: usize = 6;
 
@@ -42,6 +44,11 @@ impl KnownSecrets {
                 state.search = None;
             }
         }
+    }
+
+    /// Replaces the secrets that are known now in a text, and whatever looks like credentials.
+    pub(crate) fn redact_text(&self, text: &str) -> String {
+        redact_text(text, &self.search()).unwrap_or_else(|| text.to_owned())
     }
 
     /// Returns the search for the secrets that are known now.

@@ -7,12 +7,13 @@ use std::path::Path;
 use crate::support::run;
 
 /// The pages of the guide about the command.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "command.md",
     "command-look.md",
     "command-use.md",
     "command-login.md",
     "command-test.md",
+    "check.md",
 ];
 
 /// Returns the texts of the pages.

@@ -6,8 +6,10 @@
     reason = "tests fail by panicking"
 )]
 
+mod action;
 mod auth;
 mod auth_demo;
+mod check;
 mod commands;
 #[cfg(unix)]
 mod completion;

@@ -24,6 +24,8 @@
 //! - [`assert_surface`] compares what clients see of a server with a file.
 
 mod builder;
+#[cfg(feature = "check")]
+mod checker;
 mod client;
 mod pretty;
 mod script;
@@ -35,6 +37,9 @@ use turnbuckle_wire::revision::Revision;
 use crate::error::Result;
 
 pub use builder::TestClientBuilder;
+#[cfg(feature = "check")]
+#[cfg_attr(docsrs, doc(cfg(feature = "check")))]
+pub use checker::{CheckedServer, Checker};
 pub use client::TestClient;
 pub use surface::{assert_surface, surface};
 

@@ -5,6 +5,8 @@
 
 mod asked;
 mod audit;
+#[cfg(feature = "check")]
+mod checker;
 mod client_layers;
 mod errors;
 mod handlers;

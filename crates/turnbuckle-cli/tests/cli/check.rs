@@ -1,0 +1,227 @@
+//! `check`: what it prints, its reports, its files and its exit codes.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{HttpDemo, Scratch, demo, run};
+
+/// A server that answers `initialize` in one revision, and every other request with an error that no
+/// revision has.
+const WRONG: &str = r#"while read -r line; do
+  case "$line" in
+    *server/discover*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "${id%%[,\}]*}" ;;
+    *'"initialize"'*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"wrong","version":"1"}}}\n' "${id%%[,\}]*}" ;;
+    *tools/list*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{"type":"string"}}]}}\n' "${id%%[,\}]*}" ;;
+    *'"id":'*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "${id%%[,\}]*}" ;;
+  esac
+done"#;
+
+/// The fast check of the wrong server that finds something.
+const OBJECT: [&str; 6] = [
+    "check",
+    "--only",
+    "tools.input-schema-object",
+    "--timeout",
+    "2s",
+    "--",
+];
+
+fn wrong(words: &[&str]) -> crate::support::Run {
+    run(&[
+        words,
+        &[
+            "--only",
+            "tools.input-schema-object",
+            "--timeout",
+            "2s",
+            "--",
+            "sh",
+            "-c",
+            WRONG,
+        ],
+    ]
+    .concat())
+}
+
+#[test]
+fn a_finding_names_the_rule_the_item_and_the_command_that_repeats_it() {
+    let run = run(&[&OBJECT[..], &["sh", "-c", WRONG]].concat()).ends(1);
+    for part in [
+        "FAIL  tools.input-schema-object",
+        "2025-06-18",
+        "repeat turnbuckle check",
+        "1 check: 1 fail",
+    ] {
+        assert!(run.out.contains(part), "{part}: {run:#?}");
+    }
+    assert!(run.err.contains("error: 1 check failed"), "{run:#?}");
+}
+
+#[test]
+fn the_demo_keeps_the_rules_on_lines_and_over_http() {
+    demo(&["check", "--only", "tools,rpc"]).ends(0);
+    let http = HttpDemo::start();
+    let run = http
+        .run("check", &["--only", "tools,rpc", "-o", "json"])
+        .ends(0);
+    let report = run.json();
+    let cases = report["cases"].as_array().unwrap();
+    assert!(
+        cases.len() > 3 && cases.iter().all(|case| case["transport"] == "http"),
+        "{run:#?}"
+    );
+}
+
+#[test]
+fn http_with_sse_is_checked_at_its_own_url() {
+    let http = HttpDemo::start();
+    let run = run(&[
+        "check",
+        &http.sse,
+        "--transport",
+        "sse",
+        "--only",
+        "tools",
+        "-o",
+        "json",
+    ])
+    .ends(0);
+    assert_eq!(run.json()["cases"][0]["transport"], "sse");
+}
+
+#[test]
+fn every_kind_of_report_is_written() {
+    let folder = Scratch::new();
+    let kinds = ["json", "junit", "sarif", "html", "md", "badge", "shield"];
+    let reports = kinds.map(|kind| format!("{kind}={}", folder.name(kind)));
+    wrong(&["check", "--report", &reports.join(",")]).ends(1);
+    let read = |kind: &str| fs::read_to_string(folder.path().join(kind)).unwrap();
+    for kind in &kinds[..5] {
+        assert!(read(kind).contains("tools.input-schema-object"), "{kind}");
+    }
+    let shield: Value = serde_json::from_str(&read("shield")).unwrap();
+    assert_eq!(shield["message"], "1 of 1 fail");
+    assert!(read("badge").starts_with("<svg"));
+
+    let printed = wrong(&["check", "--report", "sarif=-"]).ends(1);
+    let log: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(
+        log["runs"][0]["results"][0]["ruleId"],
+        "tools.input-schema-object"
+    );
+    run(&["check", "--report", "pdf=x", "--", "true"]).ends(2);
+    run(&["check", "--report", "json", "--", "true"]).ends(2);
+}
+
+#[test]
+fn a_baseline_is_written_read_and_checked() {
+    let folder = Scratch::new();
+    let file = folder.name("check.toml");
+    let missing = wrong(&["check", "--baseline", &file]).ends(2);
+    assert!(missing.err.contains("check.toml"), "{missing:#?}");
+    wrong(&["check", "--baseline", &file, "--update-baseline"]).ends(0);
+    let known = wrong(&["check", "--baseline", &file]).ends(0);
+    assert!(known.out.contains("1 known"), "{known:#?}");
+    let stale = demo(&[
+        "check",
+        "--baseline",
+        &file,
+        "--only",
+        "tools.input-schema-object",
+    ])
+    .ends(0);
+    assert!(
+        stale
+            .out
+            .contains("tools.input-schema-object is no longer found"),
+        "{stale:#?}"
+    );
+
+    let broken = folder.file(
+        "broken.toml",
+        "[[known]]\ncheck = 'tools.input-shema-object'\n",
+    );
+    let refused = wrong(&["check", "--baseline", &broken]).ends(2);
+    assert!(
+        refused
+            .err
+            .contains("broken.toml: line 1: there is no check \"tools.input-shema-object\""),
+        "{refused:#?}"
+    );
+    let official = folder.file("known.yml", "server:\n  - tools-call-image\n");
+    let noted = wrong(&["check", "--baseline", &official]).ends(1);
+    assert!(
+        noted
+            .out
+            .contains("no check is the counterpart of the scenario tools-call-image"),
+        "{noted:#?}"
+    );
+    wrong(&["check", "--baseline", &official, "--update-baseline"]).ends(2);
+}
+
+#[test]
+fn a_lock_is_written_first_and_compared_then() {
+    let folder = Scratch::new();
+    let file = folder.name("lock.json");
+    let check = |words: &[&str]| {
+        demo(
+            &[
+                &[
+                    "check",
+                    "--only",
+                    "tools.input-schema-object",
+                    "--lock",
+                    &file,
+                ],
+                words,
+            ]
+            .concat(),
+        )
+    };
+    let first = check(&[]).ends(0);
+    assert!(first.out.contains("the lock was written"), "{first:#?}");
+    check(&[]).ends(0);
+    let lock = fs::read_to_string(&file).unwrap();
+    let drifted = wrong(&["check", "--lock", &file]).ends(1);
+    for part in ["lock.added", "lock.removed", "tool a"] {
+        assert!(drifted.out.contains(part), "{part}: {drifted:#?}");
+    }
+    fs::write(&file, lock.replacen("sha256:", "sha256:0", 1)).unwrap();
+    assert!(check(&[]).ends(2).err.contains("lock.json: the digest of"));
+    check(&["--update-lock"]).ends(0);
+    assert_eq!(fs::read_to_string(&file).unwrap(), lock);
+}
+
+#[test]
+fn what_cannot_be_checked_has_its_exit_code() {
+    let unknown = demo(&["check", "--only", "tools.input-shema-object"]).ends(2);
+    assert!(
+        unknown.err.contains("tools.input-schema-object"),
+        "{unknown:#?}"
+    );
+    run(&["check", "http://127.0.0.1:9/mcp", "--timeout", "1s"]).ends(4);
+    run(&["check", "--timeout", "1s", "--", "/nowhere/at-all"]).ends(4);
+    run(&["check", "--timeout", "1s", "--", "true"]).ends(4);
+    let option = demo(&["check", "--trace", "x.jsonl"]).ends(2);
+    assert!(option.err.contains("check has no --trace"), "{option:#?}");
+    run(&["check"]).ends(2);
+    demo(&["check", "--only", "tools.unique", "--level", "must"]).ends(2);
+}
+
+#[test]
+fn all_checks_are_listed_with_their_pages() {
+    let list = run(&["check", "--list"]).ends(0);
+    let line = list
+        .out
+        .lines()
+        .find(|line| line.starts_with("tools.input-schema-object "));
+    assert!(line.is_some_and(|line| line.contains("must")), "{list:#?}");
+    let checks = run(&["check", "--list", "-o", "json"]).ends(0).json();
+    let cited = checks
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check.get("requirement").is_some());
+    assert!(cited.count() > 10);
+}
