@@ -70,6 +70,8 @@ pub struct Check {
     pub fix: &'static str,
     pub(crate) needs: &'static [Need],
     pub(crate) is_hostile: bool,
+    /// The rule is the same in each revision: the newest one that the server speaks is checked.
+    pub(crate) is_once: bool,
     bindings: &'static [Bind],
     eras: &'static [EraKind],
     revisions: &'static [Revision],
@@ -92,6 +94,7 @@ impl Check {
             fix: "",
             needs: &[],
             is_hostile: false,
+            is_once: false,
             bindings: &[Bind::Pipe, Bind::Stream, Bind::Http, Bind::Sse],
             eras: &[EraKind::Legacy, EraKind::Modern],
             revisions: &Revision::ALL,
@@ -132,6 +135,13 @@ impl Check {
     /// Marks a check that strains a server: it runs on this machine, elsewhere only when the user asks.
     pub(crate) const fn hostile(mut self) -> Self {
         self.is_hostile = true;
+        self
+    }
+
+    /// Limits the check to the newest revision that the server speaks over a transport: the rule is the
+    /// same in the others.
+    pub(crate) const fn once(mut self) -> Self {
+        self.is_once = true;
         self
     }
 

@@ -20,8 +20,8 @@ use crate::probe::{Handshake, Probe, ProbeError, ProbeOptions, Transcript};
 use crate::report::{CaseReport, Kind, Level, Report};
 use crate::target::Target;
 
-/// Cases that are checked side by side.
-const PARALLEL_CASES: usize = 4;
+/// The most cases that are checked side by side.
+const MAX_PARALLEL_CASES: usize = 4;
 
 /// A reason why a run cannot begin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -181,18 +181,21 @@ impl Checker {
     /// Fails if a name is wrong, if the server cannot be reached, or if it demands a login.
     pub async fn run(self) -> Result<Report, CheckError> {
         let begun = Instant::now();
-        let selected = Arc::new(self.select()?);
+        let selected = self.select()?;
         let cases = self.cases().await?;
         let end = tokio::time::Instant::now() + self.time_limit;
-        let permits = Arc::new(Semaphore::new(PARALLEL_CASES));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let parallel = cores.min(MAX_PARALLEL_CASES);
+        let permits = Arc::new(Semaphore::new(parallel));
         let checker = Arc::new(self);
         let mut running = JoinSet::new();
         for (index, case) in cases.iter().copied().enumerate() {
-            let (checker, selected) = (Arc::clone(&checker), Arc::clone(&selected));
+            let checker = Arc::clone(&checker);
+            let checks = checks_of(case, &cases, &selected);
             let permits = Arc::clone(&permits);
             running.spawn(async move {
                 let _permit = permits.acquire_owned().await;
-                (index, checker.run_case(case, &selected, end).await)
+                (index, checker.run_case(case, &checks, end).await)
             });
         }
         let mut reports: Vec<Option<CaseReport>> = cases.iter().map(|_| None).collect();
@@ -304,6 +307,18 @@ impl Checker {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns the checks of a case: those whose rules exist in it, and of those that are made once the ones for
+/// which it is the newest revision over its transport.
+fn checks_of(case: Case, cases: &[Case], selected: &[&'static Check]) -> Vec<&'static Check> {
+    let is_newest = |check: &Check| {
+        let mut newer = cases.iter().filter(|it| it.binding == case.binding);
+        !newer.any(|it| it.revision.as_str() > case.revision.as_str() && check.exists_in(*it))
+    };
+    let belongs =
+        |check: &&&'static Check| check.exists_in(case) && (!check.is_once || is_newest(check));
+    selected.iter().filter(belongs).copied().collect()
 }
 
 /// Returns whether a revision defines a transport. HTTP+SSE belongs to the first one.

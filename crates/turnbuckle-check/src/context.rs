@@ -276,6 +276,11 @@ impl<'r> CheckContext<'r> {
         }
     }
 
+    /// Closes the shared connection: the next check opens another.
+    pub(crate) fn drop_shared(&mut self) {
+        *self.shared = None;
+    }
+
     pub(crate) fn into_faults(self) -> Vec<Fault> {
         self.faults
     }

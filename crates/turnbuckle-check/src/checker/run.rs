@@ -41,7 +41,7 @@ impl Checker {
     pub(super) async fn run_case(
         self: &Arc<Self>,
         case: Case,
-        selected: &[&'static Check],
+        checks: &[&'static Check],
         end: Instant,
     ) -> CaseReport {
         let mut report = empty_report(case);
@@ -53,7 +53,7 @@ impl Checker {
             transcript,
             schema_faults: Vec::new(),
         };
-        let survey = match timeout(self.timeout * 4, run.survey()).await {
+        let survey = match timeout(self.timeout * 8, run.survey()).await {
             Ok(Ok(survey)) => survey,
             Ok(Err(error)) => {
                 report.stopped = Some(format!("the server cannot be looked at: {error}"));
@@ -66,7 +66,6 @@ impl Checker {
         };
         report.server = survey.server_info().cloned();
         report.interface = Some(survey.interface());
-        let checks: Vec<_> = selected.iter().filter(|it| it.exists_in(case)).collect();
         let mut timeouts = 0;
         for (done, check) in checks.iter().enumerate() {
             if let Some(on_progress) = &self.on_progress {

@@ -60,11 +60,12 @@ async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         ));
     }
     let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
-    let mut probe = cx.fresh(cx.options()).await?;
+    let harmless = cx.harmless_request();
+    let probe = cx.probe().await?;
     let params = json!({"name": tool, "arguments": arguments});
     let id = probe.start("tools/call", params).await?;
     // The call is under way when what came after it is answered.
-    probe.request(cx.harmless_request(), json!({})).await?;
+    probe.request(harmless, json!({})).await?;
     if probe.has_answer(id) {
         return Err(Stop::Skip(format!(
             "`{tool}` is done before it can be cancelled"
@@ -85,7 +86,9 @@ async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn unknown_ignored(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let mut probe = cx.fresh(cx.options()).await?;
+    let harmless = cx.harmless_request();
+    let probe = cx.probe().await?;
+    probe.take_messages();
     for params in [
         json!({"requestId": "check-unknown", "reason": "a check"}),
         json!({"requestId": 987_654}),
@@ -93,7 +96,9 @@ async fn unknown_ignored(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     ] {
         probe.notify("notifications/cancelled", params).await?;
     }
-    match probe.request(cx.harmless_request(), json!({})).await {
+    let answer = probe.request(harmless, json!({})).await;
+    let messages = probe.take_messages();
+    match answer {
         Ok(answer) if answer.get("result").is_some() => {}
         Ok(answer) => {
             let error = &answer["error"];
@@ -107,11 +112,7 @@ async fn unknown_ignored(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             ));
         }
     }
-    if let Some(answer) = probe
-        .take_messages()
-        .iter()
-        .find(|it| it.get("method").is_none())
-    {
+    if let Some(answer) = messages.iter().find(|it| it.get("method").is_none()) {
         cx.fault(format!("a cancellation is answered: {answer}"));
     }
     Ok(())

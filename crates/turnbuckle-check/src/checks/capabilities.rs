@@ -105,7 +105,8 @@ async fn list_changed_declared(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             continue;
         }
         called += 1;
-        let mut probe = cx.fresh(cx.options()).await?;
+        let probe = cx.probe().await?;
+        probe.take_messages();
         let params = json!({"name": tool, "arguments": {}});
         probe.request("tools/call", params).await?;
         probe.request("ping", json!({})).await?;

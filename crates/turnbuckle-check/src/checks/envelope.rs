@@ -123,15 +123,16 @@ async fn nothing_remembered(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 async fn no_server_requests(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let survey = cx.survey();
     let capabilities = json!({"elicitation": {"form": {}}, "sampling": {}, "roots": {}});
-    let options = cx.options().capabilities(capabilities);
-    let mut probe = cx.fresh(options).await?;
+    let meta = json!({CAPABILITIES: capabilities});
+    let probe = cx.probe().await?;
+    probe.take_messages();
     for name in ["test_sampling", "test_elicitation", "test_list_roots"] {
         let is_usable = survey
             .tool(name)
             .is_some_and(|tool| survey.is_callable(tool));
         if is_usable {
             let arguments = json!({"prompt": "check", "message": "check"});
-            let params = json!({"name": name, "arguments": arguments});
+            let params = json!({"name": name, "arguments": arguments, "_meta": meta});
             let id = probe.start("tools/call", params).await?;
             // A server that asks by a request waits for the answer, not for us.
             let _ = probe.response(id).await;

@@ -23,6 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(stdout_is_messages(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .requires(&["69b7bfae298c", "126d7348daa8", "41e2a7e9626a"])
     .fix("write logs to standard error; one message per line to standard output, and nothing else"),
     Check::new(
@@ -32,6 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(split_writes(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .requires(&["126d7348daa8"])
     .fix("read up to the end of the line, however many reads that takes"),
     Check::new(
@@ -41,6 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(garbage_survived(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .requires(&["9774fb4db6ac"])
     .fix("answer a line that cannot be read with an error, and read the next one"),
     Check::new(
@@ -50,6 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(megabyte_line(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .hostile()
     .fix("read long lines, up to a limit that you document"),
     Check::new(
@@ -59,6 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(ends_with_stdin(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .needs(&[Need::Process])
     .requires(&["7d145cdf0ad1", "0426242f3192", "4d070c6160b5"])
     .fix("end the process when standard input reaches its end"),
@@ -69,6 +74,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(ends_on_sigterm(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .needs(&[Need::Process])
     .requires(&["6c4b4a8a3d30", "7ded80ed1907"])
     .fix("do not ignore SIGTERM"),
@@ -79,6 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(no_child_left(cx)),
     )
     .only_over(&[Bind::Stream])
+    .once()
     .needs(&[Need::Process])
     .fix("end the processes that you have started before you end"),
 ];

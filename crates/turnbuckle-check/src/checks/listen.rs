@@ -57,11 +57,20 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Opens a subscription, and returns its id and the acknowledgement.
 async fn listen(cx: &mut CheckContext<'_>, filter: Value) -> Result<(Probe, i64, Value), Stop> {
-    let opening = cx.fresh(cx.options());
-    let mut probe = opening.await?;
+    let survey = cx.survey();
+    let mut probe = cx.fresh(cx.options()).await?;
     let params = json!({"notifications": filter});
     let id = probe.start("subscriptions/listen", params).await?;
-    let first = probe.next().await?;
+    let first = probe.next_or_response(id).await?;
+    let lists = ["tools", "prompts", "resources"];
+    let declares = |list: &&str| survey.capability(&format!("{list}.listChanged")).is_some();
+    let may_refuse =
+        !lists.iter().any(declares) && survey.capability("resources.subscribe").is_none();
+    if first.get("error").is_some() && may_refuse {
+        return Err(Stop::Skip(
+            "the server declares nothing to subscribe to".into(),
+        ));
+    }
     Ok((probe, id, first))
 }
 
@@ -76,6 +85,10 @@ async fn trigger(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<(), Sto
 
 async fn acknowledged_first(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let (_probe, id, first) = listen(cx, json!({"toolsListChanged": true})).await?;
+    if let Some(error) = first.get("error") {
+        cx.fault(format!("the subscription is refused: {error}"));
+        return Ok(());
+    }
     if first["method"] != ACKNOWLEDGED {
         let found = first["method"].clone();
         cx.fault(format!("the first message of a subscription is {found}"));

@@ -54,13 +54,16 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Calls the tool with that token, and returns the connection after the answer.
-async fn call(cx: &mut CheckContext<'_>, token: Option<Value>) -> Result<Probe, Stop> {
-    let opening = cx.fresh(cx.options());
+async fn call<'c>(
+    cx: &'c mut CheckContext<'_>,
+    token: Option<Value>,
+) -> Result<&'c mut Probe, Stop> {
     let mut params = json!({"name": TOOL, "arguments": {}});
     if let Some(token) = token {
         params["_meta"] = json!({"progressToken": token});
     }
-    let mut probe = opening.await?;
+    let probe = cx.probe().await?;
+    probe.take_messages();
     probe.request("tools/call", params).await?;
     Ok(probe)
 }
@@ -106,13 +109,15 @@ async fn increasing(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn none_after_answer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let mut probe = call(cx, Some(json!("check-token"))).await?;
+    let harmless = cx.harmless_request();
+    let probe = call(cx, Some(json!("check-token"))).await?;
     let before = probe.take_messages();
     if progress(&before).next().is_none() {
         return Err(none());
     }
-    probe.request(cx.harmless_request(), json!({})).await?;
-    if progress(&probe.take_messages()).next().is_some() {
+    probe.request(harmless, json!({})).await?;
+    let after = probe.take_messages();
+    if progress(&after).next().is_some() {
         cx.fault("progress of a call comes after its answer");
     }
     Ok(())

@@ -41,6 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(at_once(cx)),
     )
     .hostile()
+    .once()
     .requires(&["e826b15cd428", "e767e54402d1"])
     .fix("answer each request by its id, whatever else is under way"),
     Check::new(
@@ -58,6 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(nesting(cx)),
     )
     .hostile()
+    .once()
     .fix("bound the depth of JSON that you parse"),
     Check::new(
         "robust.long-strings",
@@ -66,6 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(long_strings(cx)),
     )
     .hostile()
+    .once()
     .fix("bound the bytes of a message, and refuse names that you do not know"),
     Check::new(
         "robust.many-headers",
@@ -75,6 +78,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http, Bind::Sse])
     .hostile()
+    .once()
     .fix("bound the headers of a request, and answer 431 beyond"),
     Check::new(
         "robust.error-without-stack",

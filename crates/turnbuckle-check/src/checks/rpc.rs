@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("answer a method that you do not know with the error -32601 (Method not found)"),
     Check::new(
         "rpc.parse-error-32700",
-        Level::Should,
+        Level::Note,
         "text that is not JSON is answered with -32700",
         |cx| Box::pin(parse_error(cx)),
     )
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("answer text that cannot be parsed with the error -32700 (Parse error), and go on"),
     Check::new(
         "rpc.invalid-request-32600",
-        Level::Should,
+        Level::Note,
         "JSON that is no message is answered with -32600",
         |cx| Box::pin(invalid_request(cx)),
     )
@@ -83,7 +83,7 @@ pub(super) const FINAL_CHECKS: &[Check] = &[
     .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
     Check::new(
         "rpc.no-later-names",
-        Level::Should,
+        Level::Note,
         "no message uses a name that a later revision has introduced",
         |cx| Box::pin(no_later_names(cx)),
     )
@@ -192,16 +192,20 @@ async fn unknown_notification(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 /// Sends a notification, then a request, and expects an answer to the request alone.
 async fn expect_no_answer(cx: &mut CheckContext<'_>, notification: &Value) -> Result<(), Stop> {
-    let mut probe = cx.fresh(cx.options()).await?;
+    let harmless = cx.harmless_request();
+    let probe = cx.probe().await?;
+    probe.take_messages();
     probe.send(notification).await?;
-    if let Err(error) = probe.request(cx.harmless_request(), json!({})).await {
+    let answer = probe.request(harmless, json!({})).await;
+    let messages = probe.take_messages();
+    if let Err(error) = answer {
         let method = &notification["method"];
+        cx.drop_shared();
         cx.fault(format!(
             "after {method} the server answers no more: {error}"
         ));
         return Ok(());
     }
-    let messages = probe.take_messages();
     if let Some(answer) = messages.iter().find(|it| it.get("method").is_none()) {
         cx.fault(format!(
             "the notification {} is answered: {answer}",
@@ -216,10 +220,13 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         {"jsonrpc": "2.0", "id": "batch-1", "method": "ping"},
         {"jsonrpc": "2.0", "id": "batch-2", "method": "ping"},
     ]);
-    let mut probe = cx.fresh(cx.options()).await?;
+    let probe = cx.probe().await?;
     probe.send(&batch).await?;
+    let mut answers = Vec::new();
     for id in ["batch-1", "batch-2"] {
-        let answer = probe.response(id).await?;
+        answers.push((id, probe.response(id).await?));
+    }
+    for (id, answer) in answers {
         if answer.get("result").is_none() {
             cx.fault(format!(
                 "the ping {id} in a batch failed: {}",

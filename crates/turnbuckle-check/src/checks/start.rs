@@ -18,6 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(version_offer(cx)),
     )
     .legacy()
+    .once()
     .requires(&["8870fa90d726"])
     .fix("answer `initialize` with a revision that you speak, whatever the client asks for"),
     Check::new(
@@ -36,6 +37,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(ping_before_initialized(cx)),
     )
     .legacy()
+    .once()
     .requires(&["2a241dfe298b"])
     .fix("answer `ping` at any time after `initialize`"),
     Check::new(
@@ -45,6 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(no_requests_before_initialized(cx)),
     )
     .legacy()
+    .once()
     .requires(&["c6d7f6178b20"])
     .fix("wait for `notifications/initialized` before you send requests"),
     Check::new(
@@ -64,6 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(before_initialize(cx)),
     )
     .legacy()
+    .once()
     .fix("refuse requests other than `ping` until `initialize` was answered"),
     Check::new(
         "start.batch-refused",

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-use turnbuckle_wire::revision::{EraKind, Revision};
+use turnbuckle_wire::revision::Revision;
 
 use super::message_record::MessageRecord;
-use super::messages::{elements, id_text, ids_of_requests, modern_meta};
+use super::messages::{elements, id_text, ids_of_requests, is_modern, modern_meta};
 use super::{Arrival, Handshake, Link, ProbeError, ProbeOptions, Transcript};
 
 /// Messages that answer no request and wait to be taken.
 const MAX_MESSAGES: usize = 100_000;
+
+/// Factor of the time limit until the first message of a connection: a process may have to start.
+const START_FACTOR: u32 = 4;
 
 /// A client that speaks one revision over one link. Dropping it breaks its connection.
 pub struct Probe {
@@ -40,7 +43,7 @@ impl Probe {
         transcript: Transcript,
     ) -> Result<Self, ProbeError> {
         let mut probe = Self::new(revision, link, options, transcript);
-        if !probe.is_modern() && probe.options.handshake != Handshake::None {
+        if !is_modern(revision) && probe.options.handshake != Handshake::None {
             probe.open_session().await?;
         }
         Ok(probe)
@@ -106,10 +109,6 @@ impl Probe {
         self.revision
     }
 
-    fn is_modern(&self) -> bool {
-        self.revision.features().era == EraKind::Modern
-    }
-
     /// Returns the result of the handshake that connecting did.
     #[must_use]
     pub fn handshake(&self) -> Option<&Value> {
@@ -159,7 +158,11 @@ impl Probe {
     async fn response_to(&mut self, id: impl Into<Value>, what: &str) -> Result<Value, ProbeError> {
         let id = id.into().to_string();
         let what = format!("the answer to {what}");
-        let end = Instant::now() + self.options.timeout;
+        let mut limit = self.options.timeout;
+        if self.record.all_received().is_empty() {
+            limit *= START_FACTOR;
+        }
+        let end = Instant::now() + limit;
         loop {
             match self.open.get_mut(&id) {
                 None => return Err(ProbeError::Io(format!("no request {id} waits"))),
@@ -284,6 +287,24 @@ impl Probe {
         }
     }
 
+    /// Returns the next message that answers no waiting request, or the response to this request if that
+    /// comes first.
+    ///
+    /// # Errors
+    /// Fails if neither comes in time.
+    pub async fn next_or_response(&mut self, id: i64) -> Result<Value, ProbeError> {
+        let end = Instant::now() + self.options.timeout;
+        loop {
+            if let Some(message) = self.messages.pop_front() {
+                return Ok(message);
+            }
+            if self.has_answer(id) {
+                return self.response(id).await;
+            }
+            self.receive_some("a message", end).await?;
+        }
+    }
+
     /// Returns the next notification or request of the server with that method; messages before it
     /// are kept.
     ///
@@ -340,7 +361,7 @@ impl Probe {
         self.messages.drain(..).collect()
     }
 
-    /// Returns the messages that answer no waiting request and have arrived, without taking them.
+    /// Returns the messages that [`take_messages`](Self::take_messages) would return.
     pub fn waiting_messages(&self) -> impl Iterator<Item = &Value> {
         self.messages.iter()
     }
@@ -455,7 +476,7 @@ impl Probe {
 
     fn with_meta(&self, mut params: Value, id: Option<i64>) -> Value {
         let mut meta = Map::new();
-        if self.is_modern() {
+        if is_modern(self.revision) {
             meta = modern_meta(self.revision, &self.options.capabilities);
             if !self.options.client_info.is_null() {
                 let info = self.options.client_info.clone();

@@ -11,9 +11,10 @@ use http::{HeaderMap, Request, header};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use turnbuckle_wire::revision::{EraKind, Revision};
+use turnbuckle_wire::revision::Revision;
 
 use super::ask::{self, ask_request};
+use super::messages::is_modern;
 use super::{Arrival, Link, ProbeError};
 use crate::target::{BoxFuture, Endpoint};
 
@@ -88,13 +89,9 @@ impl HttpLink {
         }
     }
 
-    fn is_modern(&self) -> bool {
-        self.revision.features().era == EraKind::Modern
-    }
-
     fn post_request(&self, frame: &[u8], message: &Value) -> Request<Bytes> {
         let params = &message["params"];
-        let own = self.is_modern().then_some(self.revision.as_str());
+        let own = is_modern(self.revision).then_some(self.revision.as_str());
         let version = params["_meta"][VERSION].as_str().or(own);
         let request = ask_request(&self.endpoint, "POST");
         let request = match version {
@@ -175,7 +172,7 @@ impl Link for HttpLink {
 
     /// Closes the response to a request, where that is how one gives it up.
     fn give_up(&mut self, id: &str) -> bool {
-        if !self.is_modern() {
+        if !is_modern(self.revision) {
             return false;
         }
         if let Some(reading) = self.exchanges.remove(id) {

@@ -1,7 +1,7 @@
 //! Parts of messages.
 
 use serde_json::{Map, Value, json};
-use turnbuckle_wire::revision::Revision;
+use turnbuckle_wire::revision::{EraKind, Revision};
 
 /// Returns the members that `_meta` of a modern request must have.
 #[must_use]
@@ -37,4 +37,9 @@ pub(super) fn ids_of_requests(frame: &[u8]) -> Vec<String> {
         .filter(|message| is_request(message))
         .map(id_text)
         .collect()
+}
+
+/// Returns whether the requests of a revision carry an envelope.
+pub(super) fn is_modern(revision: Revision) -> bool {
+    revision.features().era == EraKind::Modern
 }

@@ -79,13 +79,12 @@ async fn call(
     capabilities: Value,
     retry: Value,
 ) -> Result<Value, Stop> {
-    let opening = cx.fresh(cx.options().capabilities(capabilities));
-    let mut params = json!({"name": tool, "arguments": {}});
+    let meta = json!({"io.modelcontextprotocol/clientCapabilities": capabilities});
+    let mut params = json!({"name": tool, "arguments": {}, "_meta": meta});
     if let (Some(params), Value::Object(retry)) = (params.as_object_mut(), retry) {
         params.extend(retry);
     }
-    let mut probe = opening.await?;
-    Ok(probe.request("tools/call", params).await?)
+    cx.request("tools/call", params).await
 }
 
 fn all_capabilities() -> Value {

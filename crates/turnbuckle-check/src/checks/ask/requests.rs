@@ -7,12 +7,8 @@ use crate::context::CheckContext;
 use crate::probe::Probe;
 use crate::report::Level;
 
-/// The tools of the official suite that ask, each with the question of the legacy era.
-const ASKING: [(&str, &str); 3] = [
-    ("test_sampling", "sampling/createMessage"),
-    ("test_elicitation", "elicitation/create"),
-    ("test_list_roots", "roots/list"),
-];
+/// The tools of the official suite that ask.
+const ASKING: [&str; 3] = ["test_sampling", "test_elicitation", "test_list_roots"];
 
 pub(super) const CHECKS: &[Check] = &[Check::new(
     "ask.only-declared",
@@ -34,8 +30,7 @@ pub(super) const CHECKS: &[Check] = &[Check::new(
 async fn only_declared(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let survey = cx.survey();
     let mut called = 0;
-    let mut probe = cx.fresh(cx.options()).await?;
-    for (name, _) in ASKING {
+    for name in ASKING {
         let is_usable = survey
             .tool(name)
             .is_some_and(|tool| survey.is_callable(tool));
@@ -45,8 +40,10 @@ async fn only_declared(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         called += 1;
         let arguments = json!({"prompt": "check", "message": "check"});
         let params = json!({"name": name, "arguments": arguments});
+        let probe = cx.probe().await?;
+        probe.take_messages();
         let id = probe.start("tools/call", params).await?;
-        let asked = question_or_answer(&mut probe, id).await?;
+        let asked = question_or_answer(probe, id).await?;
         if let Some(method) = asked {
             cx.fault_at(
                 name,
