@@ -110,8 +110,13 @@ impl MessageRecord {
             .and_then(|id| self.asked.get(&id.to_string()))
             .cloned();
         let Some(asked) = asked else {
-            // Without an era nobody can tell: then as the newest has it.
-            return self.check(message, self.session.unwrap_or(Revision::NEWEST), None);
+            // Without a session the era of the sender is unknown: then the newest revision may have it, too.
+            let newest = Revision::NEWEST;
+            let judged = oracle().check_message(newest, Sender::Server, message, None);
+            if self.session.is_some() || judged.is_err() {
+                self.check(message, self.session.unwrap_or(self.revision), None);
+            }
+            return;
         };
         let revision = asked.revision.unwrap_or_else(|| {
             let offered = message["result"]["protocolVersion"].as_str();
@@ -124,14 +129,12 @@ impl MessageRecord {
     }
 
     fn check(&self, message: &Value, revision: Revision, asked: Option<&str>) {
-        static ORACLE: OnceLock<Oracle> = OnceLock::new();
-        let oracle = ORACLE.get_or_init(Oracle::load);
         // Integers that are too long for the judge's own numbers are judged as another.
         let mut judged = Cow::Borrowed(message);
         if message.get("id").is_some_and(Value::is_f64) {
             judged.to_mut()["id"] = 0.into();
         }
-        if let Err(faults) = oracle.check_message(revision, Sender::Server, &judged, asked) {
+        if let Err(faults) = oracle().check_message(revision, Sender::Server, &judged, asked) {
             let method = message["method"].as_str().or(asked).map(str::to_owned);
             self.transcript.refuse(SchemaFault {
                 method,
@@ -143,6 +146,11 @@ impl MessageRecord {
             });
         }
     }
+}
+
+fn oracle() -> &'static Oracle {
+    static ORACLE: OnceLock<Oracle> = OnceLock::new();
+    ORACLE.get_or_init(Oracle::load)
 }
 
 /// Returns the modern revision of a message that has any part of an envelope.

@@ -1,9 +1,8 @@
 //! Requests of HTTP: who may send them, and which status answers them.
 
-use http::Method;
 use serde_json::{Value, json};
 
-use super::session::{Session, harmless, opening};
+use super::session::{Session, general_stream, harmless, opening};
 use crate::case::Bind;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
@@ -210,7 +209,7 @@ fn expect_accepted(cx: &mut CheckContext<'_>, method: &str, status: u16, body: &
 
 async fn get(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let session = Session::open(cx).await?;
-    let answer = session.ask(cx, Method::GET, "")?.send().await?;
+    let answer = general_stream(cx, &session).await?;
     match answer.status {
         405 => {}
         200 if answer.is_stream() => {}

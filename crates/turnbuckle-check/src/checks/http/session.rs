@@ -1,12 +1,17 @@
 //! A session over plain HTTP, for checks that look at heads of requests and responses.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::check::Stop;
 use crate::context::CheckContext;
-use crate::probe::{Ask, ProbeError};
+use crate::probe::{Answer, Ask, ProbeError};
+
+/// Time in which the head of a response to GET comes, from a server that sends it at once.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A session of a legacy revision. In a modern revision there is none, and requests stay as they are.
 pub(super) struct Session {
@@ -70,6 +75,21 @@ impl Session {
             ask = ask.header("mcp-protocol-version", cx.revision().as_str());
         }
         ask
+    }
+}
+
+/// Sends a GET for the stream of a session. Some servers begin their response with its first event: those are
+/// skipped, since the specification sets no time.
+pub(super) async fn general_stream(
+    cx: &mut CheckContext<'_>,
+    session: &Session,
+) -> Result<Answer, Stop> {
+    let ask = session.ask(cx, Method::GET, "")?;
+    match ask.timeout(HEAD_TIMEOUT.min(cx.timeout())).send().await {
+        Err(ProbeError::TimedOut { .. }) => Err(Stop::Skip(
+            "the response to GET does not begin before there is an event".into(),
+        )),
+        answer => Ok(answer?),
     }
 }
 

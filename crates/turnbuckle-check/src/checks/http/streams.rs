@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use turnbuckle_wire::revision::Revision;
 
-use super::session::{Session, harmless};
+use super::session::{Session, general_stream, harmless};
 use crate::case::Bind;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
@@ -192,7 +192,7 @@ async fn one_stream(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let session = Session::open(cx).await?;
     let mut general = Vec::new();
     for _ in 0..2 {
-        let answer = session.ask(cx, Method::GET, "")?.send().await?;
+        let answer = general_stream(cx, &session).await?;
         if answer.status != 200 || !answer.is_stream() {
             break;
         }
