@@ -103,12 +103,6 @@ impl Probe {
         })
     }
 
-    /// Returns the revision that the client speaks.
-    #[must_use]
-    pub fn revision(&self) -> Revision {
-        self.revision
-    }
-
     /// Returns the result of the handshake that connecting did.
     #[must_use]
     pub fn handshake(&self) -> Option<&Value> {
@@ -406,7 +400,7 @@ impl Probe {
         self.open.get(&id.to_string()).is_some_and(Option::is_some)
     }
 
-    /// Says that no more will be sent; what was asked may still be answered.
+    /// Says that no more will be sent.
     pub fn close(&mut self) {
         self.link.close();
     }
