@@ -44,6 +44,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .revisions(WITH_METADATA)
     .requires(&["15cf12af3afd", "60c9fa53da47", "07b3648000a8", "75cf14dd64d1"])
+    .once()
     .fix("serve the metadata of RFC 9728 below /.well-known/oauth-protected-resource"),
     Check::new(
         "auth.resource-matches",
@@ -54,6 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .revisions(WITH_METADATA)
     .requires(&["15cf12af3afd"])
+    .once()
     .fix("set `resource` to the URL of the endpoint, as clients write it"),
     Check::new(
         "auth.https-issuer",
@@ -64,6 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .revisions(WITH_METADATA)
     .requires(&["b4ed9af096d1"])
+    .once()
     .fix("name authorization servers by https URLs"),
     Check::new(
         "auth.pkce-s256",
@@ -74,6 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .revisions(&[Revision::V2025_11_25, Revision::V2026_07_28])
     .requires(&["98361036fb4f", "cd58ea0d15ae"])
+    .once()
     .fix("put `\"code_challenge_methods_supported\": [\"S256\"]` into the metadata: clients refuse without it"),
 ];
 

@@ -60,6 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["0e7ce3880638", "64e9ad6bc68c", "99d2f198b8a9", "049f9dcc5fd7", "f1b9dc9ea66e"])
+    .once()
     .fix("look skills up by the URI of their SKILL.md"),
     Check::new(
         "skills.names",
@@ -69,6 +70,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["1f901c802fdb", "91798b12c24c", "c4400a6e67d3"])
+    .once()
     .fix("name the folder of a skill as its frontmatter does: lower-case letters, digits and single hyphens"),
     Check::new(
         "skills.manifest-complete",
@@ -78,6 +80,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["f1ba40a72ae6", "6c361ebedab6", "482a04fbbea6", "8c7034f61e77"])
+    .once()
     .fix("list every file of the folder with URI, digest and size, or say \"dynamic\""),
     Check::new(
         "skills.digests",
@@ -87,6 +90,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["8c7034f61e77", "f19d35f0d101"])
+    .once()
     .fix("compute digest and size from the bytes that resources/read serves"),
     Check::new(
         "skills.frontmatter-identical",
@@ -96,6 +100,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["75984a8d27ec", "3ceafdeed526"])
+    .once()
     .fix("read the frontmatter of the entry from the file itself"),
     Check::new(
         "skills.directory",
@@ -105,6 +110,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .needs(NEEDS)
     .requires(&["1e398f645b79", "92b5eb478919", "a4ed7d701062", "4b17e2ce00f2"])
+    .once()
     .fix("answer resources/directory/read for each folder of a skill, and -32602 for anything else"),
 ];
 
@@ -166,13 +172,17 @@ async fn list(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         ));
         return Ok(());
     }
+    // Older revisions know neither.
+    if !cx.is_modern() {
+        return Ok(());
+    }
     if !result["ttlMs"].is_number() {
         cx.fault("the result of skills/list has no `ttlMs`");
     }
     if !result["cacheScope"].is_string() {
         cx.fault("the result of skills/list has no `cacheScope`");
     }
-    if cx.is_modern() && result["resultType"] != "complete" {
+    if result["resultType"] != "complete" {
         cx.fault("the result of skills/list has not the `resultType` \"complete\"");
     }
     Ok(())

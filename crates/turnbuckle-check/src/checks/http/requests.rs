@@ -30,6 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .requires(&["836560555628", "81e3ba44c553"])
+    .once()
     .fix("compare Host with the names of this machine: a page can rebind its own name to 127.0.0.1"),
     Check::new(
         "http.accept-406",
@@ -39,6 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .requires(&["178c17027890", "ab175fb19019"])
+    .once()
     .fix("answer 406 when Accept names neither `application/json` nor `text/event-stream`"),
     Check::new(
         "http.content-type",
@@ -67,6 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["57a50efea51b"])
+    .once()
     .fix("answer GET with `text/event-stream`, or with 405 if you have no stream for it"),
     Check::new(
         "http.unknown-method-404",
@@ -86,6 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .hostile()
+    .once()
     .fix("bound the bytes of a body, and answer 413 beyond"),
 ];
 

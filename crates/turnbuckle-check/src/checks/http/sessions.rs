@@ -40,6 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["0d65f34aeb27"])
+    .once()
     .fix("make each id of 128 random bits of a cryptographic generator"),
     Check::new(
         "http.session-missing-400",
@@ -60,6 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["271e08773c56", "6e31bcd5db3a"])
+    .once()
     .fix("end the session and answer 2xx, or answer 405 if clients may not end it"),
     Check::new(
         "http.session-ended-404",

@@ -56,6 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["9ad4484b3fa1", "29874d03990b"])
+    .once()
     .fix("send what belongs to a request on the stream of its POST alone"),
     Check::new(
         "http.priming-event",
@@ -76,6 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["8069a11f51e7"])
+    .once()
     .fix("number events over all streams of a session, or put the stream into the id"),
     Check::new(
         "http.resume",
@@ -86,6 +88,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["d093cb4c0642"])
+    .once()
     .fix("replay only the events after Last-Event-ID that belong to the same stream"),
     Check::new(
         "http.disconnect-is-not-cancel",
@@ -96,6 +99,7 @@ pub(super) const CHECKS: &[Check] = &[
     .only_over(&[Bind::Http])
     .legacy()
     .requires(&["2daf68ea6036"])
+    .once()
     .fix("keep the request running, and its response for a client that comes back"),
 ];
 
