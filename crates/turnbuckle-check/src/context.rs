@@ -13,7 +13,7 @@ use crate::probe::{
     Ask, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, SchemaFault, SseLink,
     Transcript,
 };
-use crate::survey::Survey;
+use crate::survey::{Answered, Survey};
 use crate::target::Target;
 
 /// Faults that one check keeps in one case.
@@ -236,6 +236,33 @@ impl<'r> CheckContext<'r> {
         }
     }
 
+    /// Returns the calls of the tools that may be called; they are made once in a case.
+    ///
+    /// # Errors
+    /// Fails if no connection can be opened.
+    pub(crate) async fn calls(&mut self) -> Result<&'r [Answered], Stop> {
+        let survey = self.survey;
+        Ok(survey.calls(self.probe().await?).await)
+    }
+
+    /// Returns the contents of the listed resources; they are read once in a case.
+    ///
+    /// # Errors
+    /// Fails if no connection can be opened.
+    pub(crate) async fn reads(&mut self) -> Result<&'r [Answered], Stop> {
+        let survey = self.survey;
+        Ok(survey.reads(self.probe().await?).await)
+    }
+
+    /// Returns the messages of the listed prompts; they are got once in a case.
+    ///
+    /// # Errors
+    /// Fails if no connection can be opened.
+    pub(crate) async fn prompt_results(&mut self) -> Result<&'r [Answered], Stop> {
+        let survey = self.survey;
+        Ok(survey.prompt_results(self.probe().await?).await)
+    }
+
     /// Returns a request that every server answers, and that changes nothing: after its answer, what was
     /// sent before it on the same connection has been read.
     #[must_use]
@@ -264,6 +291,12 @@ impl<'r> CheckContext<'r> {
         evidence: String,
     ) {
         self.push(sentence.into(), item, Some(evidence));
+    }
+
+    /// Reports a breach that an answer to a request for an item shows.
+    pub(crate) fn fault_in(&mut self, answered: &Answered, sentence: impl Into<String>) {
+        let item = answered.item().to_owned();
+        self.push(sentence.into(), Some(item), Some(answered.evidence()));
     }
 
     fn push(&mut self, sentence: String, item: Option<String>, evidence: Option<String>) {

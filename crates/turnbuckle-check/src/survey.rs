@@ -1,18 +1,22 @@
 //! The first look at a server: what it declares and what it lists.
 
+mod answers;
 mod arguments;
+mod lists;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use self::answers::Answers;
+pub(crate) use self::answers::{Answered, ask_all};
+pub(crate) use self::arguments::sample;
+use self::arguments::{prompt_arguments, sample_breaches};
+pub(crate) use self::lists::ListPages;
+use self::lists::{ListError, read_list};
 use crate::check::Need;
 use crate::probe::{Probe, ProbeError};
 use crate::report::Interface;
-pub(crate) use arguments::sample;
-
-/// Pages that are read of one list.
-const MAX_PAGES: usize = 200;
 
 /// The tools of the official conformance suite for tasks, which change nothing.
 const TASK_FIXTURES: [&str; 5] = [
@@ -23,8 +27,11 @@ const TASK_FIXTURES: [&str; 5] = [
     "test_tool_with_task",
 ];
 
-/// Items that are kept of one list.
-const MAX_ITEMS: usize = 10_000;
+/// Tools that are called.
+const MAX_CALLS: usize = 40;
+
+/// Resources that are read, prompts that are got, and tools that are called with bad arguments.
+const MAX_OTHERS: usize = 16;
 
 /// Declarations and lists of a server, in one revision over one transport.
 #[derive(Debug, Clone, Default)]
@@ -41,10 +48,13 @@ pub(crate) struct Survey {
     pub(crate) templates: Vec<Value>,
     /// The definitions of prompts.
     pub(crate) prompts: Vec<Value>,
+    /// The pages of the lists that can be read.
+    pub(crate) pages: Vec<ListPages>,
     /// The lists that cannot be read, each with the reason.
     pub(crate) failures: Vec<(&'static str, String)>,
     /// The tools that the user allows to call, with arguments.
     pub(crate) allowed_tools: HashMap<String, Option<Value>>,
+    answers: Answers,
 }
 
 /// The lists: capability, method and member of the result.
@@ -71,7 +81,10 @@ impl Survey {
                 continue;
             }
             match read_list(probe, method, member).await {
-                Ok(items) => *survey.list_mut(method) = items,
+                Ok((items, pages)) => {
+                    *survey.list_mut(method) = items;
+                    survey.pages.push(pages);
+                }
                 Err(ListError::Refused(reason)) => survey.failures.push((method, reason)),
                 Err(ListError::Broken(error)) => return Err(error),
             }
@@ -85,6 +98,17 @@ impl Survey {
             "resources/list" => &mut self.resources,
             "resources/templates/list" => &mut self.templates,
             _ => &mut self.prompts,
+        }
+    }
+
+    /// Returns the items of a list, by its method.
+    #[must_use]
+    pub(crate) fn list(&self, method: &str) -> &[Value] {
+        match method {
+            "tools/list" => &self.tools,
+            "resources/list" => &self.resources,
+            "resources/templates/list" => &self.templates,
+            _ => &self.prompts,
         }
     }
 
@@ -114,10 +138,12 @@ impl Survey {
     }
 
     /// Returns whether the server has the tools of the official conformance suite, of which this is one.
-    fn is_fixture(&self, name: &str) -> bool {
+    #[must_use]
+    pub(crate) fn is_fixture(&self, name: &str) -> bool {
         let has = |name: &&str| self.tool(name).is_some();
         let is_of_tasks = TASK_FIXTURES.contains(&name) && TASK_FIXTURES.iter().all(has);
-        is_of_tasks || (name.starts_with("test_") && self.tool("test_simple_text").is_some())
+        let is_other = name.starts_with("test_") || name == "json_schema_2020_12_tool";
+        is_of_tasks || (is_other && self.tool("test_simple_text").is_some())
     }
 
     /// Returns arguments for a tool: those that the user gave, else some that are made from its schema.
@@ -133,6 +159,66 @@ impl Survey {
     /// Returns the tools that may be called.
     pub(crate) fn callable_tools(&self) -> impl Iterator<Item = &Value> {
         self.tools.iter().filter(|tool| self.is_callable(tool))
+    }
+
+    /// Calls the tools that may be called, with arguments that their schemas accept.
+    pub(crate) async fn calls(&self, probe: &mut Probe) -> &[Answered] {
+        let calls = async {
+            // Those are slow by design.
+            let is_quick = |tool: &&Value| !TASK_FIXTURES.iter().any(|it| tool["name"] == *it);
+            let tools = self.callable_tools().filter(is_quick).take(MAX_CALLS);
+            let request = |tool: &Value| {
+                let params = json!({"name": tool["name"], "arguments": self.arguments(tool)});
+                (tool.clone(), params)
+            };
+            ask_all(probe, "tools/call", tools.map(request).collect()).await
+        };
+        self.answers.calls.get_or_init(|| calls).await
+    }
+
+    /// Calls tools with arguments that their schemas refuse; with each answer goes the fault.
+    pub(crate) async fn bad_calls(&self, probe: &mut Probe) -> &[(String, Answered)] {
+        let calls = async {
+            let mut faults = Vec::new();
+            let mut requests = Vec::new();
+            for tool in self.callable_tools() {
+                let arguments = self.arguments(tool);
+                for (fault, bad) in sample_breaches(&tool["inputSchema"], &arguments) {
+                    faults.push(fault);
+                    let params = json!({"name": tool["name"], "arguments": bad});
+                    requests.push((tool.clone(), params));
+                }
+                if requests.len() >= MAX_OTHERS {
+                    break;
+                }
+            }
+            let answers = ask_all(probe, "tools/call", requests).await;
+            faults.into_iter().zip(answers).collect()
+        };
+        self.answers.bad_calls.get_or_init(|| calls).await
+    }
+
+    /// Reads the resources that are listed.
+    pub(crate) async fn reads(&self, probe: &mut Probe) -> &[Answered] {
+        let reads = async {
+            let resources = self.resources.iter().take(MAX_OTHERS);
+            let request = |resource: &Value| (resource.clone(), json!({"uri": resource["uri"]}));
+            ask_all(probe, "resources/read", resources.map(request).collect()).await
+        };
+        self.answers.reads.get_or_init(|| reads).await
+    }
+
+    /// Gets the prompts that are listed, with some value for each argument that they require.
+    pub(crate) async fn prompt_results(&self, probe: &mut Probe) -> &[Answered] {
+        let prompts = async {
+            let prompts = self.prompts.iter().take(MAX_OTHERS);
+            let request = |prompt: &Value| {
+                let params = json!({"name": prompt["name"], "arguments": prompt_arguments(prompt)});
+                (prompt.clone(), params)
+            };
+            ask_all(probe, "prompts/get", prompts.map(request).collect()).await
+        };
+        self.answers.prompts.get_or_init(|| prompts).await
     }
 
     /// Returns a capability by its path: `resources.subscribe`.
@@ -219,46 +305,4 @@ impl Survey {
             templates: self.templates.clone(),
         }
     }
-}
-
-enum ListError {
-    Refused(String),
-    Broken(ProbeError),
-}
-
-async fn read_list(probe: &mut Probe, method: &str, member: &str) -> Result<Vec<Value>, ListError> {
-    let mut items = Vec::new();
-    let mut cursors = HashSet::new();
-    let mut params = json!({});
-    for _ in 0..MAX_PAGES {
-        let mut answer = match probe.request(method, params).await {
-            Ok(answer) => answer,
-            Err(error @ (ProbeError::Status { .. } | ProbeError::NotJson { .. })) => {
-                return Err(ListError::Refused(error.to_string()));
-            }
-            Err(error) => return Err(ListError::Broken(error)),
-        };
-        if let Some(error) = answer.get("error") {
-            return Err(ListError::Refused(format!("{method} failed: {error}")));
-        }
-        let Value::Array(page) = answer["result"][member].take() else {
-            return Err(ListError::Refused(format!(
-                "the result of {method} has no array `{member}`"
-            )));
-        };
-        items.extend(page);
-        if items.len() > MAX_ITEMS {
-            items.truncate(MAX_ITEMS);
-            break;
-        }
-        let Some(cursor) = answer["result"]["nextCursor"].as_str() else {
-            break;
-        };
-        // A cursor that comes again would never end.
-        if !cursors.insert(cursor.to_owned()) {
-            break;
-        }
-        params = json!({"cursor": cursor});
-    }
-    Ok(items)
 }

@@ -2,13 +2,20 @@
 
 mod ask;
 mod auth;
+mod cache;
 mod cancel;
 mod capabilities;
+mod completion;
 mod envelope;
+mod formats;
 mod frame;
 mod http;
 mod listen;
+mod logging;
+mod pages;
 mod progress;
+mod prompts;
+mod resources;
 mod robust;
 mod rpc;
 mod skills;
@@ -31,6 +38,18 @@ const TOPICS: &[&[Check]] = &[
     auth::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
+    tools::CHECKS[2],
+    tools::CHECKS[3],
+    tools::CHECKS[4],
+    resources::CHECKS[0],
+    resources::CHECKS[1],
+    resources::CHECKS[2],
+    resources::CHECKS[3],
+    prompts::CHECKS,
+    completion::CHECKS,
+    pages::CHECKS,
+    cache::CHECKS,
+    logging::CHECKS,
     capabilities::CHECKS,
     progress::CHECKS,
     cancel::CHECKS,

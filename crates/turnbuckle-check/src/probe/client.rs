@@ -109,6 +109,12 @@ impl Probe {
         self.handshake.as_ref()
     }
 
+    /// Returns the time limit of a wait.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.options.timeout
+    }
+
     /// Returns the link.
     pub fn link(&mut self) -> &mut dyn Link {
         &mut *self.link

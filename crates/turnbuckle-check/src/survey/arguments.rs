@@ -115,6 +115,49 @@ fn number(schema: &Value, is_whole: bool) -> Value {
     }
 }
 
+/// Returns arguments that a schema refuses, made from such that it accepts, each with the breach.
+#[must_use]
+pub(super) fn sample_breaches(schema: &Value, arguments: &Value) -> Vec<(String, Value)> {
+    let mut breaches = Vec::new();
+    let required = schema["required"].as_array().into_iter().flatten();
+    let mut required = required.filter_map(Value::as_str);
+    if let Some(name) = required.next() {
+        let breach = format!("without the argument `{name}`, which its schema requires");
+        breaches.push((breach, json!({})));
+    }
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let scalar = properties
+        .filter_map(|(name, schema)| Some((name, schema["type"].as_str()?)))
+        .find(|(_, kind)| ["string", "integer", "number", "boolean"].contains(kind));
+    if let Some((name, kind)) = scalar {
+        let mut bad = arguments.clone();
+        if let Some(members) = bad.as_object_mut() {
+            // No leniency makes a scalar of an object.
+            members.insert(name.clone(), json!({"check": [1]}));
+            let breach = format!("with an object as `{name}`, whose type is {kind}");
+            breaches.push((breach, bad));
+        }
+    }
+    breaches
+}
+
+/// Returns a value for each argument that a prompt requires.
+#[must_use]
+pub(super) fn prompt_arguments(prompt: &Value) -> Value {
+    let required = prompt["arguments"].as_array().into_iter().flatten();
+    let required = required.filter(|argument| argument["required"] == true);
+    let value = |argument: &Value| {
+        let name = argument["name"].as_str()?;
+        let value = match name {
+            // The official conformance suite gives it to a prompt of its own.
+            "resourceUri" => "test://example-resource",
+            _ => "check",
+        };
+        Some((name.to_owned(), value.into()))
+    };
+    Value::Object(required.take(100).filter_map(value).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +181,16 @@ mod tests {
         let expected =
             json!({"a": "checkxx", "b": 3, "c": "x", "d": {"x": 4}, "e": [false, false], "f": 0.5});
         assert_eq!(sample(&schema), expected);
+    }
+
+    #[test]
+    fn bad_arguments_lack_a_required_member_or_have_an_object_for_a_scalar() {
+        let schema = json!({"type": "object", "required": ["a"],
+            "properties": {"a": {"type": "integer"}, "b": {"type": "array"}}});
+        let breaches = sample_breaches(&schema, &json!({"a": 1}));
+        let values: Vec<_> = breaches.into_iter().map(|(_, value)| value).collect();
+        assert_eq!(values, [json!({}), json!({"a": {"check": [1]}})]);
+        assert_eq!(sample_breaches(&json!({"type": "object"}), &json!({})), []);
     }
 
     #[test]

@@ -1,23 +1,18 @@
-//! Calls of tools, and their results.
+//! Calls of tools: which are served, and how the others are refused.
 
 use serde_json::{Value, json};
-use turnbuckle_schema::Validator;
-use turnbuckle_types::{Json, Schema};
 use turnbuckle_wire::revision::Revision;
 
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
+use crate::survey::{Answered, ask_all};
 
-/// Tools that one check calls.
-const MAX_CALLS: usize = 20;
+/// Revisions that tell the model about arguments that are wrong, and that say how tools are named.
+const SINCE_2025_11_25: &[Revision] = &[Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// Revisions with structured results.
-const STRUCTURED: &[Revision] = &[
-    Revision::V2025_06_18,
-    Revision::V2025_11_25,
-    Revision::V2026_07_28,
-];
+/// A name that no tool has.
+const UNKNOWN: &str = "check_no_such_tool";
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -30,106 +25,170 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["bf895c33627b"])
     .fix("answer a call of a tool that does not exist with the error -32602"),
     Check::new(
-        "tools.output-matches-schema",
-        Level::Must,
-        "structured content matches the output schema",
-        |cx| Box::pin(output_matches(cx)),
+        "tools.unknown-tool-32602",
+        Level::Note,
+        "a call of an unknown tool is a protocol error with the code -32602",
+        |cx| Box::pin(unknown_tool_code(cx)),
     )
-    .revisions(STRUCTURED)
-    .needs(&[Need::CallableTool])
-    .requires(&["462392e47f61"])
-    .fix("return `structuredContent` that the tool's `outputSchema` accepts"),
+    .needs(&[Need::Capability("tools")])
+    .fix("answer a call of a tool that does not exist with the error -32602 instead of a result"),
     Check::new(
-        "tools.structured-has-text",
-        Level::Should,
-        "a result with structured content has the same as text",
-        |cx| Box::pin(structured_has_text(cx)),
+        "tools.bad-arguments",
+        Level::Must,
+        "a call with arguments that the schema of the tool refuses is refused",
+        |cx| Box::pin(bad_arguments(cx)),
     )
-    .revisions(STRUCTURED)
     .needs(&[Need::CallableTool])
-    .requires(&["e21b19beb897"])
-    .fix("add a text block with the JSON of `structuredContent`, for clients that read text alone"),
+    .requires(&["bf895c33627b"])
+    .fix("validate the arguments with the tool's `inputSchema` before the tool runs"),
+    Check::new(
+        "tools.bad-arguments-is-result",
+        Level::Note,
+        "the refusal of bad arguments is a result that the model sees",
+        |cx| Box::pin(bad_arguments_result(cx)),
+    )
+    .revisions(SINCE_2025_11_25)
+    .needs(&[Need::CallableTool])
+    .fix("answer bad arguments with a result with `isError: true` that says what is wrong: the model can then correct them"),
+    Check::new(
+        "tools.arguments-optional",
+        Level::Note,
+        "a tool without required arguments can be called without `arguments`",
+        |cx| Box::pin(arguments_optional(cx)),
+    )
+    .needs(&[Need::CallableTool])
+    .fix("read a missing `arguments` as an empty object"),
+    Check::new(
+        "tools.case-sensitive",
+        Level::Should,
+        "names of tools differ by their case",
+        |cx| Box::pin(case_sensitive(cx)),
+    )
+    .revisions(SINCE_2025_11_25)
+    .needs(&[Need::CallableTool])
+    .requires(&["e563230f0f6e"])
+    .fix("compare names of tools as they are written"),
 ];
 
+fn call(name: &str) -> Value {
+    json!({"name": name, "arguments": {}})
+}
+
 async fn unknown_tool(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let params = json!({"name": "check_no_such_tool", "arguments": {}});
-    let answer = cx.request("tools/call", params).await?;
+    let answer = cx.request("tools/call", call(UNKNOWN)).await?;
     if answer.get("error").is_none() && answer["result"]["isError"] != true {
-        cx.fault("a call of the tool `check_no_such_tool` succeeds");
+        cx.fault(format!("a call of the tool `{UNKNOWN}` succeeds"));
     }
     Ok(())
 }
 
-/// Calls each tool that may be called and has an output schema. Returns the results that are no errors.
-async fn call_structured(cx: &mut CheckContext<'_>) -> Result<Vec<(String, Schema, Value)>, Stop> {
+async fn unknown_tool_code(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let answer = cx.request("tools/call", call(UNKNOWN)).await?;
+    match answer["error"]["code"].as_i64() {
+        Some(-32602) => {}
+        Some(code) => cx.fault(format!(
+            "a call of the tool `{UNKNOWN}` is refused with {code} instead of -32602"
+        )),
+        None if answer["result"]["isError"] == true => cx.fault(format!(
+            "a call of the tool `{UNKNOWN}` is answered with a result (`isError`) instead of the error -32602"
+        )),
+        None => return Err(Stop::Skip("a call of an unknown tool is not refused".into())),
+    }
+    Ok(())
+}
+
+/// Returns the answers to calls with arguments that their schemas refuse.
+async fn bad_calls<'r>(cx: &mut CheckContext<'r>) -> Result<&'r [(String, Answered)], Stop> {
     let survey = cx.survey();
-    let mut results = Vec::new();
-    let mut called = 0;
-    for tool in survey.callable_tools() {
-        let Ok(schema) = serde_json::from_value::<Schema>(tool["outputSchema"].clone()) else {
-            continue;
-        };
-        if tool["outputSchema"].is_null() || called == MAX_CALLS {
-            continue;
-        }
-        called += 1;
-        let name = tool["name"].as_str().unwrap_or_default();
-        let params = json!({"name": name, "arguments": survey.arguments(tool)});
-        let mut answer = cx.request("tools/call", params).await?;
-        let result = answer["result"].take();
-        let is_complete = matches!(result["resultType"].as_str(), None | Some("complete"));
-        if result.is_object() && result["isError"] != true && is_complete {
-            results.push((name.to_owned(), schema, result));
+    let calls = survey.bad_calls(cx.probe().await?).await;
+    match calls.is_empty() {
+        true => Err(Stop::Skip(
+            "the schemas of the tools that may be called accept whatever arguments".into(),
+        )),
+        false => Ok(calls),
+    }
+}
+
+async fn bad_arguments(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (breach, call) in bad_calls(cx).await? {
+        if call.success().is_some() {
+            cx.fault_in(call, format!("a call {breach}, succeeds"));
         }
     }
-    if results.is_empty() {
+    Ok(())
+}
+
+async fn bad_arguments_result(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (breach, call) in bad_calls(cx).await? {
+        // -32020 is about headers that the arguments are mirrored in.
+        if let Some(code) = call.answer["error"]["code"].as_i64()
+            && code != -32020
+        {
+            cx.fault_in(
+                call,
+                format!(
+                    "a call {breach}, is refused with the error {code}, which models do not see"
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+async fn arguments_optional(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let calls = cx.calls().await?;
+    let is_without = |call: &&Answered| {
+        let required = call.definition["inputSchema"]["required"].as_array();
+        call.success().is_some() && required.is_none_or(Vec::is_empty)
+    };
+    let requests: Vec<_> = calls
+        .iter()
+        .filter(is_without)
+        .take(4)
+        .map(|call| (call.definition.clone(), json!({"name": call.item()})))
+        .collect();
+    if requests.is_empty() {
         return Err(Stop::Skip(
-            "no tool that may be called has an output schema and succeeds".into(),
+            "each tool that may be called requires arguments".into(),
         ));
     }
-    Ok(results)
-}
-
-async fn output_matches(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for (tool, schema, result) in call_structured(cx).await? {
-        let Some(content) = result.get("structuredContent") else {
-            cx.fault_at(
-                tool,
-                "the tool has an output schema, its result has no `structuredContent`",
-            );
-            continue;
-        };
-        let json = serde_json::from_value::<Json>(content.clone());
-        let (Ok(validator), Ok(json)) = (Validator::compile(&schema), json) else {
-            continue;
-        };
-        if let Err(violations) = validator.validate((&json).into()) {
-            let found = violations.describe("structuredContent").to_string();
-            cx.fault_at(
-                tool,
-                format!("the result does not match the output schema: {found}"),
+    for call in ask_all(cx.probe().await?, "tools/call", requests).await {
+        if call.answer.get("error").is_some() || call.answer["result"]["isError"] == true {
+            cx.fault_in(
+                &call,
+                "a call without `arguments` fails, one with an empty object succeeds",
             );
         }
     }
     Ok(())
 }
 
-async fn structured_has_text(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for (tool, _, result) in call_structured(cx).await? {
-        let Some(structured) = result.get("structuredContent") else {
-            continue;
+async fn case_sensitive(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let survey = cx.survey();
+    let changed = |name: &str| {
+        let is_lower = name.chars().any(|char| char.is_ascii_lowercase());
+        let other = match is_lower {
+            true => name.to_ascii_uppercase(),
+            false => name.to_ascii_lowercase(),
         };
-        let blocks = result["content"].as_array().into_iter().flatten();
-        let mut texts = blocks.filter_map(|block| block["text"].as_str());
-        let is_same = |text: &str| {
-            serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *structured)
-        };
-        if !texts.any(is_same) {
-            cx.fault_at(
-                tool,
-                "no text block of the result has the JSON of `structuredContent`",
-            );
-        }
+        (other != name && survey.tool(&other).is_none()).then_some(other)
+    };
+    let calls = cx.calls().await?;
+    let successful = calls.iter().filter(|call| call.success().is_some());
+    let mut renamed = successful.filter_map(|call| Some((call, changed(call.item())?)));
+    let Some((call, name)) = renamed.next() else {
+        return Err(Stop::Skip(
+            "no tool that may be called succeeds and has a letter in its name".into(),
+        ));
+    };
+    let mut params = call.params.clone();
+    params["name"] = name.as_str().into();
+    let answer = cx.request("tools/call", params).await?;
+    if answer.get("error").is_none() && answer["result"]["isError"] != true {
+        cx.fault_at(
+            call.item(),
+            format!("a call of the tool `{name}`, which is not listed, succeeds"),
+        );
     }
     Ok(())
 }

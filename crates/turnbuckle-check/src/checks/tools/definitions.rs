@@ -1,9 +1,9 @@
 //! The definitions of tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-use turnbuckle_schema::{SchemaError, Validator, lint};
+use serde_json::{Value, json};
+use turnbuckle_schema::{SchemaError, Validator};
 use turnbuckle_types::Schema;
 use turnbuckle_wire::revision::Revision;
 
@@ -16,9 +16,6 @@ const WITH_NAME_RULES: &[Revision] = &[Revision::V2025_11_25, Revision::V2026_07
 
 /// The most characters of the name of a tool.
 const MAX_NAME_CHARS: usize = 128;
-
-/// Bytes of JSON that make about one token of a model.
-const BYTES_PER_TOKEN: usize = 4;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -40,14 +37,6 @@ pub(super) const CHECKS: &[Check] = &[
     .needs(&[Need::Tool])
     .requires(&["460355cde19c"])
     .fix("give each tool a name of its own"),
-    Check::new(
-        "tools.description",
-        Level::Note,
-        "a tool says what it does",
-        |cx| Box::pin(description(cx)),
-    )
-    .needs(&[Need::Tool])
-    .fix("add a `description`: models choose tools by it"),
     Check::new(
         "tools.input-schema-object",
         Level::Must,
@@ -77,24 +66,19 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["54e0a4a1fcae", "bc9e73f6913b"])
     .fix("put what is referred to into `$defs` of the schema: clients do not fetch references"),
     Check::new(
-        "tools.portable",
-        Level::Note,
-        "the schemas of a tool are accepted by common clients and models",
-        |cx| Box::pin(portable(cx)),
+        "tools.order-stable",
+        Level::Should,
+        "the list of tools has the same order every time",
+        |cx| Box::pin(order_stable(cx)),
     )
+    .modern()
     .needs(&[Need::Tool])
-    .fix("simplify the schema as the finding says"),
-    Check::new(
-        "tools.tokens",
-        Level::Note,
-        "the list of tools costs a model less than 10,000 tokens",
-        |cx| Box::pin(tokens(cx)),
-    )
-    .needs(&[Need::Tool])
-    .fix("shorten descriptions and schemas, or offer fewer tools: models pay for the list in every conversation"),
+    .requires(&["965d8cf2d61a"])
+    .fix("list tools in a fixed order, such as that of their registration: clients and models cache the list"),
 ];
 
-fn name_of(tool: &Value) -> String {
+/// Returns the name of a tool.
+pub(super) fn name_of(tool: &Value) -> String {
     tool["name"].as_str().unwrap_or_default().to_owned()
 }
 
@@ -120,16 +104,6 @@ async fn unique(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     }
     for (name, count) in counts.into_iter().filter(|(_, count)| *count > 1) {
         cx.fault_at(name, format!("the name stands {count} times in the list"));
-    }
-    Ok(())
-}
-
-async fn description(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for tool in &cx.survey().tools {
-        let text = tool["description"].as_str().unwrap_or_default();
-        if text.trim().is_empty() {
-            cx.fault_at(name_of(tool), "the tool has no description");
-        }
     }
     Ok(())
 }
@@ -189,27 +163,26 @@ async fn no_remote_ref(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn portable(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for (tool, member, schema) in schemas(cx) {
-        for objection in lint(&schema) {
-            cx.fault_at(&tool, format!("`{member}`: {objection}"));
-        }
-    }
-    Ok(())
-}
-
-async fn tokens(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let bytes = |tool: &Value| {
-        let shown = ["name", "description", "inputSchema"].map(|it| tool[it].to_string().len());
-        shown.iter().sum::<usize>()
+async fn order_stable(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let names = |result: Value| {
+        let tools = result["tools"].as_array().into_iter().flatten();
+        tools.map(name_of).collect::<Vec<_>>()
     };
-    let total: usize = cx.survey().tools.iter().map(bytes).sum();
-    let tokens = total / BYTES_PER_TOKEN;
-    if tokens >= 10_000 {
-        let count = cx.survey().tools.len();
-        cx.fault(format!(
-            "the list of {count} tools costs a model about {tokens} tokens"
-        ));
+    let first = names(cx.result("tools/list", json!({})).await?);
+    for _ in 0..2 {
+        let again = names(cx.result("tools/list", json!({})).await?);
+        let position = first
+            .iter()
+            .zip(&again)
+            .position(|(one, other)| one != other);
+        let is_same_set = first.iter().collect::<BTreeSet<_>>() == again.iter().collect();
+        if let Some(at) = position.filter(|_| is_same_set) {
+            cx.fault(format!(
+                "two lists of the same tools differ in their order: at {at} stands `{}`, then `{}`",
+                first[at], again[at]
+            ));
+            break;
+        }
     }
     Ok(())
 }
