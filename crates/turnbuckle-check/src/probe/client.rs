@@ -423,10 +423,9 @@ impl Probe {
 
     /// Takes in something; fails at the end.
     async fn receive_some(&mut self, what: &str, end: Instant) -> Result<(), ProbeError> {
-        match self.receive(what, end).await? {
-            true => Ok(()),
-            false => Err(ProbeError::Closed { what: what.into() }),
-        }
+        let is_open = self.receive(what, end).await?;
+        let closed = || ProbeError::Closed { what: what.into() };
+        is_open.then_some(()).ok_or_else(closed)
     }
 
     /// Takes in something; `false` at the end.
