@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use turnbuckle_types::base::text::one_line;
 
@@ -20,6 +20,9 @@ const MAX_TIMEOUTS: usize = 3;
 
 /// Waits of one check, each as long as the timeout, after which it ends.
 const MAX_WAITS: u32 = 6;
+
+/// Characters of the name of a server, and of its version, that a report keeps.
+const MAX_NAME_CHARS: usize = 200;
 
 /// Messages against their schemas that a case keeps.
 const MAX_SCHEMA_FAULTS: usize = 500;
@@ -64,7 +67,7 @@ impl Checker {
                 return report;
             }
         };
-        report.server = survey.server_info().cloned();
+        report.server = survey.server_info().map(|info| self.identity(info));
         report.interface = Some(survey.interface());
         let mut timeouts = 0;
         for (done, check) in checks.iter().enumerate() {
@@ -112,6 +115,16 @@ impl Checker {
             case.binding.as_str(),
             self.target.name()
         )
+    }
+
+    /// Returns the name and the version of a server; nothing else of what it says about itself is kept.
+    fn identity(&self, server_info: &Value) -> Value {
+        let text = |key: &str| {
+            let text = server_info.get(key).and_then(Value::as_str)?;
+            let text = one_line(&self.without_secrets(text.to_owned()), MAX_NAME_CHARS);
+            Some((key.to_owned(), Value::from(text)))
+        };
+        Value::Object(["name", "version"].into_iter().filter_map(text).collect())
     }
 
     fn without_secrets(&self, text: String) -> String {
@@ -268,7 +281,7 @@ impl CaseRun<'_> {
         };
         Finding {
             sentence: one_line(&self.checker.without_secrets(fault.sentence), 600),
-            item: fault.item,
+            item: fault.item.map(|item| self.checker.without_secrets(item)),
             requirement: report.requirement.clone(),
             messages,
             fix: check.fix.into(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::cases::describe;
 use super::markup::{Text, https};
-use super::matrix::{CommonFinding, Matrix, Outcome, Row, count_of, totals};
+use super::matrix::{Group, Matrix, Outcome, Row, count_of, totals};
 use super::{Finding, Level, Report};
 
 /// The most bytes of the file. What comes after that is counted, and stands in the JSON report.
@@ -130,7 +130,7 @@ fn article(row: &Row<'_>, matrix: &Matrix<'_>) -> String {
     let mut article = format!(
         "<article id=\"{id}\" class=\"{outcome}\"><h3><span class=\"tag\">{outcome}</span> <code>{id}</code> {title}</h3>\n",
         id = Text::new(row.id),
-        title = Text::new(row.title)
+        title = with_code(row.title)
     );
     if let Some(place) = row.requirement() {
         let (gist, level) = (Text::cut(&place.gist, 200), Text::cut(&place.level, 20));
@@ -149,10 +149,11 @@ fn article(row: &Row<'_>, matrix: &Matrix<'_>) -> String {
         article += "<p class=\"rule\">No rule of the specification.</p>\n";
     }
     article += "<ul class=\"found\">\n";
-    for common in row.findings.iter().take(MAX_FINDINGS) {
-        article += &item(common, matrix);
+    let groups = row.groups();
+    for group in groups.iter().take(MAX_FINDINGS) {
+        article += &group_item(group, matrix);
     }
-    if let omitted @ 1.. = row.findings.len().saturating_sub(MAX_FINDINGS) {
+    if let omitted @ 1.. = groups.len().saturating_sub(MAX_FINDINGS) {
         article += &format!("<li>… and {omitted} more</li>\n");
     }
     article += "</ul>\n";
@@ -162,13 +163,18 @@ fn article(row: &Row<'_>, matrix: &Matrix<'_>) -> String {
     article + "</article>\n"
 }
 
-fn item(common: &CommonFinding<'_>, matrix: &Matrix<'_>) -> String {
+fn group_item(group: &Group<'_, '_>, matrix: &Matrix<'_>) -> String {
+    let common = group.common;
     let finding = common.finding;
     let mut item = "<li>".to_owned();
-    if let Some(name) = &finding.item {
+    let (named, others) = group.named_items();
+    for name in named {
         item += &format!("<code>{}</code> ", Text::cut(name, 120));
     }
-    item += &Text::cut(&finding.sentence, 600).to_string();
+    if others > 0 {
+        item += &format!("and {others} more: ");
+    }
+    item += &with_code(&finding.sentence);
     let cases = describe(&common.cases, matrix.cases);
     let known = if common.known { " · known" } else { "" };
     item += &format!(
@@ -191,12 +197,26 @@ fn item(common: &CommonFinding<'_>, matrix: &Matrix<'_>) -> String {
     item + "</li>\n"
 }
 
+/// Returns a sentence in which what stands between grave accents is code.
+fn with_code(sentence: &str) -> String {
+    let text = Text::cut(sentence, 600).to_string();
+    let parts: Vec<_> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
+        return text;
+    }
+    let parts = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    });
+    parts.collect()
+}
+
 fn advice(finding: &Finding) -> String {
     let mut advice = String::new();
     if !finding.fix.is_empty() {
         advice += &format!(
             "<p class=\"fix\"><b>Fix</b> {}</p>\n",
-            Text::cut(&finding.fix, 600)
+            with_code(&finding.fix)
         );
     }
     if !finding.repeat.is_empty() {
@@ -244,7 +264,7 @@ fn table(matrix: &Matrix<'_>, room: usize) -> String {
 }
 
 fn table_row(row: &Row<'_>, shown: usize) -> String {
-    let (id, title) = (Text::new(row.id), Text::new(row.title));
+    let (id, title) = (Text::new(row.id), with_code(row.title));
     let id = match row.findings.is_empty() {
         true => format!("<code>{id}</code>"),
         false => format!("<a href=\"#{id}\"><code>{id}</code></a>"),

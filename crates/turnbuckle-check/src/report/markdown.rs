@@ -78,13 +78,19 @@ fn write_row(row: &Row<'_>, matrix: &Matrix<'_>, out: &mut dyn Write) -> io::Res
         _ => format!("`{}` {title}", row.id),
     };
     let mut found = String::new();
-    for common in row.findings.iter().take(MAX_FINDINGS) {
-        let item = common.finding.item.as_deref().unwrap_or_default();
-        let colon = if item.is_empty() { "" } else { ": " };
-        let sentence = Escaped(&common.finding.sentence, 300);
-        found += &format!("{}{colon}{sentence}<br>", Escaped(item, 100));
+    let groups = row.groups();
+    for group in groups.iter().take(MAX_FINDINGS) {
+        let (named, others) = group.named_items();
+        let names = named.iter().map(|item| Escaped(item, 100).to_string());
+        found += &names.collect::<Vec<_>>().join(", ");
+        if others > 0 {
+            found += &format!(" and {others} more");
+        }
+        let colon = if named.is_empty() { "" } else { ": " };
+        let sentence = Escaped(&group.common.finding.sentence, 300);
+        found += &format!("{colon}{sentence}<br>");
     }
-    if let omitted @ 1.. = row.findings.len().saturating_sub(MAX_FINDINGS) {
+    if let omitted @ 1.. = groups.len().saturating_sub(MAX_FINDINGS) {
         found += &format!("… and {omitted} more<br>");
     }
     if let Some(first) = row.findings.first() {

@@ -31,6 +31,25 @@ pub(super) struct CommonFinding<'r> {
     pub(super) known: bool,
 }
 
+/// Findings that say the same of several items.
+pub(super) struct Group<'a, 'r> {
+    /// The first of them.
+    pub(super) common: &'a CommonFinding<'r>,
+    /// The items, if there are any.
+    pub(super) items: Vec<&'r str>,
+}
+
+/// The most items of a group that are named.
+const MAX_NAMED_ITEMS: usize = 8;
+
+impl<'r> Group<'_, 'r> {
+    /// Returns the items that are named, and the number of the others.
+    pub(super) fn named_items(&self) -> (&[&'r str], usize) {
+        let named = self.items.len().min(MAX_NAMED_ITEMS);
+        (&self.items[..named], self.items.len() - named)
+    }
+}
+
 /// The outcome of a check over all cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -137,6 +156,26 @@ impl<'r> Row<'r> {
             }
         }
         self.findings.sort_by_key(|common| common.known);
+    }
+
+    /// Returns the findings, those that say the same of several items together.
+    pub(super) fn groups(&self) -> Vec<Group<'_, 'r>> {
+        let mut groups: Vec<Group<'_, 'r>> = Vec::new();
+        let mut positions = HashMap::new();
+        for common in &self.findings {
+            let what = (&*common.finding.sentence, common.known, &common.cases);
+            let position = *positions.entry(what).or_insert_with(|| {
+                groups.push(Group {
+                    common,
+                    items: Vec::new(),
+                });
+                groups.len() - 1
+            });
+            groups[position]
+                .items
+                .extend(common.finding.item.as_deref());
+        }
+        groups
     }
 
     /// Returns the positions of the cases with findings.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use turnbuckle_types::base::terminal::sanitize_line;
 
 use super::cases::describe;
-use super::matrix::{CommonFinding, Matrix, Outcome, Row, count_of, totals};
+use super::matrix::{Group, Matrix, Outcome, Row, count_of, totals};
 use super::{Report, Totals};
 
 /// The most findings of a check that are printed.
@@ -143,26 +143,28 @@ impl Printer<'_, '_> {
         let detail = self.style(Tone::Dim, &detail);
         let text = format!("  {word} {id}  {}  {detail}", row.title);
         writeln!(out, "{}", text.trim_end())?;
-        let shown = row.findings.iter().take(MAX_FINDINGS);
-        for common in shown {
-            self.finding(row, common, out)?;
+        let groups = row.groups();
+        for group in groups.iter().take(MAX_FINDINGS) {
+            self.group(row, group, out)?;
         }
-        if let omitted @ 1.. = row.findings.len().saturating_sub(MAX_FINDINGS) {
+        if let omitted @ 1.. = groups.len().saturating_sub(MAX_FINDINGS) {
             writeln!(out, "        … and {omitted} more")?;
         }
         self.advice(row, out)
     }
 
-    fn finding(
-        &self,
-        row: &Row<'_>,
-        common: &CommonFinding<'_>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
+    fn group(&self, row: &Row<'_>, group: &Group<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
+        let common = group.common;
         let finding = common.finding;
         let mut text = line(&finding.sentence);
-        if let Some(item) = &finding.item {
-            text = format!("{}: {text}", sanitize_line(item, 120));
+        let (named, others) = group.named_items();
+        if !named.is_empty() {
+            let names = named.iter().map(|item| sanitize_line(item, 120));
+            let mut names = names.collect::<Vec<_>>().join(", ");
+            if others > 0 {
+                names += &format!(" and {others} more");
+            }
+            text = format!("{names}: {text}");
         }
         if common.known {
             text += &self.style(Tone::Dim, "  (known)");

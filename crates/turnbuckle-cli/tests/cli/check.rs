@@ -11,8 +11,8 @@ use crate::support::{HttpDemo, Scratch, demo, run};
 const WRONG: &str = r#"while read -r line; do
   case "$line" in
     *server/discover*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "${id%%[,\}]*}" ;;
-    *'"initialize"'*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"wrong","version":"1"}}}\n' "${id%%[,\}]*}" ;;
-    *tools/list*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a","inputSchema":{"type":"string"}}]}}\n' "${id%%[,\}]*}" ;;
+    *'"initialize"'*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"wrong '"$KEY"'","version":"1"}}}\n' "${id%%[,\}]*}" ;;
+    *tools/list*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"a '"$KEY"'","inputSchema":{"type":"string"}},{"name":"b","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}]}}\n' "${id%%[,\}]*}" ;;
     *'"id":'*) id=${line#*\"id\":}; printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "${id%%[,\}]*}" ;;
   esac
 done"#;
@@ -184,7 +184,7 @@ fn a_lock_is_written_first_and_compared_then() {
     check(&[]).ends(0);
     let lock = fs::read_to_string(&file).unwrap();
     let drifted = wrong(&["check", "--lock", &file]).ends(1);
-    for part in ["lock.added", "lock.removed", "tool a"] {
+    for part in ["lock.added", "lock.removed", "tool b"] {
         assert!(drifted.out.contains(part), "{part}: {drifted:#?}");
     }
     fs::write(&file, lock.replacen("sha256:", "sha256:0", 1)).unwrap();
@@ -224,4 +224,43 @@ fn all_checks_are_listed_with_their_pages() {
         .iter()
         .filter(|check| check.get("requirement").is_some());
     assert!(cited.count() > 10);
+}
+
+#[test]
+fn a_broken_should_fails_if_the_check_is_strict() {
+    let check = |words: &[&str]| {
+        let options = ["check", "--only", "tools.unique", "--timeout", "2s"];
+        run(&[&options[..], words, &["--", "sh", "-c", WRONG]].concat())
+    };
+    let warned = check(&[]).ends(0);
+    assert!(warned.out.contains("WARN  tools.unique"), "{warned:#?}");
+    check(&["--strict"]).ends(1);
+    check(&["--level", "must"]).ends(2);
+}
+
+#[test]
+fn secrets_of_the_command_line_are_in_no_report() {
+    let folder = Scratch::new();
+    let kinds = ["json", "junit", "sarif", "html", "md"];
+    let reports = kinds.map(|kind| format!("{kind}={}", folder.name(kind)));
+    let found = wrong(&[
+        "check",
+        "-v",
+        "--env",
+        "KEY=s3cr3t-v4lue",
+        "--report",
+        &reports.join(","),
+    ]);
+    let found = found.ends(1);
+    assert!(
+        found.out.contains("[redacted]") && !found.out.contains("s3cr3t-v4lue"),
+        "{found:#?}"
+    );
+    for kind in kinds {
+        let text = fs::read_to_string(folder.path().join(kind)).unwrap();
+        assert!(
+            text.contains("redacted") && !text.contains("s3cr3t-v4lue"),
+            "{kind}: {text}"
+        );
+    }
 }

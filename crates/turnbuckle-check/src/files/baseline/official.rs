@@ -15,8 +15,8 @@ const SERVER: &[(&str, &[&str])] = &[
     (
         "server-initialize",
         &[
-            "start.version-echo",
-            "start.capabilities-shape",
+            "start.version-offer",
+            "rpc.schema-valid",
             "start.server-info",
             "http.session-id-ascii",
         ],
@@ -35,7 +35,7 @@ const SERVER: &[(&str, &[&str])] = &[
         &[
             "tools.names",
             "tools.description",
-            "tools.schema-object",
+            "tools.input-schema-object",
             "tools.order-stable",
         ],
     ),
@@ -84,7 +84,7 @@ const SERVER: &[(&str, &[&str])] = &[
         "server-stateless",
         &[
             "envelope.discover",
-            "envelope.versions-listed",
+            "envelope.unknown-version-32022",
             "envelope.missing-field-32602",
             "envelope.unknown-version-32022",
             "envelope.result-type",
@@ -100,7 +100,7 @@ const SERVER: &[(&str, &[&str])] = &[
         &[
             "tasks.created-before-answer",
             "tasks.status-fields",
-            "tasks.terminal-stays",
+            "tasks.protocol-error-failed",
             "tasks.cancel-ack",
             "tasks.tool-error-completed",
         ],

@@ -246,3 +246,28 @@ fn a_badge_says_the_worst() {
     report.cases.clear();
     assert_eq!(shield(&report)["message"], "incomplete");
 }
+
+#[test]
+fn what_is_said_of_many_items_is_said_once() {
+    let mut report = report();
+    let many = (0..20).map(|at| finding("`x` is wrong", Some(&format!("t{at}"))));
+    report.cases[1].checks[1].findings = many.collect();
+    let text = write(FORMS[0].1, &report);
+    assert!(
+        text.contains("        t0, t1, t2, t3, t4, t5, t6, t7 and 12 more: `x` is wrong\n"),
+        "{text}"
+    );
+    let text = write(html::write, &report);
+    assert!(
+        text.contains("<code>t7</code> and 12 more: <code>x</code> is wrong <span"),
+        "{text}"
+    );
+    let text = write(markdown::write, &report);
+    assert!(
+        text.contains("t6, t7 and 12 more: \\`x\\` is wrong<br>*"),
+        "{text}"
+    );
+    // Code scanning has one result for each item.
+    let log = parse(&write(sarif::write, &report));
+    assert_eq!(log["runs"][0]["results"].as_array().unwrap().len(), 21);
+}
