@@ -29,7 +29,7 @@ const SERVER: &[(&str, &[&str])] = &[
     ("server-sse-polling", &["http.priming-event", "http.resume"]),
     ("resources-subscribe", &["resources.subscribe-updates"]),
     ("resources-unsubscribe", &["resources.unsubscribe-stops"]),
-    ("completion-complete", &["completion.values"]),
+    ("completion-complete", &["completion.answers"]),
     (
         "tools-list",
         &[
@@ -59,7 +59,7 @@ const SERVER: &[(&str, &[&str])] = &[
         &["http.origin-403", "http.foreign-host"],
     ),
     ("sep-2164-resource-not-found", &["resources.unknown-uri"]),
-    ("caching", &["cache.ttl", "cache.scope"]),
+    ("caching", &["cache.ttl", "cache.hints"]),
     (
         "http-header-validation",
         &["http.header-method", "http.header-name", "http.header-case"],
@@ -105,7 +105,7 @@ const SERVER: &[(&str, &[&str])] = &[
             "tasks.tool-error-completed",
         ],
     ),
-    ("tasks-wire-fields", &["tasks.status-fields", "tasks.ttl"]),
+    ("tasks-wire-fields", &["tasks.status-fields"]),
     ("tasks-required-task-error", &["tasks.undeclared-32021"]),
     ("tasks-capability-negotiation", &["tasks.undeclared-32021"]),
     (
@@ -219,4 +219,18 @@ pub(super) fn parse(text: &str, kind: Kind) -> Result<Vec<(usize, String)>, File
         }
     }
     Ok(scenarios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Checker;
+
+    #[test]
+    fn every_counterpart_of_a_server_scenario_is_a_check() {
+        let ids: Vec<_> = Checker::checks().iter().map(|check| check.id).collect();
+        let counterparts = SERVER.iter().flat_map(|(_, checks)| *checks);
+        let unknown: Vec<_> = counterparts.filter(|id| !ids.contains(id)).collect();
+        assert_eq!(unknown, [&""; 0]);
+    }
 }
