@@ -5,6 +5,7 @@
 
 mod http;
 mod lines;
+mod listener;
 mod plain;
 mod sound;
 
@@ -18,7 +19,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use turnbuckle_wire::revision::Revision;
 
 pub use http::ScriptBody;
-pub use sound::{Sound, SoundBody};
+pub use listener::Listener;
+pub use sound::{Interlude, Sound, SoundBody};
 
 /// One step of a server's reaction to a message.
 #[derive(Debug, Clone)]

@@ -11,6 +11,8 @@ mod call;
 mod change;
 mod faults;
 mod http;
+mod in_memory;
+mod interlude;
 mod items;
 mod lines;
 mod listen;
@@ -28,5 +30,6 @@ mod streams;
 mod tool_schemas;
 mod tools;
 
+pub use interlude::Interlude;
 pub use server::Sound;
 pub use streams::SoundBody;

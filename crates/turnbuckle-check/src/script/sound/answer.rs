@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use turnbuckle_wire::revision::Method;
 
 use super::call::Call;
+use super::interlude::Interlude;
 use super::refusal::{Answer, Refusal, error_to};
 use super::{items, prompts, resources, tools};
 
@@ -12,6 +13,11 @@ const PAGE: usize = 12;
 
 /// Handles the request and sends its response.
 pub(super) async fn run(call: Call) {
+    let script = &call.sound.faults.before_answer;
+    if let Some(script) = script.as_ref().filter(|_| call.method != "initialize") {
+        let interlude = Interlude::new(call.session.clone(), call.outlet.clone());
+        script(&call.method, interlude).await;
+    }
     let answer = answer(&call).await;
     let response = match answer {
         Ok(result) => {

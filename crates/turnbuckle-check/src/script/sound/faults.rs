@@ -1,11 +1,14 @@
 //! Faults of a correct server: functions that change one thing of what goes through it.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, request, response};
 use serde_json::Value;
+
+use super::interlude::Interlude;
 
 type RequestFault = dyn Fn(&mut Request<Bytes>) + Send + Sync;
 type HeadFault = dyn Fn(&request::Parts, &mut response::Parts) + Send + Sync;
@@ -13,6 +16,9 @@ type MessageFault = dyn Fn(&mut Value) -> Option<Vec<Value>> + Send + Sync;
 type ReplyFault = dyn Fn(&Value, &mut Vec<Value>) + Send + Sync;
 type LineFault = dyn Fn(&mut Vec<u8>) + Send + Sync;
 type EventFault = dyn Fn(&mut String) + Send + Sync;
+
+type BeforeAnswer =
+    dyn Fn(&str, Interlude) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// The functions that change what goes through a server; each is called for everything of its kind.
 #[derive(Clone, Default)]
@@ -23,6 +29,7 @@ pub(super) struct Faults {
     pub(super) reply: Option<Arc<ReplyFault>>,
     pub(super) read_line: Option<Arc<LineFault>>,
     pub(super) line: Option<Arc<LineFault>>,
+    pub(super) before_answer: Option<Arc<BeforeAnswer>>,
     pub(super) event: Option<Arc<EventFault>>,
 }
 

@@ -113,7 +113,7 @@ impl Sound {
                 Box::new(json_reply(StatusCode::BAD_REQUEST, &response))
             })?;
         }
-        let is_streamed = is_streamed(&message);
+        let is_streamed = self.is_streamed(&message);
         let (to, mut sent) = unbounded_channel();
         let outlet = Outlet::new(to, self.faults.clone());
         let work = self.receive(&session, message, &outlet);
@@ -124,7 +124,7 @@ impl Sound {
                 let (to, frames) = unbounded_channel();
                 let faults = self.faults.clone();
                 tokio::spawn(async move {
-                    while let Some(message) = sent.recv().await {
+                    while let Some(message) = sent.recv().await.filter(|it| !it.is_null()) {
                         let _ = to.send(faults.event_of(format!("data: {message}\n\n")));
                     }
                 });
@@ -142,7 +142,7 @@ impl Sound {
         };
         let has_request =
             messages_of(&message).any(|it| it.get("method").is_some() && it.get("id").is_some());
-        let is_streamed = messages_of(&message).any(is_streamed);
+        let is_streamed = messages_of(&message).any(|it| self.is_streamed(it));
         let id = message.get("id").cloned();
         let (to, mut sent) = unbounded_channel();
         let outlet = Outlet::new(to, self.faults.clone());
@@ -186,7 +186,7 @@ impl Sound {
         }
         let mut messages = Vec::new();
         while let Ok(message) = sent.try_recv() {
-            messages.push(message);
+            messages.extend(Some(message).filter(|it| !it.is_null()));
         }
         match messages.as_slice() {
             [] => status(StatusCode::ACCEPTED),
@@ -203,6 +203,15 @@ impl Sound {
                 event_reply(SoundBody::new(frames))
             }
         }
+    }
+
+    /// Returns whether a message is answered with a stream.
+    fn is_streamed(&self, message: &Value) -> bool {
+        let Some(method) = message["method"].as_str() else {
+            return false;
+        };
+        let has_script = self.faults.before_answer.is_some() && method != "initialize";
+        has_script || ["tools/call", "subscriptions/listen"].contains(&method)
     }
 
     fn get(&self, parts: &Parts) -> Result<Reply, Box<Reply>> {
@@ -286,7 +295,10 @@ impl Sound {
 /// Passes messages on to a stream.
 async fn pump(mut sent: UnboundedReceiver<Value>, stream: Arc<EventStream>) {
     while let Some(message) = sent.recv().await {
-        stream.send(&message);
+        match message.is_null() {
+            true => stream.cut(),
+            false => stream.send(&message),
+        }
     }
     stream.end();
 }
@@ -336,11 +348,4 @@ fn messages_of(message: &Value) -> impl Iterator<Item = &Value> {
         message => (&[][..], Some(message)),
     };
     batch.iter().chain(alone)
-}
-
-/// Returns whether a message is answered with a stream.
-fn is_streamed(message: &Value) -> bool {
-    ["tools/call", "subscriptions/listen"]
-        .iter()
-        .any(|method| message["method"] == *method)
 }

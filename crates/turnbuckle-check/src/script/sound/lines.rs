@@ -38,6 +38,9 @@ impl Sound {
             sound.add_listener(Listener::Session(session.clone()));
             let writing = async {
                 while let Some(message) = sent.recv().await {
+                    if message.is_null() {
+                        return;
+                    }
                     let line = sound.faults.line_of(&message);
                     if writer.write_all(&line).await.is_err() {
                         return;
@@ -48,7 +51,7 @@ impl Sound {
                 () = sound.read_lines(&session, &outlet, reader) => {}
                 () = writing => return,
             }
-            while let Ok(message) = sent.try_recv() {
+            while let Some(message) = sent.try_recv().ok().filter(|it| !it.is_null()) {
                 let line = sound.faults.line_of(&message);
                 if writer.write_all(&line).await.is_err() {
                     return;

@@ -56,6 +56,11 @@ impl Outlet {
         self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
+    /// Cuts the connection: null stands for that among the messages.
+    pub(super) fn cut(&self) {
+        self.send_unchanged(Value::Null);
+    }
+
     /// Returns whether the messages of both go the same way.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.to.same_channel(&other.to)

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -9,9 +10,10 @@ use http::{Request, request, response};
 use serde_json::Value;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use super::super::lock;
+use super::super::{self as script, lock};
 use super::change::{Change, Listener};
 use super::faults::Faults;
+use super::interlude::Interlude;
 use super::outlet::Outlet;
 use super::questions::RequestState;
 use super::streams::{HttpSession, SseConnection};
@@ -128,11 +130,35 @@ impl Sound {
         self
     }
 
+    /// Adds a script that runs before each request but `initialize` is answered; it is given the method.
+    #[must_use]
+    pub fn before_answer<F>(
+        mut self,
+        script: impl Fn(&str, Interlude) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Arc::make_mut(&mut self.faults).before_answer = Some(Arc::new(move |method, interlude| {
+            Box::pin(script(method, interlude))
+        }));
+        self
+    }
+
     /// Adds a fault that changes each event of a stream of HTTP, as text with its end.
     #[must_use]
     pub fn on_event(mut self, fault: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
         Arc::make_mut(&mut self.faults).event = Some(Arc::new(fault));
         self
+    }
+
+    /// Serves HTTP on a free port of 127.0.0.1, until the listener is dropped.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub async fn listen(&self) -> io::Result<script::Listener> {
+        let sound = self.clone();
+        script::Listener::start(move |request| sound.clone().respond(request)).await
     }
 
     /// Returns the revisions of an era.

@@ -46,7 +46,7 @@ impl Sound {
         connections.insert(id, Arc::new(SseConnection { session, outlet }));
         let faults = self.faults.clone();
         let work = tokio::spawn(async move {
-            while let Some(message) = sent.recv().await {
+            while let Some(message) = sent.recv().await.filter(|it| !it.is_null()) {
                 let event = faults.event_of(format!("event: message\ndata: {message}\n\n"));
                 let _ = events.send(event);
             }

@@ -145,6 +145,11 @@ impl EventStream {
         self.push(&message.to_string());
     }
 
+    /// Cuts the reader off; the stream goes on.
+    pub(super) fn cut(&self) {
+        lock(&self.log).reader = None;
+    }
+
     fn push(&self, data: &str) {
         let mut log = lock(&self.log);
         let id = format!("{}-{}", self.number, log.events.len() + 1);
