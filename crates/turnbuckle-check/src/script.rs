@@ -20,7 +20,7 @@ use turnbuckle_wire::revision::Revision;
 
 pub use http::ScriptBody;
 pub use listener::Listener;
-pub use sound::{Interlude, Sound, SoundBody};
+pub use sound::{Cause, Interlude, Sound, SoundBody};
 
 /// One step of a server's reaction to a message.
 #[derive(Debug, Clone)]

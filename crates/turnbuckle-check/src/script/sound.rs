@@ -30,6 +30,7 @@ mod streams;
 mod tool_schemas;
 mod tools;
 
+pub use faults::Cause;
 pub use interlude::Interlude;
 pub use server::Sound;
 pub use streams::SoundBody;

@@ -1,32 +1,167 @@
-//! Runs every check against a server in memory.
+//! Runs every check against a server in memory that has one fault.
 
-use turnbuckle_check::Checker;
-use turnbuckle_check::report::Verdict;
-use turnbuckle_check::script::Sound;
+use std::collections::BTreeSet;
 
-/// Returns the findings about a server: the case, the id of the check, and the sentence.
-pub(crate) async fn findings(sound: Sound) -> Vec<String> {
-    let report = Checker::new(sound.target()).run().await.unwrap();
+use serde_json::Value;
+use turnbuckle_check::report::{Report, Verdict};
+use turnbuckle_check::script::{Cause, Sound};
+use turnbuckle_check::{Bind, Checker};
+use turnbuckle_wire::revision::Revision;
+
+/// A row of the table: a check, and a server that is right in all but that.
+pub(crate) struct Row {
+    pub(crate) id: &'static str,
+    sound: Sound,
+    /// Checks that the same fault breaks in any case.
+    also: &'static [&'static str],
+    revisions: Vec<Revision>,
+    transports: Vec<Bind>,
+}
+
+/// Returns the row of a check.
+pub(crate) fn row(id: &'static str, sound: Sound) -> Row {
+    Row {
+        id,
+        sound,
+        also: &[],
+        revisions: Revision::ALL.into(),
+        transports: vec![Bind::Stream, Bind::Http, Bind::Sse],
+    }
+}
+
+impl Row {
+    /// Sets the checks that the fault breaks as well.
+    pub(crate) fn also(self, also: &'static [&'static str]) -> Self {
+        Self { also, ..self }
+    }
+
+    /// Limits the run to one revision over one transport, for faults that count.
+    pub(crate) fn alone(self, revision: Revision, transport: Bind) -> Self {
+        Self {
+            revisions: vec![revision],
+            transports: vec![transport],
+            ..self
+        }
+    }
+
+    /// Fails unless the check, and no other, has findings.
+    pub(crate) async fn check(self) {
+        let checker = Checker::new(self.sound.target());
+        let checker = checker
+            .revisions(self.revisions)
+            .transports(self.transports);
+        let report = checker.run().await.unwrap();
+        let found = findings(&report);
+        let ids: BTreeSet<_> = found.iter().map(|(id, _)| id.as_str()).collect();
+        let others: Vec<_> = found
+            .iter()
+            .filter(|(id, _)| id != self.id && !self.also.contains(&id.as_str()))
+            .collect();
+        assert!(
+            ids.contains(self.id),
+            "{} does not see its fault: {found:#?}",
+            self.id
+        );
+        assert!(
+            others.is_empty(),
+            "the fault of {} is seen by others: {others:#?}",
+            self.id
+        );
+    }
+}
+
+/// Returns the findings of a report: the id of each check, with the place and the sentence.
+pub(crate) fn findings(report: &Report) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for case in &report.cases {
+        let place = format!("{} {}", case.revision, case.transport);
         if let Some(reason) = &case.stopped {
-            found.push(format!(
-                "{} {} stopped: {reason}",
-                case.revision, case.transport
-            ));
+            found.push(("stopped".to_owned(), format!("{place}: {reason}")));
         }
-        for check in &case.checks {
-            if matches!(check.verdict, Verdict::Pass | Verdict::Skip) {
-                continue;
-            }
+        let broken = case
+            .checks
+            .iter()
+            .filter(|check| !matches!(check.verdict, Verdict::Pass | Verdict::Skip));
+        for check in broken {
             for finding in &check.findings {
                 let item = finding.item.as_deref().unwrap_or_default();
-                found.push(format!(
-                    "{} {} {} {item}: {}",
-                    case.revision, case.transport, check.id, finding.sentence
+                found.push((
+                    check.id.clone(),
+                    format!("{place} {item}: {}", finding.sentence),
                 ));
             }
         }
     }
     found
+}
+
+/// Returns a server that changes the responses to one method.
+pub(crate) fn response(
+    method: &'static str,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Sound {
+    Sound::new().on_reply(move |cause, messages| {
+        if cause.message["method"] == method {
+            for message in messages.iter_mut().filter(|it| it.get("method").is_none()) {
+                change(message);
+            }
+        }
+    })
+}
+
+/// Returns a server that changes the results of one method.
+pub(crate) fn result(
+    method: &'static str,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Sound {
+    response(method, move |message| {
+        if let Some(result) = message.get_mut("result") {
+            change(result);
+        }
+    })
+}
+
+/// Returns a server that changes the results of the calls of one tool.
+pub(crate) fn call(
+    tool: &'static str,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Sound {
+    Sound::new().on_reply(move |cause: &Cause, messages| {
+        if cause.message["method"] == "tools/call" && cause.message["params"]["name"] == tool {
+            for message in messages.iter_mut().filter(|it| it.get("result").is_some()) {
+                change(&mut message["result"]);
+            }
+        }
+    })
+}
+
+/// Returns a server that changes the definition of its first tool, or of the one with that name.
+pub(crate) fn tool(
+    name: &'static str,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> Sound {
+    result("tools/list", move |result| {
+        let tools = result["tools"].as_array_mut().into_iter().flatten();
+        for tool in tools.filter(|tool| tool["name"] == name) {
+            change(tool);
+        }
+    })
+}
+
+/// Returns a server that answers errors of one code with another.
+pub(crate) fn code(from: i64, to: i64) -> Sound {
+    Sound::new().on_reply(move |_, messages| {
+        for message in messages {
+            if message["error"]["code"] == from {
+                message["error"]["code"] = to.into();
+            }
+        }
+    })
+}
+
+/// Removes a member of an object.
+pub(crate) fn remove(value: &mut Value, member: &str) {
+    if let Some(members) = value.as_object_mut() {
+        members.remove(member);
+    }
 }

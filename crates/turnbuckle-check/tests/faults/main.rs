@@ -1,12 +1,75 @@
 //! A server with one fault for each check: that check has findings, and no other one has.
+//!
+//! The rows stand in one file for each topic. A check without a row is named in [`WITHOUT_ROW`], with
+//! the reason.
+#![allow(clippy::unwrap_used, reason = "a test's harness fails as a test does")]
 
+mod envelope;
 mod harness;
+mod http;
+mod rpc;
+mod start;
+mod tools;
 
-use harness::findings;
+use std::collections::BTreeSet;
+
+use harness::{Row, findings};
+use turnbuckle_check::Checker;
 use turnbuckle_check::script::Sound;
+
+/// Checks that no server in memory can break, and why.
+const WITHOUT_ROW: &[(&str, &str)] = &[("frame.ends-with-stdin", "needs a process")];
+
+fn rows() -> Vec<Row> {
+    [
+        envelope::rows(),
+        http::rows(),
+        rpc::rows(),
+        start::rows(),
+        tools::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
 
 #[tokio::test(start_paused = true)]
 async fn a_server_without_a_fault_has_no_findings() {
-    let report = findings(Sound::new()).await;
-    assert_eq!(report, Vec::<String>::new());
+    let report = Checker::new(Sound::new().target()).run().await.unwrap();
+    assert_eq!(findings(&report), Vec::new());
+}
+
+#[test]
+fn every_check_has_a_row() {
+    let ids: BTreeSet<_> = Checker::checks().iter().map(|check| check.id).collect();
+    let rows: Vec<_> = rows().iter().map(|row| row.id).collect();
+    let listed = WITHOUT_ROW.iter().map(|(id, _)| *id);
+    let known: BTreeSet<_> = rows.iter().copied().chain(listed).collect();
+    let missing: Vec<_> = ids.difference(&known).collect();
+    let unknown: Vec<_> = known.difference(&ids).collect();
+    assert!(missing.is_empty(), "checks without a row: {missing:?}");
+    assert!(unknown.is_empty(), "rows without a check: {unknown:?}");
+    assert_eq!(
+        rows.len() + WITHOUT_ROW.len(),
+        known.len(),
+        "a check has two rows"
+    );
+}
+
+/// Makes one test for each topic, so that they run side by side.
+macro_rules! topics {
+    ($($topic:ident,)*) => {$(
+        mod $topic {
+            #[tokio::test(start_paused = true)]
+            async fn each_fault_is_found_by_its_check_alone() {
+                for row in super::super::$topic::rows() {
+                    row.check().await;
+                }
+            }
+        }
+    )*};
+}
+
+mod of {
+    topics! { envelope, http, rpc, start, tools, }
 }

@@ -19,9 +19,9 @@ fn judged_server(revision: Revision) -> (Sound, Arc<Mutex<Vec<String>>>) {
     let faults: Arc<Mutex<Vec<String>>> = Arc::default();
     let found = Arc::clone(&faults);
     let oracle = Oracle::load();
-    let sound = Sound::new().on_reply(move |received, messages| {
+    let sound = Sound::new().on_reply(move |cause, messages| {
         for message in messages {
-            let method = received["method"].as_str();
+            let method = cause.message["method"].as_str();
             if let Err(faults) = oracle.check_message(revision, Sender::Server, message, method) {
                 let fault = format!("{revision} {faults:?}: {message}");
                 found.lock().unwrap().push(fault);
@@ -58,7 +58,6 @@ fn arguments_of(tool: &str) -> Value {
         "test_elicitation" => json!({"message": "Who?"}),
         "test_header_argument" => json!({"value": "ü"}),
         "test_trigger_resource_update" => json!({"uri": "test://watched-resource"}),
-        "json_schema_2020_12_tool" => json!({"name": "Ada"}),
         _ => json!({}),
     }
 }

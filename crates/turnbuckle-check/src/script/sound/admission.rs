@@ -90,7 +90,7 @@ impl Sound {
         outlet: &Outlet,
         carrier: Carrier,
     ) -> Option<Work> {
-        let outlet = outlet.because_of(&message);
+        let outlet = outlet.because_of(session.cause(&message));
         if let Some(reaction) = self.faults.apply_to_message(&mut message) {
             for message in reaction {
                 outlet.send_unchanged(message);
@@ -227,8 +227,10 @@ impl Sound {
     }
 
     fn notified(&self, session: &Session, method: &str, params: &Value) {
-        if method == "notifications/cancelled" {
-            session.cancel(&params["requestId"]);
+        match method {
+            "notifications/cancelled" => session.cancel(&params["requestId"]),
+            "notifications/initialized" => session.set_initialized(),
+            _ => {}
         }
     }
 }

@@ -13,7 +13,7 @@ const PAGE: usize = 12;
 
 /// Handles the request and sends its response.
 pub(super) async fn run(call: Call) {
-    let script = &call.sound.faults.before_answer;
+    let script = &call.sound.before_answer;
     if let Some(script) = script.as_ref().filter(|_| call.method != "initialize") {
         let interlude = Interlude::new(call.session.clone(), call.outlet.clone());
         script(&call.method, interlude).await;

@@ -1,24 +1,30 @@
 //! Faults of a correct server: functions that change one thing of what goes through it.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, request, response};
 use serde_json::Value;
-
-use super::interlude::Interlude;
+use turnbuckle_wire::revision::Revision;
 
 type RequestFault = dyn Fn(&mut Request<Bytes>) + Send + Sync;
 type HeadFault = dyn Fn(&request::Parts, &mut response::Parts) + Send + Sync;
 type MessageFault = dyn Fn(&mut Value) -> Option<Vec<Value>> + Send + Sync;
-type ReplyFault = dyn Fn(&Value, &mut Vec<Value>) + Send + Sync;
+type ReplyFault = dyn Fn(&Cause, &mut Vec<Value>) + Send + Sync;
 type LineFault = dyn Fn(&mut Vec<u8>) + Send + Sync;
 type EventFault = dyn Fn(&mut String) + Send + Sync;
 
-type BeforeAnswer =
-    dyn Fn(&str, Interlude) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
+/// The message of a client for which a server sends something.
+#[derive(Debug, Clone, Default)]
+pub struct Cause {
+    /// The message; null if the server sends of its own accord, or the message is no JSON.
+    pub message: Value,
+    /// The revision that the handshake of the session agreed on.
+    pub revision: Option<Revision>,
+    /// True if the client has sent `notifications/initialized` before.
+    pub is_initialized: bool,
+}
 
 /// The functions that change what goes through a server; each is called for everything of its kind.
 #[derive(Clone, Default)]
@@ -29,7 +35,6 @@ pub(super) struct Faults {
     pub(super) reply: Option<Arc<ReplyFault>>,
     pub(super) read_line: Option<Arc<LineFault>>,
     pub(super) line: Option<Arc<LineFault>>,
-    pub(super) before_answer: Option<Arc<BeforeAnswer>>,
     pub(super) event: Option<Arc<EventFault>>,
 }
 
@@ -59,11 +64,11 @@ impl Faults {
         self.message.as_ref().and_then(|fault| fault(message))
     }
 
-    /// Returns what is sent instead of a message that the server sends because of `received`.
-    pub(super) fn apply_to_reply(&self, received: &Value, message: Value) -> Vec<Value> {
+    /// Returns what is sent instead of a message of the server.
+    pub(super) fn apply_to_reply(&self, cause: &Cause, message: Value) -> Vec<Value> {
         let mut messages = vec![message];
         if let Some(fault) = &self.reply {
-            fault(received, &mut messages);
+            fault(cause, &mut messages);
         }
         messages
     }

@@ -75,8 +75,8 @@ impl Sound {
         }
         let message: Value = serde_json::from_slice(body).map_err(|error| {
             let refusal = Refusal::new(-32700, &format!("no JSON: {error}"));
-            let response = error_to(&Session::default(), &Value::Null, refusal);
-            Box::new(json_reply(StatusCode::BAD_REQUEST, &response))
+            let http = self.session_of(&parts.headers).unwrap_or_default();
+            Box::new(self.refuse_message(&http.session, &Value::Null, refusal))
         })?;
         let method = message["method"].as_str().unwrap_or_default();
         let modern = self.of_era(EraKind::Modern);
@@ -89,29 +89,22 @@ impl Sound {
         }
         if self.of_era(EraKind::Legacy).is_empty() {
             // This server checks the headers of every request.
-            mirrored::check(&parts.headers, &message).map_err(|refusal| {
-                let response = error_to(&Session::default(), &message["id"], refusal);
-                Box::new(json_reply(StatusCode::BAD_REQUEST, &response))
-            })?;
+            mirrored::check(&parts.headers, &message)
+                .map_err(|it| Box::new(self.refuse_message(&Session::default(), &message, it)))?;
         }
         self.post_legacy(parts, message).await
     }
 
     async fn post_modern(&self, parts: &Parts, message: Value) -> Result<Reply, Box<Reply>> {
-        if message.get("id").is_none() && message["method"].is_string() {
-            return Ok(status(StatusCode::ACCEPTED));
-        }
         if message.get("method").is_none()
             && message.get("error").or(message.get("result")).is_some()
         {
             return Err(refuse(StatusCode::BAD_REQUEST));
         }
         let session = Arc::new(Session::default());
-        if message["method"].is_string() {
-            mirrored::check(&parts.headers, &message).map_err(|refusal| {
-                let response = error_to(&session, &message["id"], refusal);
-                Box::new(json_reply(StatusCode::BAD_REQUEST, &response))
-            })?;
+        if message["method"].is_string() && message.get("id").is_some() {
+            mirrored::check(&parts.headers, &message)
+                .map_err(|it| Box::new(self.refuse_message(&session, &message, it)))?;
         }
         let is_streamed = self.is_streamed(&message);
         let (to, mut sent) = unbounded_channel();
@@ -210,8 +203,17 @@ impl Sound {
         let Some(method) = message["method"].as_str() else {
             return false;
         };
-        let has_script = self.faults.before_answer.is_some() && method != "initialize";
+        let has_script = self.before_answer.is_some() && method != "initialize";
         has_script || ["tools/call", "subscriptions/listen"].contains(&method)
+    }
+
+    /// Returns the refusal of a message before it is handled.
+    fn refuse_message(&self, session: &Session, message: &Value, refusal: Refusal) -> Reply {
+        let response = error_to(session, &message["id"], refusal);
+        let cause = session.cause(message);
+        let response = self.faults.apply_to_reply(&cause, response);
+        let response = response.into_iter().next().unwrap_or_default();
+        json_reply(StatusCode::BAD_REQUEST, &response)
     }
 
     fn get(&self, parts: &Parts) -> Result<Reply, Box<Reply>> {

@@ -1,5 +1,6 @@
 //! Conversations that a script has while a request waits for its answer.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,10 @@ use serde_json::Value;
 
 use super::outlet::Outlet;
 use super::session::Session;
+
+/// A script that runs before a request is answered.
+pub(super) type BeforeAnswer =
+    dyn Fn(&str, Interlude) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
 /// The way to the client of a request that is not answered yet.
 #[derive(Clone)]

@@ -125,10 +125,6 @@ pub(super) const TOOLS: &[Tool] = &[
     ),
     tool("test_reconnection", "Lets its stream be resumed"),
     with_input(
-        tool("json_schema_2020_12_tool", "Has a rich schema"),
-        schemas::rich,
-    ),
-    with_input(
         tool(
             "test_header_argument",
             "Has an argument that a header mirrors",

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::faults::Faults;
+use super::faults::{Cause, Faults};
 
 /// Takes the messages that a server sends because of one message, or of its own accord.
 #[derive(Clone)]
 pub(super) struct Outlet {
     to: UnboundedSender<Value>,
     faults: Arc<Faults>,
-    /// The message that the server reacts to; null if none.
-    received: Arc<Value>,
+    cause: Arc<Cause>,
 }
 
 impl Outlet {
@@ -21,14 +20,14 @@ impl Outlet {
         Self {
             to,
             faults,
-            received: Arc::default(),
+            cause: Arc::default(),
         }
     }
 
     /// Returns the outlet for what is sent because of that message.
-    pub(super) fn because_of(&self, received: &Value) -> Self {
+    pub(super) fn because_of(&self, cause: Cause) -> Self {
         Self {
-            received: Arc::new(received.clone()),
+            cause: Arc::new(cause),
             ..self.clone()
         }
     }
@@ -40,7 +39,7 @@ impl Outlet {
 
     /// Sends a message, as the faults have it.
     pub(super) fn send(&self, message: Value) {
-        for message in self.faults.apply_to_reply(&self.received, message) {
+        for message in self.faults.apply_to_reply(&self.cause, message) {
             self.send_unchanged(message);
         }
     }

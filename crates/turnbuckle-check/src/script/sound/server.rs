@@ -12,8 +12,8 @@ use turnbuckle_wire::revision::{EraKind, Revision};
 
 use super::super::{self as script, lock};
 use super::change::{Change, Listener};
-use super::faults::Faults;
-use super::interlude::Interlude;
+use super::faults::{Cause, Faults};
+use super::interlude::{BeforeAnswer, Interlude};
 use super::outlet::Outlet;
 use super::questions::RequestState;
 use super::streams::{HttpSession, SseConnection};
@@ -25,6 +25,7 @@ const MAX_LISTENERS: usize = 1000;
 #[derive(Clone)]
 pub struct Sound {
     pub(super) faults: Arc<Faults>,
+    pub(super) before_answer: Option<Arc<BeforeAnswer>>,
     pub(super) revisions: Arc<[Revision]>,
     pub(super) state: Arc<State>,
 }
@@ -59,6 +60,7 @@ impl Sound {
     pub fn new() -> Self {
         Self {
             faults: Arc::default(),
+            before_answer: None,
             revisions: Revision::ALL.into(),
             state: Arc::default(),
         }
@@ -105,12 +107,12 @@ impl Sound {
         self
     }
 
-    /// Adds a fault that changes what the server sends: it is given the message of the client (null if
-    /// there is none) and one message of the server, which it can change, drop, or add to.
+    /// Adds a fault that changes what the server sends: it is given one message at a time, which
+    /// it can change, drop, or add to.
     #[must_use]
     pub fn on_reply(
         mut self,
-        fault: impl Fn(&Value, &mut Vec<Value>) + Send + Sync + 'static,
+        fault: impl Fn(&Cause, &mut Vec<Value>) + Send + Sync + 'static,
     ) -> Self {
         Arc::make_mut(&mut self.faults).reply = Some(Arc::new(fault));
         self
@@ -139,7 +141,7 @@ impl Sound {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        Arc::make_mut(&mut self.faults).before_answer = Some(Arc::new(move |method, interlude| {
+        self.before_answer = Some(Arc::new(move |method, interlude| {
             Box::pin(script(method, interlude))
         }));
         self

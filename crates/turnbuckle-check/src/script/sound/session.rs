@@ -10,6 +10,7 @@ use tokio::task::AbortHandle;
 use turnbuckle_wire::revision::Revision;
 
 use super::super::lock;
+use super::faults::Cause;
 use super::outlet::Outlet;
 
 /// The levels of log messages, from the lowest.
@@ -35,6 +36,7 @@ pub(super) struct Session {
 struct State {
     revision: Option<Revision>,
     capabilities: Value,
+    is_initialized: bool,
     level: usize,
     subscriptions: HashSet<String>,
     /// By the text of their ids: the requests that are being handled.
@@ -61,6 +63,20 @@ impl Session {
     /// Returns the capabilities that the handshake declared.
     pub(super) fn capabilities(&self) -> Value {
         lock(&self.state).capabilities.clone()
+    }
+
+    pub(super) fn set_initialized(&self) {
+        lock(&self.state).is_initialized = true;
+    }
+
+    /// Returns a message of the client as the cause of what is sent.
+    pub(super) fn cause(&self, message: &Value) -> Cause {
+        let state = lock(&self.state);
+        Cause {
+            message: message.clone(),
+            revision: state.revision,
+            is_initialized: state.is_initialized,
+        }
     }
 
     pub(super) fn set_general(&self, outlet: Outlet) {

@@ -104,7 +104,7 @@ async fn run(call: &Call, name: &str, arguments: &Value) -> Answer {
             "Hello, {}!",
             arguments["name"].as_str().unwrap_or_default()
         )),
-        "test_header_argument" | "json_schema_2020_12_tool" => text(&arguments.to_string()),
+        "test_header_argument" => text(&arguments.to_string()),
         "test_reconnection" => {
             sleep(STEP).await;
             text("reconnected")

@@ -1,0 +1,71 @@
+//! Faults of JSON-RPC.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use turnbuckle_check::Bind;
+use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
+
+use crate::harness::{Row, code, result, row};
+
+fn answering(notification: &'static str) -> Sound {
+    Sound::new().on_message(move |message| {
+        let is_it = message["method"] == notification && message.get("id").is_none();
+        is_it.then(|| {
+            vec![json!({"jsonrpc": "2.0", "id": "none",
+            "error": {"code": -32601, "message": "no such notification"}})]
+        })
+    })
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let numbers = Sound::new().on_reply(|_, messages| {
+        for message in messages {
+            let number = message["id"].as_str().and_then(|id| id.parse::<i64>().ok());
+            if let Some(number) = number {
+                message["id"] = number.into();
+            }
+        }
+    });
+    let half_batch =
+        Sound::new().on_message(|message| (message["id"] == "batch-2").then(Vec::<Value>::new));
+    let (last, run) = (AtomicI64::new(0), AtomicUsize::new(0));
+    let few_at_once = Sound::new().on_message(move |message| {
+        let id = message["id"].as_i64()?;
+        let is_next = message["method"] == "ping" && last.swap(id, Ordering::Relaxed) + 1 == id;
+        match is_next {
+            true => run.fetch_add(1, Ordering::Relaxed),
+            false => run.swap(0, Ordering::Relaxed),
+        };
+        (run.load(Ordering::Relaxed) == 20).then(Vec::new)
+    });
+    vec![
+        row("rpc.id-type-kept", numbers),
+        row("rpc.unknown-method-32601", code(-32601, -32603)),
+        row("rpc.parse-error-32700", code(-32700, -32603)),
+        row("rpc.invalid-request-32600", code(-32600, -32603)),
+        row(
+            "rpc.notification-unanswered",
+            answering("notifications/cancelled"),
+        ),
+        row(
+            "rpc.unknown-notification-ignored",
+            answering("notifications/check/unknown"),
+        ),
+        row("rpc.batch", half_batch),
+        row(
+            "rpc.schema-valid",
+            result("prompts/list", |result| {
+                result["prompts"][0]["description"] = 5.into()
+            }),
+        ),
+        row(
+            "rpc.no-later-names",
+            result("prompts/list", |result| {
+                result["prompts"][0]["icons"] = json!([])
+            }),
+        ),
+        row("robust.requests-at-once", few_at_once).alone(Revision::NEWEST_LEGACY, Bind::Stream),
+    ]
+}
