@@ -15,8 +15,40 @@ pub(crate) fn rows() -> Vec<Row> {
         }
         None
     });
+    let shy = Sound::new().on_reply(|cause, messages| {
+        // Later than the first look at the server, which would find no revision.
+        let is_late = cause.message["id"].as_i64().is_some_and(|id| id >= 4);
+        if cause.message["method"] == "server/discover" && is_late {
+            for message in messages.iter_mut().filter(|it| it.get("result").is_some()) {
+                message["result"]["supportedVersions"] = json!(["2025-11-25"]);
+            }
+        }
+    });
+    let stateful = Sound::new().on_reply(|cause, messages| {
+        if cause.message["method"] == "tools/list" && cause.message["id"] == 1 {
+            *messages = vec![json!({"jsonrpc": "2.0", "id": 1,
+                "error": {"code": -32603, "message": "discover first"}})];
+        }
+    });
+    let asking = Sound::new().on_reply(|cause, messages| {
+        let params = &cause.message["params"];
+        let capabilities = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        if params["name"] == "test_sampling" && capabilities.get("sampling").is_some() {
+            messages.insert(0, json!({"jsonrpc": "2.0", "id": "ask", "method": "ping"}));
+        }
+    });
+    let accepting = Sound::new().on_head(|request, head| {
+        let method = request.headers.get("mcp-method").map(|it| it.as_bytes());
+        if method == Some(b"tools/list") && head.status == 400 {
+            head.status = http::StatusCode::OK;
+        }
+    });
     vec![
-        row("envelope.missing-field-32602", lenient),
+        row("envelope.discover", shy),
+        row("envelope.nothing-remembered", stateful),
+        row("envelope.no-server-requests", asking).also(&["rpc.schema-valid"]),
+        row("envelope.status-400", accepting),
+        row("envelope.missing-field-32602", lenient).also(&["envelope.status-400"]),
         row("envelope.unknown-version-32022", code(-32022, -32602)),
         row(
             "envelope.result-type",

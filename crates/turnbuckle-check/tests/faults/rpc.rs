@@ -9,10 +9,9 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, code, result, row};
 
-fn answering(notification: &'static str) -> Sound {
+fn answering(is_it: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Sound {
     Sound::new().on_message(move |message| {
-        let is_it = message["method"] == notification && message.get("id").is_none();
-        is_it.then(|| {
+        is_it(message).then(|| {
             vec![json!({"jsonrpc": "2.0", "id": "none",
             "error": {"code": -32601, "message": "no such notification"}})]
         })
@@ -47,13 +46,13 @@ pub(crate) fn rows() -> Vec<Row> {
         row("rpc.invalid-request-32600", code(-32600, -32603)),
         row(
             "rpc.notification-unanswered",
-            answering("notifications/cancelled"),
+            answering(|it| it["params"]["requestId"] == "check-never-sent"),
         ),
         row(
             "rpc.unknown-notification-ignored",
-            answering("notifications/check/unknown"),
+            answering(|it| it["method"] == "notifications/check/unknown"),
         ),
-        row("rpc.batch", half_batch),
+        row("rpc.batch", half_batch).revisions([Revision::V2025_03_26]),
         row(
             "rpc.schema-valid",
             result("prompts/list", |result| {
@@ -65,7 +64,8 @@ pub(crate) fn rows() -> Vec<Row> {
             result("prompts/list", |result| {
                 result["prompts"][0]["icons"] = json!([])
             }),
-        ),
+        )
+        .revisions([Revision::V2025_06_18]),
         row("robust.requests-at-once", few_at_once).alone(Revision::NEWEST_LEGACY, Bind::Stream),
     ]
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, remove, result, row};
 
@@ -29,8 +30,36 @@ pub(crate) fn rows() -> Vec<Row> {
             messages.push(json!({"jsonrpc": "2.0", "id": "early", "method": "roots/list"}));
         }
     });
+    let old_offer = Sound::new().on_reply(|cause, messages| {
+        if cause.message["params"]["protocolVersion"] == "1999-12-31" {
+            for message in messages {
+                message["result"]["protocolVersion"] = "2025-03-26".into();
+            }
+        }
+    });
+    let early_tools = Sound::new().on_reply(|cause, messages| {
+        let is_modern = cause.message["params"].get("_meta").is_some();
+        if cause.message["method"] == "tools/list" && cause.revision.is_none() && !is_modern {
+            let id = &cause.message["id"];
+            *messages = vec![json!({"jsonrpc": "2.0", "id": id, "result": {"tools": []}})];
+        }
+    });
+    let in_batch = Sound::new().on_reply(|cause, messages| {
+        if cause.message.is_null() && messages[0]["error"]["message"] == "no such batch" {
+            let result = json!({"protocolVersion": "2025-03-26", "capabilities": {},
+                "serverInfo": {"name": "sound", "version": "1.0.0"}});
+            *messages = vec![json!([{"jsonrpc": "2.0", "id": "batch-1", "result": result}])];
+        }
+    });
     vec![
-        row("start.version-offer", echo),
+        row("start.version-offer-newest", old_offer),
+        row("start.requests-before-initialize", early_tools),
+        row("start.batch-refused", in_batch).revisions([Revision::V2025_03_26]),
+        row(
+            "start.ping-empty",
+            result("ping", |result| result["pong"] = true.into()),
+        ),
+        row("start.version-offer", echo).also(&["start.version-offer-newest"]),
         row(
             "start.server-info",
             result("initialize", |result| {

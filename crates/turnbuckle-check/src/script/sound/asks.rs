@@ -33,6 +33,8 @@ impl Call {
         if !self.is_modern() {
             return self.ask_by_requests(asks).await;
         }
+        // These questions have no state: one that comes is not of this request.
+        self.take_state()?;
         let given = self.given(&asks, Map::new());
         match missing(&asks, &given) {
             missing if missing.is_empty() => Ok(given.into()),

@@ -61,7 +61,8 @@ impl Faults {
 
     /// Applies the fault of messages. Returns the reaction, if it is not the server's own.
     pub(super) fn apply_to_message(&self, message: &mut Value) -> Option<Vec<Value>> {
-        self.message.as_ref().and_then(|fault| fault(message))
+        let fault = self.message.as_ref().filter(|_| message.is_object());
+        fault.and_then(|fault| fault(message))
     }
 
     /// Returns what is sent instead of a message of the server.

@@ -96,7 +96,7 @@ impl Sound {
         self
     }
 
-    /// Adds a fault that changes each message of the client before the server sees it. If it returns
+    /// Adds a fault that changes each message of the client, an object, before the server sees it. If it returns
     /// messages, the server sends these and does nothing else.
     #[must_use]
     pub fn on_message(
