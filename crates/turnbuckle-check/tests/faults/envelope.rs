@@ -3,7 +3,7 @@
 use serde_json::json;
 use turnbuckle_check::script::Sound;
 
-use crate::harness::{Row, code, remove, result, row};
+use crate::harness::{MARK, Row, code, marking, remove, result, row};
 
 pub(crate) fn rows() -> Vec<Row> {
     let lenient = Sound::new().on_message(|message| {
@@ -37,9 +37,8 @@ pub(crate) fn rows() -> Vec<Row> {
             messages.insert(0, json!({"jsonrpc": "2.0", "id": "ask", "method": "ping"}));
         }
     });
-    let accepting = Sound::new().on_head(|request, head| {
-        let method = request.headers.get("mcp-method").map(|it| it.as_bytes());
-        if method == Some(b"tools/list") && head.status == 400 {
+    let accepting = marking(Sound::new(), "check-status").on_head(|request, head| {
+        if request.headers.contains_key(MARK) {
             head.status = http::StatusCode::OK;
         }
     });

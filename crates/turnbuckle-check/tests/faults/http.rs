@@ -1,8 +1,13 @@
-//! Faults of Streamable HTTP.
+//! Faults of Streamable HTTP: requests and their headers.
 
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{Method, Request, StatusCode, Uri};
+use serde_json::Value;
 use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{Row, row};
+use crate::harness::{MARK, Row, marking, row};
 
 /// Returns a server that does not look at a header.
 fn blind(header: &'static str) -> Sound {
@@ -11,6 +16,146 @@ fn blind(header: &'static str) -> Sound {
     })
 }
 
+fn message_of(request: &Request<Bytes>) -> Value {
+    serde_json::from_slice(request.body()).unwrap_or_default()
+}
+
+/// Returns a server that believes its own reading of the message rather than a header; `expected` returns
+/// what the header should say, if it is to be put right.
+fn trusting(
+    header: &'static str,
+    expected: impl Fn(&Value, Option<&str>) -> Option<String> + Send + Sync + 'static,
+) -> Sound {
+    let header = HeaderName::from_static(header);
+    Sound::new().on_request(move |request| {
+        let found = request
+            .headers()
+            .get(&header)
+            .and_then(|it| it.to_str().ok());
+        let Some(expected) = expected(&message_of(request), found) else {
+            return;
+        };
+        let value = HeaderValue::from_str(&expected).unwrap();
+        request.headers_mut().insert(&header, value);
+    })
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// Returns a server that changes the status of some responses.
+fn status(
+    is_it: impl Fn(&http::request::Parts, StatusCode) -> bool + Send + Sync + 'static,
+    status: StatusCode,
+) -> Sound {
+    Sound::new().on_head(move |request, head| {
+        if is_it(request, head.status) {
+            head.status = status;
+        }
+    })
+}
+
 pub(crate) fn rows() -> Vec<Row> {
-    vec![row("http.origin-403", blind("origin"))]
+    let version = trusting("mcp-protocol-version", |message, _| {
+        text(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"])
+    });
+    let is_other_case = |found: Option<&str>, method: &str| {
+        found.is_some_and(|found| found != method && found.eq_ignore_ascii_case(method))
+    };
+    let is_modern = |message: &Value| message["params"].get("_meta").is_some();
+    let method = trusting("mcp-method", move |message, found| {
+        let method = text(&message["method"]).filter(|_| is_modern(message))?;
+        (!is_other_case(found, &method)).then_some(method)
+    });
+    let case = trusting("mcp-method", move |message, found| {
+        let method = text(&message["method"])?;
+        is_other_case(found, &method).then_some(method)
+    });
+    let name = trusting("mcp-name", |message, found| {
+        let params = &message["params"];
+        let is_wrong = message["id"] == "check-1" && found != Some("");
+        text(&params["name"])
+            .or_else(|| text(&params["uri"]))
+            .filter(|_| is_wrong)
+    });
+    let param = trusting("mcp-param-suffix", |message, _| {
+        text(&message["params"]["arguments"]["value"])
+    });
+    let strict = Sound::new().on_request(|request| {
+        let headers = request.headers();
+        let is_mixed =
+            headers.contains_key("mcp-session-id") || headers.contains_key("last-event-id");
+        if headers.contains_key("mcp-method") && is_mixed {
+            *request.uri_mut() = Uri::from_static("http://127.0.0.1/nowhere");
+        }
+    });
+    let accepting = Sound::new().on_request(|request| {
+        if request
+            .headers()
+            .get("accept")
+            .is_some_and(|it| it == "text/plain")
+        {
+            let both = HeaderValue::from_static("application/json, text/event-stream");
+            request.headers_mut().insert("accept", both);
+        }
+    });
+    let untyped = marking(Sound::new(), "check-type").on_head(|request, head| {
+        if request.headers.contains_key(MARK) {
+            let plain = HeaderValue::from_static("text/plain");
+            head.headers.insert(CONTENT_TYPE, plain);
+        }
+    });
+    let plain_get = Sound::new().on_head(|request, head| {
+        let is_resumed = request.headers.contains_key("last-event-id");
+        if request.method == Method::GET && request.uri.path() == "/mcp" && !is_resumed {
+            head.headers
+                .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        }
+    });
+    let is_modern_post =
+        |request: &http::request::Parts| request.headers.contains_key("mcp-method");
+    let falling = marking(Sound::new(), "check-large").on_head(|request, head| {
+        if request.headers.contains_key(MARK) {
+            head.status = StatusCode::INTERNAL_SERVER_ERROR;
+        }
+    });
+    vec![
+        row("http.origin-403", blind("origin")),
+        row("http.foreign-host", blind("host")),
+        row("http.header-version", version),
+        row("http.header-method", method),
+        row("http.header-case", case),
+        row("http.header-name", name),
+        row("http.header-param", param),
+        row("http.legacy-headers-ignored", strict),
+        row("http.accept-406", accepting),
+        row("http.content-type", untyped),
+        row(
+            "http.notification-202",
+            status(
+                |_, found| found == StatusCode::ACCEPTED,
+                StatusCode::NO_CONTENT,
+            ),
+        ),
+        row("http.get-405-or-stream", plain_get),
+        row(
+            "http.unknown-method-404",
+            status(
+                move |request, found| found == StatusCode::NOT_FOUND && is_modern_post(request),
+                StatusCode::OK,
+            ),
+        ),
+        row("http.body-limit-413", falling),
+        row("http.version-header-400", {
+            let known = HeaderValue::from_static(Revision::NEWEST_LEGACY.as_str());
+            Sound::new().on_request(move |request| {
+                if let Some(value) = request.headers_mut().get_mut("mcp-protocol-version")
+                    && *value == "1999-12-31"
+                {
+                    *value = known.clone();
+                }
+            })
+        }),
+    ]
 }

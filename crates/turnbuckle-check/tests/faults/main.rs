@@ -12,8 +12,10 @@ mod harness;
 mod http;
 mod listen;
 mod progress;
+mod robust;
 mod rpc;
 mod start;
+mod streams;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -27,6 +29,33 @@ const WITHOUT_ROW: &[(&str, &str)] = &[
     ("frame.ends-with-stdin", "needs a process"),
     ("frame.ends-on-sigterm", "needs a process"),
     ("frame.no-child-left", "needs a process"),
+    ("auth.401-challenge", "the server has no login"),
+    ("auth.https-issuer", "the server has no login"),
+    ("auth.metadata-found", "the server has no login"),
+    ("auth.pkce-s256", "the server has no login"),
+    ("auth.resource-matches", "the server has no login"),
+    ("skills.digests", "the server has no skills"),
+    ("skills.directory", "the server has no skills"),
+    ("skills.frontmatter-identical", "the server has no skills"),
+    ("skills.get", "the server has no skills"),
+    ("skills.list", "the server has no skills"),
+    ("skills.manifest-complete", "the server has no skills"),
+    ("skills.names", "the server has no skills"),
+    ("skills.resources-declared", "the server has no skills"),
+    ("tasks.cancel-ack", "the server has no tasks"),
+    ("tasks.created-before-answer", "the server has no tasks"),
+    ("tasks.keys-unique", "the server has no tasks"),
+    ("tasks.legacy-cancel-ended-32602", "the server has no tasks"),
+    ("tasks.legacy-created", "the server has no tasks"),
+    ("tasks.legacy-list", "the server has no tasks"),
+    ("tasks.legacy-result-waits", "the server has no tasks"),
+    ("tasks.legacy-unknown-32602", "the server has no tasks"),
+    ("tasks.protocol-error-failed", "the server has no tasks"),
+    ("tasks.status-fields", "the server has no tasks"),
+    ("tasks.tool-error-completed", "the server has no tasks"),
+    ("tasks.undeclared-32021", "the server has no tasks"),
+    ("tasks.undeclared-no-task", "the server has no tasks"),
+    ("tasks.unknown-32602", "the server has no tasks"),
 ];
 
 fn rows() -> Vec<Row> {
@@ -39,7 +68,9 @@ fn rows() -> Vec<Row> {
         listen::rows(),
         progress::rows(),
         rpc::rows(),
+        robust::rows(),
         start::rows(),
+        streams::rows(),
         tools::rows(),
     ]
     .into_iter()
@@ -87,5 +118,5 @@ macro_rules! topics {
 }
 
 mod of {
-    topics! { ask, capabilities, envelope, frame, http, listen, progress, rpc, start, tools, }
+    topics! { ask, capabilities, envelope, frame, http, listen, progress, rpc, robust, start, streams, tools, }
 }

@@ -60,7 +60,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "progress.increasing",
             notification(|it| it["progress"] = 5.into()),
         ),
-        row("progress.none-after-answer", late),
+        row("progress.none-after-answer", late).also(&["http.stream-ends-with-response"]),
         row("progress.only-asked", unasked),
         row("cancel.no-answer-after", stubborn),
         row("cancel.unknown-ignored", strict),

@@ -1,9 +1,6 @@
 //! Faults of JSON-RPC.
 
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-
 use serde_json::{Value, json};
-use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
@@ -29,19 +26,9 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     let half_batch =
         Sound::new().on_message(|message| (message["id"] == "batch-2").then(Vec::<Value>::new));
-    let (last, run) = (AtomicI64::new(0), AtomicUsize::new(0));
-    let few_at_once = Sound::new().on_message(move |message| {
-        let id = message["id"].as_i64()?;
-        let is_next = message["method"] == "ping" && last.swap(id, Ordering::Relaxed) + 1 == id;
-        match is_next {
-            true => run.fetch_add(1, Ordering::Relaxed),
-            false => run.swap(0, Ordering::Relaxed),
-        };
-        (run.load(Ordering::Relaxed) == 20).then(Vec::new)
-    });
     vec![
         row("rpc.id-type-kept", numbers),
-        row("rpc.unknown-method-32601", code(-32601, -32603)),
+        row("rpc.unknown-method-32601", code(-32601, -32603)).also(&["http.unknown-method-404"]),
         row("rpc.parse-error-32700", code(-32700, -32603)),
         row("rpc.invalid-request-32600", code(-32600, -32603)),
         row(
@@ -66,6 +53,5 @@ pub(crate) fn rows() -> Vec<Row> {
             }),
         )
         .revisions([Revision::V2025_06_18]),
-        row("robust.requests-at-once", few_at_once).alone(Revision::NEWEST_LEGACY, Bind::Stream),
     ]
 }

@@ -169,6 +169,17 @@ impl Sound {
         all.filter(|it| it.features().era == era).collect()
     }
 
+    /// Sends a message to every legacy session that has somewhere to take what belongs to no request.
+    pub fn announce(&self, message: &Value) {
+        for listener in lock(&self.state.listeners).iter() {
+            if let Listener::Session(session) = listener
+                && let Some(outlet) = session.general()
+            {
+                outlet.send_unchanged(message.clone());
+            }
+        }
+    }
+
     /// Announces a change to everybody who wants to know of it.
     pub(super) fn publish(&self, change: &Change) {
         let mut listeners = lock(&self.state.listeners);
