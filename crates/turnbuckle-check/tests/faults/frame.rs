@@ -1,7 +1,9 @@
 //! Faults of lines.
 
 use serde_json::Value;
+use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, row};
 
@@ -28,7 +30,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     });
     vec![
-        row("frame.stdout-is-messages", chatty),
+        row("frame.stdout-is-messages", chatty).alone(Revision::NEWEST_LEGACY, Bind::Stream),
         row("frame.split-writes", silent("check-ü")),
         row("frame.garbage-line-survived", silent("check-after")),
         row("frame.megabyte-line", short_lines),

@@ -60,7 +60,11 @@ pub(crate) fn rows() -> Vec<Row> {
             "progress.increasing",
             notification(|it| it["progress"] = 5.into()),
         ),
-        row("progress.none-after-answer", late).also(&["http.stream-ends-with-response"]),
+        row("progress.none-after-answer", late).also(&[
+            "http.stream-ends-with-response",
+            "progress.increasing",
+            "progress.token-echoed",
+        ]),
         row("progress.only-asked", unasked),
         row("cancel.no-answer-after", stubborn),
         row("cancel.unknown-ignored", strict),

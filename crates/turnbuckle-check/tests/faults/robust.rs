@@ -10,16 +10,16 @@ use turnbuckle_wire::revision::Revision;
 use crate::harness::{Row, row};
 
 /// Returns a server that leaves the next message unanswered once the flag is set.
-fn stunned() -> (Sound, Arc<AtomicBool>) {
+fn forgetter() -> (Sound, Arc<AtomicBool>) {
     let flag = Arc::new(AtomicBool::new(false));
-    let is_stunned = Arc::clone(&flag);
+    let has_to_miss = Arc::clone(&flag);
     let sound = Sound::new().on_message(move |message| {
         let is_long = message["method"]
             .as_str()
             .is_some_and(|it| it.len() > 100_000);
         match is_long {
             true => None,
-            false => is_stunned.swap(false, Ordering::Relaxed).then(Vec::new),
+            false => has_to_miss.swap(false, Ordering::Relaxed).then(Vec::new),
         }
     });
     (sound, flag)
@@ -36,7 +36,7 @@ pub(crate) fn rows() -> Vec<Row> {
         };
         (run.load(Ordering::Relaxed) == 20).then(Vec::new)
     });
-    let (sound, flag) = stunned();
+    let (sound, flag) = forgetter();
     let nesting = sound.on_read_line(move |line| {
         if line
             .windows(100)
@@ -45,13 +45,13 @@ pub(crate) fn rows() -> Vec<Row> {
             flag.store(true, Ordering::Relaxed);
         }
     });
-    let (sound, flag) = stunned();
+    let (sound, flag) = forgetter();
     let long = sound.on_read_line(move |line| {
         if line.len() > 1 << 20 && !line.windows(11).any(|it| it == b"example.com") {
             flag.store(true, Ordering::Relaxed);
         }
     });
-    let (sound, flag) = stunned();
+    let (sound, flag) = forgetter();
     let headers = sound.on_request(move |request| {
         if request.headers().len() > 150 {
             flag.store(true, Ordering::Relaxed);
