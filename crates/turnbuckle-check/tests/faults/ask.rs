@@ -42,7 +42,7 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     let curious = Sound::new().on_reply(|cause, messages| {
         let is_sampling = cause.message["params"]["name"] == "test_sampling";
-        if is_sampling && messages[0]["result"]["isError"] == true {
+        if is_sampling && cause.revision.is_some() && messages[0]["result"]["isError"] == true {
             let params = json!({"maxTokens": 1, "messages": [
                 {"role": "user", "content": {"type": "text", "text": "Say it"}}]});
             messages.insert(

@@ -44,7 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     vec![
         row("envelope.discover", shy),
-        row("envelope.nothing-remembered", stateful),
+        row("envelope.nothing-remembered", stateful).also(&["pages.cursor-on-other-connection"]),
         row("envelope.no-server-requests", asking).also(&["rpc.schema-valid"]),
         row("envelope.status-400", accepting),
         row("envelope.missing-field-32602", lenient).also(&["envelope.status-400"]),

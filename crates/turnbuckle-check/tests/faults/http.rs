@@ -138,7 +138,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 StatusCode::NO_CONTENT,
             ),
         ),
-        row("http.get-405-or-stream", plain_get),
+        row("http.get-405-or-stream", plain_get).also(&["resources.subscribe-updates"]),
         row(
             "http.unknown-method-404",
             status(

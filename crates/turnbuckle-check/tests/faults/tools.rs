@@ -20,7 +20,12 @@ pub(crate) fn rows() -> Vec<Row> {
     vec![
         row(
             "tools.names",
-            tool("greet", |tool| tool["name"] = "greet somebody".into()),
+            tool("greet", |tool| tool["name"] = "greet somebody".into()).on_message(|message| {
+                if message["params"]["name"] == "greet somebody" {
+                    message["params"]["name"] = "greet".into();
+                }
+                None
+            }),
         ),
         row(
             "tools.unique",

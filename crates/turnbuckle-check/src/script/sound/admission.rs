@@ -12,7 +12,7 @@ use super::items;
 use super::outlet::Outlet;
 use super::refusal::{Refusal, error_to};
 use super::server::Sound;
-use super::session::Session;
+use super::session::{LEVELS, Session};
 
 /// The rest of the work on a message.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -180,7 +180,7 @@ impl Sound {
             return Err(Refusal::new(-32601, "no such method").with(json!({"method": method})));
         }
         if revision.features().era == EraKind::Modern && method == "tools/call" {
-            items::check_capability(&params["name"], &capabilities)?;
+            items::check_capability(params, &capabilities)?;
         }
         Ok((revision, capabilities))
     }
@@ -197,6 +197,10 @@ impl Sound {
             let data = json!({"supported": supported, "requested": named});
             return Err(Refusal::new(-32022, "unsupported protocol version").with(data));
         };
+        let level = meta.get(format!("{ENVELOPE}logLevel"));
+        if level.is_some_and(|level| !LEVELS.iter().any(|known| level == known)) {
+            return Err(Refusal::new(-32602, "_meta names an unknown logLevel"));
+        }
         let capabilities = &meta[format!("{ENVELOPE}clientCapabilities")];
         if !capabilities.is_object() {
             return Err(Refusal::new(-32602, "_meta has no clientCapabilities"));

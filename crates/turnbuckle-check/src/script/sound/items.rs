@@ -256,8 +256,12 @@ fn definition(tool: &Tool, features: &Features) -> Value {
 }
 
 /// Refuses a tool that needs a capability which the client of a modern request has not declared.
-pub(super) fn check_capability(name: &Value, capabilities: &Value) -> Result<(), Refusal> {
-    let tool = TOOLS.iter().find(|tool| name == tool.name);
+pub(super) fn check_capability(params: &Value, capabilities: &Value) -> Result<(), Refusal> {
+    let tool = TOOLS.iter().find(|tool| params["name"] == tool.name);
+    // Wrong arguments are told to the model instead.
+    let arguments = params.get("arguments").cloned();
+    let arguments = arguments.unwrap_or_else(|| json!({}));
+    let tool = tool.filter(|tool| jsonschema::is_valid(&(tool.input)(), &arguments));
     match tool.and_then(|tool| tool.needs) {
         Some(needed) if capabilities.get(needed).is_none() => {
             let data = json!({"requiredCapabilities": {needed: {}}});
