@@ -80,7 +80,7 @@ pub(super) const FINAL_CHECKS: &[Check] = &[
         |cx| Box::pin(schema_valid(cx)),
     )
     .requires(&["9774fb4db6ac"])
-    .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
+    .fix("compare the message with the schema of its revision, `schema.json` in the repository of the specification"),
     Check::new(
         "rpc.no-later-names",
         Level::Note,

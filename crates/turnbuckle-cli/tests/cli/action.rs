@@ -72,7 +72,7 @@ fn check(folder: &Scratch, inputs: &[(&str, &str)]) -> Run {
         std::os::unix::fs::symlink(TOOL, &link).unwrap();
     }
     let mut bash = Command::new("bash");
-    for name in ["TARGET", "COMMAND", "CLIENT", "BASELINE", "LOCK", "ARGS"] {
+    for name in ["TARGET", "COMMAND", "BASELINE", "LOCK", "ARGS"] {
         bash.env(name, "");
     }
     let path = std::env::var("PATH").unwrap();

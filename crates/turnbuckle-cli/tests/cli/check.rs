@@ -4,6 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::auth_demo::AuthDemo;
 use crate::support::{HttpDemo, Scratch, demo, run};
 
 /// A server that answers `initialize` in one revision, and every other request with an error that no
@@ -263,4 +264,26 @@ fn secrets_of_the_command_line_are_in_no_report() {
             "{kind}: {text}"
         );
     }
+}
+
+#[test]
+fn a_server_with_a_login_is_checked_with_the_stored_credentials() {
+    let demo = AuthDemo::start();
+    let check = [
+        "check",
+        &demo.url,
+        "--only",
+        "tools,http",
+        "--protocol-version",
+        "2025-06-18",
+    ];
+    let refused = demo.run(&check).ends(3);
+    assert!(
+        refused.err.contains("turnbuckle auth login"),
+        "{refused:#?}"
+    );
+    demo.log_in(&["auth", "login", &demo.url]).run.ends(0);
+    let token = demo.token();
+    let checked = demo.run(&[&check[..], &["-v"]].concat()).ends(0);
+    assert!(!checked.out.contains(&token), "{checked:#?}");
 }
