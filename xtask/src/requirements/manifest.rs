@@ -54,7 +54,8 @@ pub(super) struct Requirement {
     pub(super) level: String,
     /// Every place, `<revision> <page>:<line>`.
     pub(super) at: Vec<String>,
-    gist: String,
+    /// The sentence in a few words of ours.
+    pub(super) gist: String,
     /// The state of the sentence.
     pub(super) status: Status,
     /// The tests, by path.
@@ -63,7 +64,9 @@ pub(super) struct Requirement {
     /// The checks of `turnbuckle-check`, by id.
     #[serde(default)]
     pub(super) check: Vec<String>,
-    reason: Option<String>,
+    /// Why no check sees it from outside; for entries with tests.
+    pub(super) unseen: Option<String>,
+    pub(super) reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -152,6 +155,7 @@ impl Requirement {
             (tests && self.by.is_empty(), "no test named in `by`"),
             (!tests && !self.by.is_empty(), "`by` without tests to come"),
             (!tests && reason.is_empty(), "no reason"),
+            (!tests && self.unseen.is_some(), "`unseen` beside a reason"),
         ]
         .into_iter()
         .filter_map(|(wrong, fault)| wrong.then_some(fault))
@@ -162,13 +166,13 @@ impl Requirement {
 fn with_reasons_checked(mut manifest: Manifest, reasons: &BTreeMap<String, String>) -> Manifest {
     let mut unused: BTreeSet<&str> = reasons.keys().map(String::as_str).collect();
     for entry in manifest.requirements.values() {
-        let Some(reason) = entry.reason.as_deref().map(str::trim) else {
-            continue;
-        };
-        unused.remove(reason);
-        if !reason.contains(' ') && !reasons.contains_key(reason) {
-            let fault = format!("{}: unknown reason {reason}", entry.id);
-            manifest.faults.push(fault);
+        for reason in [&entry.reason, &entry.unseen].into_iter().flatten() {
+            let reason = reason.trim();
+            unused.remove(reason);
+            if !reason.contains(' ') && !reasons.contains_key(reason) {
+                let fault = format!("{}: unknown reason {reason}", entry.id);
+                manifest.faults.push(fault);
+            }
         }
     }
     let unused = unused

@@ -8,6 +8,7 @@ mod functions;
 mod manifest;
 mod mark;
 mod markdown;
+mod status;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
         #[arg(long)]
         strict: bool,
     },
+    /// Print each requirement: tested here, seen by checks, or why not
+    Status,
     /// Set `tested` where these tests are written, and mark them
     Promote {
         /// Paths of tests, as the manifest names them.
@@ -80,6 +83,7 @@ pub(crate) fn run(root: &Path, command: &Command) -> Result<(), String> {
     match command {
         Command::Extract(pages) => print_sentences(pages),
         Command::Check { pages, strict } => check(root, pages, *strict),
+        Command::Status => print_status(root),
         Command::Promote { tests } => promote(root, tests).and_then(|()| mark(root)),
         Command::Mark => mark(root),
     }
@@ -121,6 +125,11 @@ fn print_sentences(pages: &Pages) -> Result<(), String> {
     Ok(())
 }
 
+fn print_status(root: &Path) -> Result<(), String> {
+    print!("{}", status::table(&manifest::load(&Tree::read(root)?)?));
+    Ok(())
+}
+
 fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
     let tree = Tree::read(root)?;
     let pages = pages.read()?;
@@ -132,10 +141,10 @@ fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
     for ready in &report.ready {
         println!("written, to be promoted: {ready}");
     }
+    for (visibility, count) in status::counts(&manifest) {
+        println!("{count:>5} {}", visibility.words());
+    }
     let checks = checks::Checks::scan(&tree);
-    let entries = manifest.requirements.values();
-    let checked = entries.filter(|entry| !entry.check.is_empty()).count();
-    println!("{checked:>5} seen from outside by checks");
     let mut faults = report.faults;
     faults.extend(checks.faults(&manifest));
     if let (true, Some(open)) = (strict, report.counts.get(&manifest::Status::Open)) {

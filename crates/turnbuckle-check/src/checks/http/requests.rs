@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(origin(cx)),
     )
     .only_over(&[Bind::Http])
-    .requires(&[FORBIDDEN_ORIGIN, "836560555628", "81e3ba44c553"])
+    .requires(&["924320a8df96", "836560555628", "81e3ba44c553"])
     .fix("compare Origin with a list of allowed hosts before anything else, and answer 403"),
     Check::new(
         "http.foreign-host",
@@ -49,7 +49,13 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(content_type(cx)),
     )
     .only_over(&[Bind::Http])
-    .requires(&["379126580a11", "92849b5648c2", "8a878408facb"])
+    .requires(&[
+        "379126580a11",
+        "92849b5648c2",
+        "8a878408facb",
+        "d22fc3bc78b1",
+        "f8dcbfc1584c",
+    ])
     .fix("set Content-Type to `application/json` for one object, to `text/event-stream` for a stream"),
     Check::new(
         "http.notification-202",
@@ -93,7 +99,7 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("bound the bytes of a body, and answer 413 beyond"),
 ];
 
-/// The requirement that names the status for a bad Origin.
+/// The requirement that names the status for a bad Origin, in the revisions that have it.
 const FORBIDDEN_ORIGIN: &str = "924320a8df96";
 
 /// Fails unless the endpoint is of this machine: which hosts and origins a public server trusts is its own

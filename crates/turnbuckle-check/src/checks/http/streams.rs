@@ -35,6 +35,9 @@ pub(super) const CHECKS: &[Check] = &[
         "720fc78ab010",
         "07ce0df2a811",
         "06248f6152a1",
+        "f47d435cce9e",
+        "4c0c824cbc15",
+        "8366387c568a",
     ])
     .fix("close the stream of a POST once the response is on it, not before"),
     Check::new(

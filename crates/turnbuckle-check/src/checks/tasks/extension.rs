@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION), Need::CallableTool])
-    .requires(&["b891ff58a70e", "cad19537c14c"])
+    .requires(&["b891ff58a70e", "cad19537c14c", "31c3ae1a3e6a"])
     .fix("store the task before you answer the call with it"),
     Check::new(
         "tasks.status-fields",
@@ -75,7 +75,8 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION), Need::CallableTool])
-    .requires(&["7802255df651", "5e45f843ab33", "0ccdf9ba8303", "21f37f877466"])
+    .requires(&["7802255df651", "5e45f843ab33", "0ccdf9ba8303", "21f37f877466",
+        "6207c05204fa"])
     .fix("give a completed task its `result`, a failed one its `error`, one that waits its `inputRequests`"),
     Check::new(
         "tasks.tool-error-completed",

@@ -34,7 +34,9 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .revisions(REVISION)
     .needs(NEEDS)
-    .requires(&["598fd38bab71", "fa8f16c4e419", "8d3854212438", "a192a905dfaf", "5ac9dcf21046", "744436225f9b"])
+    .requires(&["598fd38bab71", "fa8f16c4e419",
+        "f0a109a2c600",
+        "acfc1f1d550b", "8d3854212438", "a192a905dfaf", "5ac9dcf21046", "744436225f9b"])
     .fix("answer at once with `task`: its id, the status `working`, `createdAt`, `lastUpdatedAt` and `ttl`"),
     Check::new(
         "tasks.legacy-result-waits",
@@ -44,7 +46,8 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .revisions(REVISION)
     .needs(NEEDS)
-    .requires(&["a61fedbf4164", "eab0686e43cb", "7e47fefc6d7a", "26a12d085569", "ea00c4ad908a"])
+    .requires(&["a61fedbf4164", "eab0686e43cb", "7e47fefc6d7a", "26a12d085569",
+        "29e353296ce4", "ea00c4ad908a"])
     .fix("hold tasks/result until the task has ended, and put the related task into `_meta` of its result"),
     Check::new(
         "tasks.legacy-unknown-32602",
