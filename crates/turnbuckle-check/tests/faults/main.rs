@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test's harness fails as a test does")]
 
 mod ask;
+mod auth;
 mod capabilities;
 mod envelope;
 mod frame;
@@ -14,8 +15,10 @@ mod listen;
 mod progress;
 mod robust;
 mod rpc;
+mod skills;
 mod start;
 mod streams;
+mod tasks;
 mod tools;
 
 use std::collections::BTreeSet;
@@ -88,38 +91,12 @@ const WITHOUT_ROW: &[(&str, &str)] = &[
     ("frame.ends-with-stdin", "needs a process"),
     ("frame.ends-on-sigterm", "needs a process"),
     ("frame.no-child-left", "needs a process"),
-    ("auth.401-challenge", "the server has no login"),
-    ("auth.https-issuer", "the server has no login"),
-    ("auth.metadata-found", "the server has no login"),
-    ("auth.pkce-s256", "the server has no login"),
-    ("auth.resource-matches", "the server has no login"),
-    ("skills.digests", "the server has no skills"),
-    ("skills.directory", "the server has no skills"),
-    ("skills.frontmatter-identical", "the server has no skills"),
-    ("skills.get", "the server has no skills"),
-    ("skills.list", "the server has no skills"),
-    ("skills.manifest-complete", "the server has no skills"),
-    ("skills.names", "the server has no skills"),
-    ("skills.resources-declared", "the server has no skills"),
-    ("tasks.cancel-ack", "the server has no tasks"),
-    ("tasks.created-before-answer", "the server has no tasks"),
-    ("tasks.keys-unique", "the server has no tasks"),
-    ("tasks.legacy-cancel-ended-32602", "the server has no tasks"),
-    ("tasks.legacy-created", "the server has no tasks"),
-    ("tasks.legacy-list", "the server has no tasks"),
-    ("tasks.legacy-result-waits", "the server has no tasks"),
-    ("tasks.legacy-unknown-32602", "the server has no tasks"),
-    ("tasks.protocol-error-failed", "the server has no tasks"),
-    ("tasks.status-fields", "the server has no tasks"),
-    ("tasks.tool-error-completed", "the server has no tasks"),
-    ("tasks.undeclared-32021", "the server has no tasks"),
-    ("tasks.undeclared-no-task", "the server has no tasks"),
-    ("tasks.unknown-32602", "the server has no tasks"),
 ];
 
 fn rows() -> Vec<Row> {
     [
         ask::rows(),
+        auth::rows(),
         capabilities::rows(),
         envelope::rows(),
         frame::rows(),
@@ -128,8 +105,10 @@ fn rows() -> Vec<Row> {
         progress::rows(),
         rpc::rows(),
         robust::rows(),
+        skills::rows(),
         start::rows(),
         streams::rows(),
+        tasks::rows(),
         tools::rows(),
     ]
     .into_iter()
@@ -141,6 +120,14 @@ fn rows() -> Vec<Row> {
 async fn a_server_without_a_fault_has_no_findings() {
     let report = Checker::new(Sound::new().target()).run().await.unwrap();
     assert_eq!(findings(&report), Vec::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_with_a_login_skills_or_tasks_has_no_findings() {
+    let rows = [auth::sound(), skills::sound(), tasks::sound()];
+    for row in rows.into_iter().flatten() {
+        assert_eq!(row.findings().await, Vec::new());
+    }
 }
 
 #[test]
@@ -178,5 +165,8 @@ macro_rules! topics {
 }
 
 mod of {
-    topics! { ask, capabilities, envelope, frame, http, listen, progress, rpc, robust, start, streams, tools, }
+    topics! {
+        ask, auth, capabilities, envelope, frame, http, listen, progress, rpc, robust, skills, start, streams,
+        tasks, tools,
+    }
 }

@@ -1,0 +1,96 @@
+//! Faults of a server that demands a token.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use turnbuckle_check::script::Sound;
+use turnbuckle_check::{Bind, Body, BoxFuture, Exchange, Target};
+use turnbuckle_wire::revision::Revision;
+
+use crate::harness::{Row, remove, target};
+
+const ORIGIN: &str = "http://127.0.0.1";
+
+/// A correct server behind a login: a request without a token has one already, as of a client that has logged
+/// in, and every other token is wrong.
+struct Guarded {
+    sound: Sound,
+    challenge: &'static str,
+    resource: Value,
+    issuer: Value,
+}
+
+impl Default for Guarded {
+    fn default() -> Self {
+        Self {
+            sound: Sound::new(),
+            challenge: "Bearer resource_metadata=\"http://127.0.0.1/.well-known/oauth-protected-resource/mcp\"",
+            resource: json!({"resource": format!("{ORIGIN}/mcp"), "authorization_servers": [ORIGIN]}),
+            issuer: json!({"issuer": ORIGIN, "code_challenge_methods_supported": ["S256"]}),
+        }
+    }
+}
+
+fn response(status: u16, challenge: &str, body: Option<&Value>) -> Response<Body> {
+    let mut response = Response::builder().status(status);
+    if !challenge.is_empty() {
+        response = response.header("www-authenticate", challenge);
+    }
+    if body.is_some() {
+        response = response.header("content-type", "application/json");
+    }
+    let text = body.map(Value::to_string).unwrap_or_default();
+    let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
+    response.body(body.boxed_unsync()).unwrap()
+}
+
+impl Exchange for Guarded {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'static, io::Result<Response<Body>>> {
+        let answer = match request.uri().path() {
+            "/.well-known/oauth-protected-resource/mcp" => response(200, "", Some(&self.resource)),
+            "/.well-known/oauth-authorization-server" => response(200, "", Some(&self.issuer)),
+            _ if request.headers().contains_key("authorization") => {
+                response(401, self.challenge, None)
+            }
+            _ => return self.sound.send(request),
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+/// Returns the row of a check, with a fault of the login.
+fn guarded(id: &'static str, fault: impl FnOnce(&mut Guarded)) -> Row {
+    let mut server = Guarded::default();
+    fault(&mut server);
+    let uri = Uri::from_static("http://127.0.0.1/mcp");
+    target(id, Target::new("guarded").http(uri, Arc::new(server)))
+        .alone(Revision::V2025_11_25, Bind::Http)
+        .topic("auth")
+}
+
+/// Returns a server with a login and without a fault.
+pub(crate) fn sound() -> Vec<Row> {
+    vec![guarded("", |_| ())]
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        guarded("auth.401-challenge", |server| server.challenge = ""),
+        guarded("auth.metadata-found", |server| {
+            remove(&mut server.resource, "authorization_servers");
+        }),
+        guarded("auth.resource-matches", |server| {
+            server.resource["resource"] = "http://other.example/mcp".into();
+        }),
+        guarded("auth.https-issuer", |server| {
+            server.resource["authorization_servers"] = json!(["http://login.example"]);
+        }),
+        guarded("auth.pkce-s256", |server| {
+            remove(&mut server.issuer, "code_challenge_methods_supported");
+        }),
+    ]
+}

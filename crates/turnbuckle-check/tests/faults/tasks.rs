@@ -1,0 +1,346 @@
+//! Faults of tasks: of the extension, and of the form of 2025-11-25.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use turnbuckle_check::Bind;
+use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
+
+use crate::harness::{Row, remove, row};
+
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The tools of the official conformance suite.
+const TOOLS: [&str; 5] = [
+    "slow_compute",
+    "failing_job",
+    "protocol_error_job",
+    "multi_input",
+    "test_tool_with_task",
+];
+
+/// A task, as the server remembers it.
+#[derive(Default)]
+struct Task {
+    tool: String,
+    looks: usize,
+    answered: BTreeSet<String>,
+    has_ended: bool,
+}
+
+type Tasks = Arc<Mutex<Vec<Task>>>;
+
+fn add(tasks: &Tasks, tool: &str) -> String {
+    let mut tasks = tasks.lock().unwrap();
+    tasks.push(Task {
+        tool: tool.to_owned(),
+        ..Task::default()
+    });
+    format!("task-{}", tasks.len() - 1)
+}
+
+/// Calls a function with the task of a request; refuses unknown ones.
+fn with_task(
+    tasks: &Tasks,
+    params: &Value,
+    answer: impl FnOnce(&str, &mut Task) -> Value,
+) -> Value {
+    let id = params["taskId"].as_str().unwrap_or_default();
+    let at = id.strip_prefix("task-").and_then(|at| at.parse().ok());
+    let mut tasks = tasks.lock().unwrap();
+    match at.and_then(|at: usize| tasks.get_mut(at)) {
+        Some(task) => answer(id, task),
+        None => json!({"error": {"code": -32602, "message": "no such task"}}),
+    }
+}
+
+fn text(text: &str, is_error: bool) -> Value {
+    json!({"resultType": "complete", "isError": is_error,
+        "content": [{"type": "text", "text": text}]})
+}
+
+fn shape(id: &str, kind: &str, status: &str) -> Value {
+    let date = "2026-11-28T10:00:00Z";
+    json!({"resultType": kind, "taskId": id, "status": status, "ttlMs": 60000,
+        "pollIntervalMs": 100, "createdAt": date, "lastUpdatedAt": date})
+}
+
+/// Returns a task as `tasks/get` shows it.
+fn state(id: &str, task: &mut Task) -> Value {
+    task.looks += 1;
+    let shape = |status, member: &str, value| {
+        let mut shape = shape(id, "complete", status);
+        shape[member] = value;
+        json!({"result": shape})
+    };
+    let questions: serde_json::Map<_, _> = ["confirm", "name"]
+        .into_iter()
+        .filter(|key| !task.answered.contains(*key))
+        .map(|key| (key.to_owned(), question()))
+        .collect();
+    match task.tool.as_str() {
+        "failing_job" => shape("completed", "result", text("failed", true)),
+        "protocol_error_job" => {
+            let error = json!({"code": -32603, "message": "broken"});
+            shape("failed", "error", error)
+        }
+        "multi_input" if !questions.is_empty() => {
+            shape("input_required", "inputRequests", questions.into())
+        }
+        _ if task.looks == 1 => shape("working", "statusMessage", "computing".into()),
+        _ => shape("completed", "result", text("computed", false)),
+    }
+}
+
+fn question() -> Value {
+    json!({"method": "elicitation/create", "params": {"mode": "form", "message": "Well?",
+        "requestedSchema": {"type": "object", "properties": {"answer": {"type": "string"}}}}})
+}
+
+/// Returns the answer of a correct server; `None` for what the extension does not concern.
+fn answer(tasks: &Tasks, message: &Value) -> Option<Value> {
+    let params = &message["params"];
+    let declared = &params["_meta"]["io.modelcontextprotocol/clientCapabilities"]["extensions"];
+    let is_declared = declared.get(EXTENSION).is_some();
+    let method = message["method"].as_str()?;
+    let tool = params["name"].as_str().unwrap_or_default();
+    Some(match method {
+        "tools/call" if !TOOLS.contains(&tool) => return None,
+        "tools/call" if !is_declared => json!({"result": text("computed", false)}),
+        "tools/call" => json!({"result": shape(&add(tasks, tool), "task", "working")}),
+        "tasks/get" | "tasks/update" | "tasks/cancel" if !is_declared => {
+            json!({"error": {"code": -32021, "message": "a capability is missing",
+                "data": {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}}})
+        }
+        "tasks/get" => with_task(tasks, params, state),
+        "tasks/update" => with_task(tasks, params, |_, task| {
+            let answers = params["inputResponses"].as_object().into_iter().flatten();
+            task.answered.extend(answers.map(|(key, _)| key.clone()));
+            json!({"result": {"resultType": "complete"}})
+        }),
+        "tasks/cancel" => with_task(
+            tasks,
+            params,
+            |_, _| json!({"result": {"resultType": "complete"}}),
+        ),
+        _ => return None,
+    })
+}
+
+/// Returns the answer of a correct server of 2025-11-25; `None` for what tasks do not concern.
+fn legacy_answer(tasks: &Tasks, message: &Value) -> Option<Value> {
+    let params = &message["params"];
+    let date = "2026-11-28T10:00:00Z";
+    let shape = |id: &str, has_ended: bool| {
+        let status = if has_ended { "completed" } else { "working" };
+        json!({"taskId": id, "status": status, "ttl": 60000, "pollInterval": 100,
+            "createdAt": date, "lastUpdatedAt": date})
+    };
+    Some(match message["method"].as_str()? {
+        "tools/call" if params["name"] == TOOLS[0] => {
+            json!({"result": {"task": shape(&add(tasks, TOOLS[0]), false)}})
+        }
+        "tasks/get" => with_task(
+            tasks,
+            params,
+            |id, task| json!({"result": shape(id, task.has_ended)}),
+        ),
+        "tasks/result" => with_task(tasks, params, |id, task| {
+            task.has_ended = true;
+            json!({"result": {"content": [], "_meta":
+                {"io.modelcontextprotocol/related-task": {"taskId": id}}}})
+        }),
+        "tasks/cancel" => with_task(tasks, params, |id, task| match task.has_ended {
+            true => json!({"error": {"code": -32602, "message": "the task has ended"}}),
+            false => json!({"result": shape(id, true)}),
+        }),
+        "tasks/list" => {
+            let tasks = tasks.lock().unwrap();
+            let listed = tasks.iter().enumerate();
+            let listed = listed.map(|(at, task)| shape(&format!("task-{at}"), task.has_ended));
+            json!({"result": {"tasks": listed.collect::<Vec<_>>()}})
+        }
+        _ => return None,
+    })
+}
+
+/// Returns a server with tasks, whose answers are changed: the function gets the request and its answer.
+fn server(revision: Revision, fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Sound {
+    let tasks = Tasks::default();
+    let is_modern = revision == Revision::NEWEST;
+    Sound::new()
+        .on_message(move |message| {
+            let mut reply = match is_modern {
+                true => answer(&tasks, message)?,
+                false => legacy_answer(&tasks, message)?,
+            };
+            fault(message, &mut reply);
+            reply["jsonrpc"] = "2.0".into();
+            reply["id"] = message["id"].clone();
+            Some(vec![reply])
+        })
+        .on_reply(move |cause, messages| {
+            for message in messages.iter_mut().filter(|it| it.get("result").is_some()) {
+                let result = &mut message["result"];
+                match cause.message["method"].as_str() {
+                    Some("server/discover") if is_modern => {
+                        result["capabilities"]["extensions"][EXTENSION] = json!({});
+                    }
+                    Some("initialize") if !is_modern => {
+                        result["capabilities"]["tasks"] = json!({"list": {}, "cancel": {},
+                            "requests": {"tools": {"call": {}}}});
+                    }
+                    Some("tools/list") => declare(result, is_modern),
+                    _ => {}
+                }
+            }
+        })
+}
+
+/// Adds the tools to a page of the list.
+fn declare(result: &mut Value, is_modern: bool) {
+    let Some(tools) = result["tools"].as_array_mut() else {
+        return;
+    };
+    if tools.iter().any(|tool| tool["name"] == "test_simple_text") {
+        for name in TOOLS {
+            let mut tool = json!({"name": name, "description": "A tool with tasks",
+                "inputSchema": {"type": "object"}});
+            if !is_modern {
+                tool["execution"] = json!({"taskSupport": "optional"});
+            }
+            tools.push(tool);
+        }
+    }
+}
+
+/// Returns the row of a check of the extension.
+fn modern(id: &'static str, fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Row {
+    let revision = Revision::NEWEST;
+    let sound = server(revision, fault);
+    row(id, sound).alone(revision, Bind::Stream).topic("tasks")
+}
+
+/// Returns the row of a check of the form of 2025-11-25.
+fn legacy(id: &'static str, fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Row {
+    let revision = Revision::V2025_11_25;
+    let sound = server(revision, fault);
+    row(id, sound).alone(revision, Bind::Stream).topic("tasks")
+}
+
+/// Changes the answers of one method.
+fn of(
+    method: &'static str,
+    change: impl Fn(&mut Value) + Send + Sync + 'static,
+) -> impl Fn(&Value, &mut Value) + Send + Sync + 'static {
+    move |message, reply| {
+        if message["method"] == method {
+            change(reply);
+        }
+    }
+}
+
+/// Returns servers with tasks and without a fault.
+pub(crate) fn sound() -> Vec<Row> {
+    vec![modern("", |_, _| ()), legacy("", |_, _| ())]
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let code = |from: i64, to: i64| {
+        move |_: &Value, reply: &mut Value| {
+            if reply["error"]["code"] == from {
+                reply["error"]["code"] = to.into();
+            }
+        }
+    };
+    let mut rows = vec![
+        modern("tasks.undeclared-32021", code(-32021, -32603)),
+        modern(
+            "tasks.undeclared-no-task",
+            of("tools/call", |reply| {
+                if reply["result"]["resultType"] == "complete" {
+                    reply["result"] = shape("task-0", "task", "working");
+                }
+            }),
+        ),
+        modern("tasks.unknown-32602", code(-32602, -32603)),
+        modern(
+            "tasks.created-before-answer",
+            of("tasks/get", |reply| {
+                if reply["result"]["status"] == "working" {
+                    *reply = json!({"error": {"code": -32602, "message": "no such task yet"}});
+                }
+            }),
+        )
+        .also(&["tasks.status-fields"]),
+        modern(
+            "tasks.status-fields",
+            of("tasks/get", |reply| {
+                if reply["result"]["result"]["content"][0]["text"] == "computed" {
+                    remove(&mut reply["result"], "result");
+                }
+            }),
+        ),
+        modern(
+            "tasks.tool-error-completed",
+            of("tasks/get", |reply| {
+                if reply["result"]["result"]["isError"] == true {
+                    reply["result"]["status"] = "failed".into();
+                }
+            }),
+        ),
+        modern(
+            "tasks.protocol-error-failed",
+            of("tasks/get", |reply| {
+                if reply["result"]["status"] == "failed" {
+                    reply["result"]["status"] = "completed".into();
+                }
+            }),
+        ),
+        modern(
+            "tasks.keys-unique",
+            of("tasks/get", |reply| {
+                if reply["result"]["status"] == "input_required" {
+                    reply["result"]["inputRequests"]["confirm"] = question();
+                }
+            }),
+        ),
+        modern(
+            "tasks.cancel-ack",
+            of("tasks/cancel", |reply| {
+                if reply["result"].is_object() {
+                    reply["result"]["taskId"] = "task-0".into();
+                }
+            }),
+        ),
+    ];
+    rows.extend([
+        legacy("tasks.legacy-created", of("tools/call", |reply| {
+            reply["result"]["task"]["status"] = "completed".into();
+        })),
+        legacy("tasks.legacy-result-waits", of("tasks/get", |reply| {
+            if reply["result"]["status"] == "completed" {
+                reply["result"]["status"] = "working".into();
+            }
+        })),
+        legacy("tasks.legacy-unknown-32602", of("tasks/get", |reply| {
+            if reply["error"]["code"] == -32602 {
+                reply["error"]["code"] = (-32603).into();
+            }
+        })),
+        legacy("tasks.legacy-list", of("tasks/list", |reply| {
+            reply["result"]["tasks"] = json!([]);
+        })),
+        legacy("tasks.legacy-cancel-ended-32602", |message, reply| {
+            let is_known = message["params"]["taskId"] != "check-unknown";
+            if message["method"] == "tasks/cancel" && is_known {
+                *reply = json!({"result": {"taskId": message["params"]["taskId"], "status": "cancelled",
+                    "ttl": 60000, "createdAt": "2026-11-28T10:00:00Z",
+                    "lastUpdatedAt": "2026-11-28T10:00:00Z"}});
+            }
+        }),
+    ]);
+    rows
+}
