@@ -63,7 +63,7 @@ impl Exchange for Guarded {
 }
 
 /// Returns the row of a check, with a fault of the login.
-fn guarded(id: &'static str, fault: impl FnOnce(&mut Guarded)) -> Row {
+fn login_row(id: &'static str, fault: impl FnOnce(&mut Guarded)) -> Row {
     let mut server = Guarded::default();
     fault(&mut server);
     let uri = Uri::from_static("http://127.0.0.1/mcp");
@@ -74,22 +74,22 @@ fn guarded(id: &'static str, fault: impl FnOnce(&mut Guarded)) -> Row {
 
 /// Returns a server with a login and without a fault.
 pub(crate) fn sound() -> Vec<Row> {
-    vec![guarded("", |_| ())]
+    vec![login_row("", |_| ())]
 }
 
 pub(crate) fn rows() -> Vec<Row> {
     vec![
-        guarded("auth.401-challenge", |server| server.challenge = ""),
-        guarded("auth.metadata-found", |server| {
+        login_row("auth.401-challenge", |server| server.challenge = ""),
+        login_row("auth.metadata-found", |server| {
             remove(&mut server.resource, "authorization_servers");
         }),
-        guarded("auth.resource-matches", |server| {
+        login_row("auth.resource-matches", |server| {
             server.resource["resource"] = "http://other.example/mcp".into();
         }),
-        guarded("auth.https-issuer", |server| {
+        login_row("auth.https-issuer", |server| {
             server.resource["authorization_servers"] = json!(["http://login.example"]);
         }),
-        guarded("auth.pkce-s256", |server| {
+        login_row("auth.pkce-s256", |server| {
             remove(&mut server.issuer, "code_challenge_methods_supported");
         }),
     ]

@@ -80,8 +80,8 @@ fn skill(
         .topic("skills")
 }
 
-/// Changes the entry in the list.
-fn listed(id: &'static str, fault: impl Fn(&mut Value) + Send + Sync + 'static) -> Row {
+/// Returns the row of a check, with a fault of the entry in the list.
+fn list_row(id: &'static str, fault: impl Fn(&mut Value) + Send + Sync + 'static) -> Row {
     skill(id, "skills/list", move |reply| {
         fault(&mut reply["result"]["skills"][0])
     })
@@ -114,18 +114,18 @@ pub(crate) fn rows() -> Vec<Row> {
                 reply["error"]["code"] = (-32603).into();
             }
         }),
-        listed("skills.names", |entry| {
+        list_row("skills.names", |entry| {
             entry["frontmatter"]["name"] = "feed-dogs".into();
         })
         .also(&["skills.frontmatter-identical"]),
-        listed("skills.manifest-complete", |entry| {
+        list_row("skills.manifest-complete", |entry| {
             entry["resources"][0]["uri"] = "skill://feed-dogs/SKILL.md".into();
         })
         .also(&["skills.digests"]),
-        listed("skills.digests", |entry| {
+        list_row("skills.digests", |entry| {
             entry["resources"][0]["digest"] = format!("sha256:{}", "0".repeat(64)).into();
         }),
-        listed("skills.frontmatter-identical", |entry| {
+        list_row("skills.frontmatter-identical", |entry| {
             entry["frontmatter"]["description"] = "Feeds dogs.".into();
         }),
         skill("skills.directory", "resources/directory/read", |reply| {

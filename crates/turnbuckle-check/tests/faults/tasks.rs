@@ -230,8 +230,8 @@ fn legacy(id: &'static str, fault: impl Fn(&Value, &mut Value) + Send + Sync + '
     row(id, sound).alone(revision, Bind::Stream).topic("tasks")
 }
 
-/// Changes the answers of one method.
-fn of(
+/// Returns a fault of the answers to one method.
+fn on_method(
     method: &'static str,
     change: impl Fn(&mut Value) + Send + Sync + 'static,
 ) -> impl Fn(&Value, &mut Value) + Send + Sync + 'static {
@@ -259,7 +259,7 @@ pub(crate) fn rows() -> Vec<Row> {
         modern("tasks.undeclared-32021", code(-32021, -32603)),
         modern(
             "tasks.undeclared-no-task",
-            of("tools/call", |reply| {
+            on_method("tools/call", |reply| {
                 if reply["result"]["resultType"] == "complete" {
                     reply["result"] = shape("task-0", "task", "working");
                 }
@@ -268,7 +268,7 @@ pub(crate) fn rows() -> Vec<Row> {
         modern("tasks.unknown-32602", code(-32602, -32603)),
         modern(
             "tasks.created-before-answer",
-            of("tasks/get", |reply| {
+            on_method("tasks/get", |reply| {
                 if reply["result"]["status"] == "working" {
                     *reply = json!({"error": {"code": -32602, "message": "no such task yet"}});
                 }
@@ -277,7 +277,7 @@ pub(crate) fn rows() -> Vec<Row> {
         .also(&["tasks.status-fields"]),
         modern(
             "tasks.status-fields",
-            of("tasks/get", |reply| {
+            on_method("tasks/get", |reply| {
                 if reply["result"]["result"]["content"][0]["text"] == "computed" {
                     remove(&mut reply["result"], "result");
                 }
@@ -285,7 +285,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         modern(
             "tasks.tool-error-completed",
-            of("tasks/get", |reply| {
+            on_method("tasks/get", |reply| {
                 if reply["result"]["result"]["isError"] == true {
                     reply["result"]["status"] = "failed".into();
                 }
@@ -293,7 +293,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         modern(
             "tasks.protocol-error-failed",
-            of("tasks/get", |reply| {
+            on_method("tasks/get", |reply| {
                 if reply["result"]["status"] == "failed" {
                     reply["result"]["status"] = "completed".into();
                 }
@@ -301,7 +301,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         modern(
             "tasks.keys-unique",
-            of("tasks/get", |reply| {
+            on_method("tasks/get", |reply| {
                 if reply["result"]["status"] == "input_required" {
                     reply["result"]["inputRequests"]["confirm"] = question();
                 }
@@ -309,7 +309,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         modern(
             "tasks.cancel-ack",
-            of("tasks/cancel", |reply| {
+            on_method("tasks/cancel", |reply| {
                 if reply["result"].is_object() {
                     reply["result"]["taskId"] = "task-0".into();
                 }
@@ -317,20 +317,20 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
     ];
     rows.extend([
-        legacy("tasks.legacy-created", of("tools/call", |reply| {
+        legacy("tasks.legacy-created", on_method("tools/call", |reply| {
             reply["result"]["task"]["status"] = "completed".into();
         })),
-        legacy("tasks.legacy-result-waits", of("tasks/get", |reply| {
+        legacy("tasks.legacy-result-waits", on_method("tasks/get", |reply| {
             if reply["result"]["status"] == "completed" {
                 reply["result"]["status"] = "working".into();
             }
         })),
-        legacy("tasks.legacy-unknown-32602", of("tasks/get", |reply| {
+        legacy("tasks.legacy-unknown-32602", on_method("tasks/get", |reply| {
             if reply["error"]["code"] == -32602 {
                 reply["error"]["code"] = (-32603).into();
             }
         })),
-        legacy("tasks.legacy-list", of("tasks/list", |reply| {
+        legacy("tasks.legacy-list", on_method("tasks/list", |reply| {
             reply["result"]["tasks"] = json!([]);
         })),
         legacy("tasks.legacy-cancel-ended-32602", |message, reply| {
