@@ -82,7 +82,7 @@ impl Checker {
             if timeouts >= MAX_TIMEOUTS || Instant::now() >= end {
                 report.stopped = Some(match timeouts >= MAX_TIMEOUTS {
                     true => format!(
-                        "{MAX_TIMEOUTS} checks in a row had no answer in time; {} were not made",
+                        "{MAX_TIMEOUTS} checks in a row had no answer in time, or too much of it; {} were not made",
                         checks.len() - done
                     ),
                     false => format!(
@@ -229,7 +229,7 @@ impl CaseRun<'_> {
                 }
             }
             Err(Stop::Broken(error)) => {
-                timed_out = error.is_timeout();
+                timed_out = error.is_costly();
                 // What broke may be the shared connection.
                 self.shared = None;
                 faults.push(Fault {

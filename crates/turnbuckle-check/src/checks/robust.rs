@@ -101,7 +101,7 @@ async fn at_once(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         if let Err(error) = probe.response(id).await {
             unanswered += 1;
             // One wait is enough: the others have had the same time.
-            if error.is_timeout() {
+            if error.is_costly() {
                 break;
             }
         }

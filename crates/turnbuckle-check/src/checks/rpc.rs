@@ -7,7 +7,7 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
-use crate::probe::ProbeError;
+use crate::probe::{ProbeError, SchemaFault};
 use crate::report::Level;
 
 /// The checks that look for themselves.
@@ -238,7 +238,10 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn schema_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    report_schema_faults(cx, |fault| !is_later_name(fault))
+    // Text that is not JSON is judged where it comes.
+    report_schema_faults(cx, |fault| {
+        !is_later_name(fault) && fault != SchemaFault::NOT_JSON
+    })
 }
 
 async fn no_later_names(cx: &mut CheckContext<'_>) -> Result<(), Stop> {

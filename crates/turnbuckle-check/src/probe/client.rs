@@ -12,15 +12,15 @@ use super::messages::{elements, id_text, ids_of_requests, is_modern, modern_meta
 use super::{Arrival, Handshake, Link, ProbeError, ProbeOptions, Transcript};
 
 /// Messages that answer no request and wait to be taken.
-const MAX_MESSAGES: usize = 100_000;
+const MAX_MESSAGES: usize = 2_000;
 
 /// Factor of the time limit until the first message of a connection: a process may have to start.
 const START_FACTOR: u32 = 4;
 
 /// A client that speaks one revision over one link. Dropping it breaks its connection.
 pub struct Probe {
-    revision: Revision,
-    options: ProbeOptions,
+    pub(super) revision: Revision,
+    pub(super) options: ProbeOptions,
     link: Box<dyn Link>,
     record: MessageRecord,
     next_id: i64,
@@ -28,7 +28,7 @@ pub struct Probe {
     open: HashMap<String, Option<Result<Value, ProbeError>>>,
     /// Messages received that answer no waiting request.
     messages: VecDeque<Value>,
-    handshake: Option<Value>,
+    pub(super) handshake: Option<Value>,
 }
 
 impl Probe {
@@ -67,52 +67,6 @@ impl Probe {
             handshake: None,
             options,
         }
-    }
-
-    /// Opens a legacy session, as far as the options say.
-    ///
-    /// # Errors
-    /// Fails if the server refuses, or does not answer in time.
-    pub async fn open_session(&mut self) -> Result<(), ProbeError> {
-        let params = self.handshake_params();
-        let answer = self.request("initialize", params).await?;
-        if answer.get("result").is_none() {
-            return Err(ProbeError::Io(format!(
-                "the server refused `initialize`: {}",
-                answer["error"]
-            )));
-        }
-        self.handshake = Some(answer["result"].clone());
-        if self.options.handshake == Handshake::Whole {
-            self.notify("notifications/initialized", json!({})).await?;
-            if let Some(level) = self.options.log_level.clone() {
-                self.request("logging/setLevel", json!({"level": level}))
-                    .await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the parameters of the request that opens a legacy session.
-    #[must_use]
-    pub fn handshake_params(&self) -> Value {
-        json!({
-            "protocolVersion": self.revision.as_str(),
-            "capabilities": self.options.capabilities,
-            "clientInfo": self.options.client_info,
-        })
-    }
-
-    /// Returns the result of the handshake that connecting did.
-    #[must_use]
-    pub fn handshake(&self) -> Option<&Value> {
-        self.handshake.as_ref()
-    }
-
-    /// Returns the time limit of a wait.
-    #[must_use]
-    pub fn timeout(&self) -> Duration {
-        self.options.timeout
     }
 
     /// Returns the link.
@@ -456,7 +410,12 @@ impl Probe {
                 return Ok(());
             }
         };
-        let message = self.record.record_received(&frame)?;
+        let message = match self.record.record_received(&frame) {
+            Ok(message) => message,
+            // What else a process prints is a fault of its own; what comes after it can still be read.
+            Err(ProbeError::NotJson { .. }) if self.link.has_lines() => return Ok(()),
+            Err(error) => return Err(error),
+        };
         for message in elements(message) {
             let waits = message.get("method").is_none();
             match self.open.get_mut(&id_text(&message)) {

@@ -62,10 +62,10 @@ fn body_part(beginning: &str) -> String {
 }
 
 impl ProbeError {
-    /// Returns whether the server is to blame for time that was lost.
+    /// Returns whether the server cost much time: it did not answer, or sent too much.
     #[must_use]
-    pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::TimedOut { .. })
+    pub fn is_costly(&self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::TooMuch { .. })
     }
 }
 

@@ -140,6 +140,10 @@ impl Link for LinesLink {
         Box::pin(self.read())
     }
 
+    fn has_lines(&self) -> bool {
+        true
+    }
+
     fn close(&mut self) {
         self.writer = None;
     }

@@ -30,6 +30,11 @@ pub trait Link: Send {
         false
     }
 
+    /// Returns whether frames are lines of a stream, to which a process may print something else.
+    fn has_lines(&self) -> bool {
+        false
+    }
+
     /// Says that no more will be sent. Does nothing where a transport has no way to say so.
     fn close(&mut self) {}
 }

@@ -75,8 +75,14 @@ impl MessageRecord {
     pub(super) fn record_received(&mut self, frame: &[u8]) -> Result<Value, ProbeError> {
         let text = String::from_utf8_lossy(frame);
         self.transcript.record_received(&text);
-        let not_json = || ProbeError::NotJson {
-            beginning: text.chars().take(200).collect(),
+        let not_json = || {
+            let beginning: String = text.chars().take(200).collect();
+            self.transcript.refuse(SchemaFault {
+                method: None,
+                faults: vec![SchemaFault::NOT_JSON.into()],
+                message: beginning.clone(),
+            });
+            ProbeError::NotJson { beginning }
         };
         if matches!(text, Cow::Owned(_)) {
             return Err(not_json());

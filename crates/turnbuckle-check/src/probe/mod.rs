@@ -8,6 +8,7 @@ mod ask;
 mod client;
 mod error;
 mod events;
+mod handshake;
 mod http;
 mod lines;
 mod link;

@@ -34,6 +34,11 @@ pub struct SchemaFault {
     pub message: String,
 }
 
+impl SchemaFault {
+    /// The fault of something that is not JSON.
+    pub const NOT_JSON: &str = "not JSON";
+}
+
 /// A bounded record of what both sides said; clones are the same one.
 #[derive(Debug, Clone)]
 pub struct Transcript(Arc<Mutex<Inner>>);

@@ -75,7 +75,7 @@ pub(crate) async fn ask_all(
         for (id, (definition, params)) in ids.into_iter().zip(group) {
             let answer = match timeout_at(end, probe.response(id)).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(error)) if !error.is_timeout() => {
+                Ok(Err(error)) if !error.is_costly() => {
                     is_lost &= matches!(error, ProbeError::Closed { .. });
                     Value::Null
                 }
