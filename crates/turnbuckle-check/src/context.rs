@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 use crate::case::{Bind, Case};
-use crate::check::Stop;
+use crate::need::Stop;
 use crate::probe::{
     Ask, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, SchemaFault, SseLink,
     Transcript,

@@ -10,6 +10,7 @@ mod checker;
 mod checks;
 mod context;
 mod files;
+mod need;
 pub mod oracle;
 pub mod probe;
 pub mod report;

@@ -14,7 +14,7 @@ pub(crate) use self::arguments::sample;
 use self::arguments::{prompt_arguments, sample_breaches};
 pub(crate) use self::lists::ListPages;
 use self::lists::{ListError, read_list};
-use crate::check::Need;
+use crate::need::Need;
 use crate::probe::{Probe, ProbeError};
 use crate::report::Interface;
 
