@@ -53,7 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "ask.state-other-arguments",
         Level::Should,
-        "a request state is refused with the request of another tool",
+        "a request state is refused with another tool or other arguments",
         |cx| Box::pin(other_request(cx)),
     )
     .modern()
@@ -178,6 +178,19 @@ async fn other_request(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     if answer.get("error").is_none() {
         cx.fault(format!(
             "the state of a call of `{STATE}` is taken for a call of `{ELICITATION}`"
+        ));
+    }
+    // Refused for its state or for its arguments: what counts is that it is not complete.
+    let retry = json!({
+        "arguments": {"check": "another argument"},
+        "requestState": state,
+        "inputResponses": accepted(&result),
+    });
+    let answer = call(cx, STATE, all_capabilities(), retry).await?;
+    let is_complete = answer["result"]["resultType"] == "complete";
+    if is_complete && answer["result"]["isError"] != true {
+        cx.fault(format!(
+            "the state of a call of `{STATE}` is taken with other arguments"
         ));
     }
     Ok(())
