@@ -2,7 +2,7 @@
 //!
 //! Specification: server/utilities/pagination.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
@@ -168,18 +168,22 @@ async fn stable(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn bad_cursor(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    // By what happens, the lists to which it does.
+    let mut faults = BTreeMap::<_, Vec<_>>::new();
     for list in lists(cx)? {
         let answer = cx.request(list.method, json!({"cursor": UNKNOWN})).await?;
         let fault = match answer["error"]["code"].as_i64() {
             Some(-32602) => continue,
             Some(code) => {
-                format!("the cursor {UNKNOWN:?} is refused with {code} instead of -32602")
+                format!("which the server did not give, is refused with {code} instead of -32602")
             }
-            None => format!(
-                "the cursor {UNKNOWN:?}, which the server did not give, is answered with a page"
-            ),
+            None => "which the server did not give, is answered with a page".into(),
         };
-        cx.fault_at(list.method, fault);
+        faults.entry(fault).or_default().push(list.method);
+    }
+    for (fault, methods) in faults {
+        let methods = methods.join(", ");
+        cx.fault(format!("{methods}: the cursor {UNKNOWN:?}, {fault}"));
     }
     Ok(())
 }

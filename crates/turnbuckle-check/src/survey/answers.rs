@@ -2,11 +2,17 @@
 //!
 //! Several checks judge the same answers, which are asked for once.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
 use crate::probe::{Probe, ProbeError};
+
+/// Time limit of the answers to requests that wait at the same time, unless that of a wait is shorter. A
+/// tool that takes longer is not judged.
+const MAX_TIME: Duration = Duration::from_secs(2);
 
 /// Requests that wait for their answers at the same time.
 const AT_ONCE: usize = 8;
@@ -63,7 +69,7 @@ pub(crate) async fn ask_all(
 ) -> Vec<Answered> {
     let mut answered = Vec::new();
     for group in requests.chunks(AT_ONCE) {
-        let end = Instant::now() + probe.timeout();
+        let end = Instant::now() + probe.timeout().min(MAX_TIME);
         let mut ids = Vec::new();
         for (_, params) in group {
             match probe.start(method, params.clone()).await {

@@ -1,6 +1,6 @@
 //! Runs every check against a server in memory that has one fault.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use turnbuckle_check::report::{Report, Verdict};
 use turnbuckle_check::script::{Cause, Sound};
 use turnbuckle_check::{Bind, Checker, Target};
@@ -186,6 +186,64 @@ pub(crate) fn code(from: i64, to: i64) -> Sound {
             }
         }
     })
+}
+
+/// Returns a server that changes the items of a list.
+pub(crate) fn list(
+    method: &'static str,
+    change: impl Fn(&mut Vec<Value>) + Send + Sync + 'static,
+) -> Sound {
+    let member = match method {
+        "tools/list" => "tools",
+        "prompts/list" => "prompts",
+        "resources/list" => "resources",
+        _ => "resourceTemplates",
+    };
+    result(method, move |result| {
+        if let Some(items) = result[member].as_array_mut() {
+            change(items);
+        }
+    })
+}
+
+/// Returns a server that takes one value of a parameter for another.
+pub(crate) fn renaming(param: &'static str, from: &'static str, to: &'static str) -> Sound {
+    Sound::new().on_message(move |message| {
+        if message["params"][param] == from {
+            message["params"][param] = to.into();
+        }
+        None
+    })
+}
+
+/// Returns a server that does not declare one of its capabilities.
+pub(crate) fn without_capability(name: &'static str) -> Sound {
+    Sound::new().on_reply(move |cause, messages| {
+        let method = &cause.message["method"];
+        if (method == "initialize" || method == "server/discover")
+            && let Some(capabilities) = messages[0].pointer_mut("/result/capabilities")
+        {
+            remove(capabilities, name);
+        }
+    })
+}
+
+/// Returns an error that answers a message.
+pub(crate) fn error(message: &Value, code: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": code, "message": "refused"}})
+}
+
+/// Returns a result with an error of a tool that answers a message.
+pub(crate) fn error_result(cause: &Cause) -> Value {
+    let mut result = json!({"content": [{"type": "text", "text": "refused"}], "isError": true});
+    let meta = &cause.message["params"]["_meta"];
+    if meta
+        .get("io.modelcontextprotocol/protocolVersion")
+        .is_some()
+    {
+        result["resultType"] = "complete".into();
+    }
+    json!({"jsonrpc": "2.0", "id": cause.message["id"], "result": result})
 }
 
 /// Removes a member of an object.
