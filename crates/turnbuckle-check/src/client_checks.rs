@@ -1,0 +1,421 @@
+//! Checks of clients: scripted servers for a command that is a client, and what it does with them.
+
+mod relay;
+mod rules;
+mod run;
+mod scenario;
+mod tape;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use turnbuckle_types::base::nearest::did_you_mean;
+use turnbuckle_types::base::quote::shell_quote;
+use turnbuckle_types::base::random;
+use turnbuckle_wire::revision::{EraKind, Revision};
+
+use crate::checker::CheckError;
+use crate::report::{CaseReport, CheckReport, Finding, Kind, Level, MessageLine, Report, Verdict};
+use crate::requirement::Requirement;
+use crate::script::{Listener, Sound};
+use crate::target::{Command, OpenPipe};
+
+pub use relay::relay;
+
+use run::{Breach, Rule, Run};
+use scenario::{REMOTE_PATH, Scenario};
+use tape::{Entry, Head, Tape};
+
+/// The topic of all checks of clients.
+const TOPIC: &str = "client";
+
+/// The placeholder for the URL of the server.
+const URL: &str = "{url}";
+
+/// The placeholder for the words of a command that is the server.
+const COMMAND: &str = "{command}";
+
+/// Clients that run side by side.
+const PARALLEL_RUNS: usize = 2;
+
+/// Time after which a client that does nothing more is stopped.
+const QUIET: Duration = Duration::from_secs(4);
+
+/// Bytes that the process of a server writes to standard error at first, in one scenario.
+const STDERR_BYTES: usize = 1 << 20;
+
+/// Checks one client: a command that connects to the server that it is told.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ClientChecker {
+    command: Vec<String>,
+    relay: Vec<String>,
+    time_limit: Duration,
+    only: Vec<String>,
+    skip: Vec<String>,
+}
+
+impl ClientChecker {
+    /// Creates a run for a command: its program and its arguments. `{url}` in them stands for the URL of a
+    /// server, `{command}` for the words of a command that is a server on standard input and output. Without
+    /// either the URL becomes the last argument.
+    pub fn new(command: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            command: command.into_iter().map(Into::into).collect(),
+            relay: Vec::new(),
+            time_limit: Duration::from_secs(20),
+            only: Vec::new(),
+            skip: Vec::new(),
+        }
+    }
+
+    /// Sets the words of a command that calls [`relay`] with its last argument. Without them no servers on
+    /// standard input and output are checked.
+    pub fn relay_command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.relay = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the time limit of the client with each server. Default: 20 seconds.
+    pub fn time_limit(mut self, time_limit: Duration) -> Self {
+        self.time_limit = time_limit;
+        self
+    }
+
+    /// Limits the run to a check, or to `client` for all of them; repeated calls add to it.
+    pub fn only(mut self, name: impl Into<String>) -> Self {
+        self.only.push(name.into());
+        self
+    }
+
+    /// Leaves a check out; repeated calls add to it.
+    pub fn skip(mut self, name: impl Into<String>) -> Self {
+        self.skip.push(name.into());
+        self
+    }
+
+    /// Returns the id, the level and the rule of every check of clients.
+    #[must_use]
+    pub fn checks() -> Vec<(&'static str, Level, &'static str)> {
+        rules::all()
+            .map(|rule| (rule.id, rule.level, rule.title))
+            .collect()
+    }
+
+    /// Returns the rules that the names select.
+    fn select(&self) -> Result<Vec<&'static Rule>, CheckError> {
+        let known = || rules::all().map(|rule| rule.id).chain([TOPIC]);
+        for name in self.only.iter().chain(&self.skip) {
+            if !known().any(|known| known == name) {
+                return Err(CheckError::NoSuchCheck {
+                    name: name.clone(),
+                    hint: did_you_mean(name, known()).unwrap_or_default(),
+                });
+            }
+        }
+        let has =
+            |list: &[String], rule: &Rule| list.iter().any(|name| name == rule.id || name == TOPIC);
+        let is_selected = |rule: &&'static Rule| {
+            (self.only.is_empty() || has(&self.only, rule)) && !has(&self.skip, rule)
+        };
+        Ok(rules::all().filter(is_selected).collect())
+    }
+
+    /// Runs the client with each server, and judges what it did.
+    ///
+    /// # Errors
+    /// Fails if the client cannot be started, or never reaches a server.
+    pub async fn run(self) -> Result<Report, CheckError> {
+        let begun = Instant::now();
+        let rules = self.select()?;
+        let uses = |placeholder: &str| self.command.iter().any(|word| word.contains(placeholder));
+        let is_http = uses(URL) || !uses(COMMAND);
+        let is_pipe = uses(COMMAND) && !self.relay.is_empty();
+        let permits = Arc::new(Semaphore::new(PARALLEL_RUNS));
+        let mut running = JoinSet::new();
+        for (carried, http) in [(is_http, true), (is_pipe, false)] {
+            for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST] {
+                for scenario in Scenario::all(revision, http).iter().filter(|_| carried) {
+                    let (checker, permits) = (self.clone(), Arc::clone(&permits));
+                    running.spawn(async move {
+                        let _permit = permits.acquire_owned().await;
+                        checker.run_scenario(revision, http, *scenario).await
+                    });
+                }
+            }
+        }
+        let mut runs = Vec::new();
+        while let Some(run) = running.join_next().await {
+            let run = run.unwrap_or_else(|error| Err(io::Error::other(error)));
+            runs.push(run.map_err(|error| {
+                CheckError::Unreachable(format!("the client cannot be run: {error}"))
+            })?);
+        }
+        let command = shell_quote(self.command.iter().map(String::as_str));
+        let mut report = Report {
+            turnbuckle: env!("CARGO_PKG_VERSION").into(),
+            target: command.clone(),
+            kind: Kind::Client,
+            cases: Vec::new(),
+            notes: Vec::new(),
+            millis: 0,
+        };
+        for http in [true, false] {
+            for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST] {
+                let is_of_case = |run: &&Run| run.revision == revision && run.is_http == http;
+                let of_case: Vec<_> = runs.iter().filter(is_of_case).collect();
+                if of_case.iter().any(|run| is_spoken(run)) {
+                    report.cases.push(case_report(&of_case, &rules, &command));
+                } else if !of_case.is_empty() {
+                    let transport = transport_of(http);
+                    report.notes.push(format!(
+                        "the client does not speak {revision} over {transport}"
+                    ));
+                }
+            }
+        }
+        if report.cases.is_empty() {
+            return Err(CheckError::Unreachable(
+                "the client sends no message to any of the servers".into(),
+            ));
+        }
+        report.millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        report.bound();
+        Ok(report)
+    }
+
+    async fn run_scenario(
+        &self,
+        revision: Revision,
+        http: bool,
+        scenario: Scenario,
+    ) -> io::Result<Run> {
+        let tape = Tape::new();
+        match http {
+            true => self.run_http(revision, scenario, &tape).await?,
+            false => self.run_pipe(revision, scenario, &tape).await?,
+        }
+        Ok(Run {
+            revision,
+            is_http: http,
+            scenario,
+            entries: tape.entries(),
+        })
+    }
+
+    async fn run_http(
+        &self,
+        revision: Revision,
+        scenario: Scenario,
+        tape: &Tape,
+    ) -> io::Result<()> {
+        // The address is known once the listener is there, and the server is made of it.
+        let server: Arc<std::sync::OnceLock<Sound>> = Arc::default();
+        let (answering, record) = (Arc::clone(&server), tape.clone());
+        let listener = Listener::start(move |request: Request<Bytes>| {
+            let sound = answering.get().cloned().unwrap_or_default();
+            let record = record.clone();
+            async move {
+                let (head, body) = request.into_parts();
+                let message = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                let is_schema = head.uri.path() == REMOTE_PATH;
+                record.push(Entry::Request {
+                    head: Box::new(Head::new(&head)),
+                    message: if is_schema { Value::Null } else { message },
+                });
+                sound.respond(Request::from_parts(head, body)).await
+            }
+        })
+        .await?;
+        let address = listener.address().to_string();
+        let _ = server.set(scenario.server(revision, tape, &address));
+        let url = format!("http://{address}/mcp");
+        self.run_client(&url, &[], tape).await
+    }
+
+    async fn run_pipe(
+        &self,
+        revision: Revision,
+        scenario: Scenario,
+        tape: &Tape,
+    ) -> io::Result<()> {
+        let key = random::id().map_err(io::Error::other)?;
+        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?.to_string();
+        let sound = scenario.server(revision, tape, &address);
+        let (record, expected) = (tape.clone(), key.clone());
+        let opened = AtomicUsize::new(0);
+        let accepting = tokio::spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let connection = opened.fetch_add(1, Ordering::Relaxed) + 1;
+                let (record, expected) = (record.clone(), expected.clone());
+                let sound = sound.clone().on_read_line(move |line| {
+                    let message = serde_json::from_slice(line).unwrap_or(Value::Null);
+                    record.push(Entry::Line {
+                        connection,
+                        message,
+                    });
+                });
+                connections.spawn(async move {
+                    let mut stream = BufReader::new(stream);
+                    let mut line = String::new();
+                    let mut first = (&mut stream).take(200);
+                    if first.read_line(&mut line).await.is_ok() && line.trim_end() == expected {
+                        sound.serve_lines(stream).await;
+                    }
+                });
+            }
+        });
+        let mut place = format!("{address}/{key}");
+        if scenario == Scenario::Stderr {
+            place = format!("{place}/{STDERR_BYTES}");
+        }
+        let words: Vec<_> = self.relay.iter().cloned().chain([place]).collect();
+        let done = self.run_client("", &words, tape).await;
+        accepting.abort();
+        done
+    }
+
+    /// Runs the client until it ends, does nothing more, or has had its time.
+    async fn run_client(&self, url: &str, server: &[String], tape: &Tape) -> io::Result<()> {
+        let words = self.words(url, server);
+        let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut pipe = Command::new(program).args(arguments).open().await?;
+        drop(pipe.writer);
+        let draining = async move {
+            let mut bytes = vec![0; 64 << 10];
+            while let Ok(1..) = pipe.reader.read(&mut bytes).await {}
+        };
+        let draining = tokio::spawn(draining);
+        let end = Instant::now() + self.time_limit;
+        if let Some(process) = &mut pipe.process {
+            while process.wait(Duration::from_millis(100)).await.is_none() {
+                let is_quiet = tape.quiet_for().is_some_and(|quiet| quiet > QUIET);
+                if is_quiet || Instant::now() > end {
+                    break;
+                }
+            }
+        }
+        draining.abort();
+        // What the client sent last is on its way.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok(())
+    }
+
+    /// Returns the words of the client's command, with their placeholders replaced.
+    fn words(&self, url: &str, server: &[String]) -> Vec<String> {
+        let mut words = Vec::new();
+        for word in &self.command {
+            match word.as_str() {
+                COMMAND => words.extend(server.iter().cloned()),
+                word => {
+                    let server = shell_quote(server.iter().map(String::as_str));
+                    words.push(word.replace(URL, url).replace(COMMAND, &server));
+                }
+            }
+        }
+        let has_place = self
+            .command
+            .iter()
+            .any(|word| word.contains(URL) || word.contains(COMMAND));
+        if !has_place {
+            words.push(url.to_owned());
+        }
+        words
+    }
+}
+
+fn transport_of(http: bool) -> &'static str {
+    match http {
+        true => "http",
+        false => "stdio",
+    }
+}
+
+/// Returns whether the client used the revision with a correct server.
+fn is_spoken(run: &Run) -> bool {
+    let is_modern = run.revision.features().era == EraKind::Modern;
+    let mut results = run.entries.iter().filter_map(|entry| match entry {
+        Entry::Sent(message) => Some(message),
+        _ => None,
+    });
+    run.scenario == Scenario::Plain
+        && results.any(|message| match is_modern {
+            true => message["result"]["resultType"].is_string(),
+            false => message["result"]["protocolVersion"].is_string(),
+        })
+}
+
+fn case_report(runs: &[&Run], rules: &[&Rule], command: &str) -> CaseReport {
+    let (revision, is_http) = runs
+        .first()
+        .map_or((Revision::NEWEST, true), |run| (run.revision, run.is_http));
+    CaseReport {
+        revision: revision.as_str().into(),
+        transport: transport_of(is_http).into(),
+        server: None,
+        stopped: None,
+        checks: rules
+            .iter()
+            .map(|rule| check_report(rule, runs, revision, command))
+            .collect(),
+        interface: None,
+    }
+}
+
+fn check_report(rule: &Rule, runs: &[&Run], revision: Revision, command: &str) -> CheckReport {
+    let citation = Requirement::cite(rule.requirements, revision);
+    let mut reason = None;
+    let mut breaches = None;
+    for run in runs {
+        match (rule.judge)(run) {
+            Ok(found) => breaches.get_or_insert_with(Vec::new).extend(found),
+            Err(why) => reason = reason.or(Some(why)),
+        }
+    }
+    let verdict = match (&breaches, rule.level) {
+        (None, _) => Verdict::Skip,
+        (Some(breaches), _) if breaches.is_empty() => Verdict::Pass,
+        (Some(_), Level::Must) => Verdict::Fail,
+        (Some(_), Level::Should) => Verdict::Warn,
+        (Some(_), Level::Note) => Verdict::Note,
+    };
+    let finding = |breach: Breach| Finding {
+        sentence: breach.sentence,
+        item: None,
+        requirement: citation.clone(),
+        messages: breach
+            .message
+            .map(|message| MessageLine {
+                direction: "←".into(),
+                text: message.to_string(),
+            })
+            .into_iter()
+            .collect(),
+        fix: rule.fix.into(),
+        repeat: format!("turnbuckle check --client --only {} -- {command}", rule.id),
+        known: false,
+    };
+    CheckReport {
+        id: rule.id.into(),
+        title: rule.title.into(),
+        level: rule.level,
+        verdict,
+        reason: reason.filter(|_| verdict == Verdict::Skip).map(Into::into),
+        requirement: citation.clone(),
+        findings: breaches.into_iter().flatten().map(finding).collect(),
+        millis: 0,
+    }
+}
