@@ -1,5 +1,6 @@
 //! The run: every check that applies, in every revision over every transport.
 
+mod clients;
 mod run;
 
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ use crate::context;
 use crate::probe::{Handshake, Probe, ProbeError, ProbeOptions, Transcript};
 use crate::report::{CaseReport, Kind, Level, Report};
 use crate::target::Target;
+
+pub use clients::{ClientChecker, relay};
 
 /// The most cases that are checked side by side.
 const MAX_PARALLEL_CASES: usize = 4;

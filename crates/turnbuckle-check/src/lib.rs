@@ -8,7 +8,6 @@ mod case;
 mod check;
 mod checker;
 mod checks;
-mod client_checks;
 mod context;
 mod files;
 mod need;
@@ -22,8 +21,7 @@ mod target;
 
 pub use case::{Bind, Case};
 pub use check::{Check, Need};
-pub use checker::{CheckError, Checker, Progress};
-pub use client_checks::{ClientChecker, relay};
+pub use checker::{CheckError, Checker, ClientChecker, Progress, relay};
 pub use files::{FileError, baseline, lock};
 pub use http::Uri;
 pub use requirement::{Citation, Requirement};

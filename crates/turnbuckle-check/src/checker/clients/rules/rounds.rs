@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::client_checks::run::{Breach, Outcome, Rule, Run, breach, outcome};
-use crate::client_checks::scenario::{STATE, Scenario};
+use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, outcome};
+use crate::checker::clients::scenario::{STATE, Scenario};
 use crate::report::Level;
 
 pub(super) const RULES: &[Rule] = &[

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use turnbuckle_wire::revision::EraKind;
 
-use crate::client_checks::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
-use crate::client_checks::scenario::{INVALID_TOOL, REMOTE_PATH, Scenario};
-use crate::client_checks::tape::{Entry, Head};
+use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
+use crate::checker::clients::scenario::{INVALID_TOOL, REMOTE_PATH, Scenario};
+use crate::checker::clients::tape::{Entry, Head};
 use crate::report::Level;
 
 pub(super) const RULES: &[Rule] = &[

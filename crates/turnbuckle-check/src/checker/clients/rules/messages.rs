@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use crate::client_checks::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
-use crate::client_checks::scenario::{Scenario, UNKNOWN_METHOD};
-use crate::client_checks::tape::Entry;
+use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
+use crate::checker::clients::scenario::{Scenario, UNKNOWN_METHOD};
+use crate::checker::clients::tape::Entry;
 use crate::oracle::{Oracle, Sender};
 use crate::report::Level;
 
