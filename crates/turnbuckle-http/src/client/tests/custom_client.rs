@@ -123,7 +123,13 @@ fn headers_that_cannot_be_sent_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_request_of_a_tool_is_sent_as_it_is_to_the_origin_alone() {
     let moved = ScriptedResponse::new(307).header("location", "/other");
-    let server = ScriptedServer::new([moved, ScriptedResponse::new(200)]);
+    // The third answers nobody.
+    let replies = [
+        moved,
+        ScriptedResponse::new(200),
+        ScriptedResponse::new(200),
+    ];
+    let server = ScriptedServer::new(replies);
     let options = HttpClientOptions::new().allow_unencrypted_headers(true);
     let connector = server.connector().options(options).layer(Mark("outer"));
     let connector = connector.header("x-key", "ours").unwrap();
