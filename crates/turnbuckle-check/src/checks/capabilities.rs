@@ -32,7 +32,12 @@ pub(super) const CHECKS: &[Check] = &[
         "a request of a capability that is not declared is refused with -32601",
         |cx| Box::pin(undeclared_refused(cx)),
     )
-    .requires(&["4bde8b77cab8", "bf40b4d36a4f"])
+    .requires(&[
+        "4bde8b77cab8",
+        "bf40b4d36a4f",
+        "db9f9011d489",
+        "60a70291f1db",
+    ])
     .fix("declare the capability, or answer its requests with -32601 (Method not found)"),
     Check::new(
         "capabilities.list-changed-declared",

@@ -161,6 +161,32 @@ pub(super) fn time_fault(text: &str) -> Option<String> {
     (!is_date || !is_time).then(|| format!("is no time of ISO 8601: {}", one_line(text, 60)))
 }
 
+/// Returns the fault of a key of `_meta`.
+pub(super) fn meta_key_fault(key: &str) -> Option<&'static str> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let ends_well = |text: &str| text.ends_with(|it: char| it.is_ascii_alphanumeric());
+    let is_label = |label: &str| {
+        label.starts_with(|it: char| it.is_ascii_alphabetic())
+            && ends_well(label)
+            && label
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric() || it == '-')
+    };
+    if prefix.is_some_and(|prefix| !prefix.split('.').all(is_label)) {
+        return Some("has a prefix that is no series of labels with dots between them");
+    }
+    let is_name = name.is_empty()
+        || name.starts_with(|it: char| it.is_ascii_alphanumeric())
+            && ends_well(name)
+            && name
+                .chars()
+                .all(|it| it.is_ascii_alphanumeric() || "-_.".contains(it));
+    (!is_name).then_some("has a name with other characters than letters, digits, `-`, `_` and `.`, or with one of these at an end")
+}
+
 /// Returns the faults of a block of content: of its binary data, its media type and its URI.
 pub(super) fn block_faults(block: &Value) -> Vec<String> {
     let resource = &block["resource"];
@@ -248,6 +274,25 @@ mod tests {
             assert!(base64_fault(bad).is_some(), "{bad}");
         }
         assert_eq!(base64_length("aGk="), Some(2));
+    }
+
+    #[test]
+    fn keys_of_meta_have_labels_and_a_name() {
+        for good in [
+            "name",
+            "a",
+            "com.example/a.b-c_d",
+            "x-1/",
+            "progressToken",
+            "",
+        ] {
+            assert_eq!(meta_key_fault(good), None, "{good}");
+        }
+        for bad in [
+            "a b", "-a", "a.", "1com/a", "com..x/a", "com-/a", "/a", "a/b/c",
+        ] {
+            assert!(meta_key_fault(bad).is_some(), "{bad}");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod frame;
 mod http;
 mod listen;
 mod logging;
+mod meta;
 mod pages;
 mod progress;
 mod prompts;
@@ -50,6 +51,7 @@ const TOPICS: &[&[Check]] = &[
     pages::CHECKS,
     cache::CHECKS,
     logging::CHECKS,
+    meta::CHECKS,
     capabilities::CHECKS,
     progress::CHECKS,
     cancel::CHECKS,

@@ -82,6 +82,10 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("tools.order-stable", shuffled),
         row(
+            "meta.keys",
+            tool("greet", |tool| tool["_meta"] = json!({"my key": 1})),
+        ),
+        row(
             "tools.hints-agree",
             tool("greet", |tool| {
                 tool["annotations"]["destructiveHint"] = true.into()
