@@ -287,3 +287,29 @@ fn a_server_with_a_login_is_checked_with_the_stored_credentials() {
     let checked = demo.run(&[&check[..], &["-v"]].concat()).ends(0);
     assert!(!checked.out.contains(&token), "{checked:#?}");
 }
+
+/// Returns this command as a client under check, with these words.
+fn client(words: &[&str]) -> Vec<String> {
+    let own = env!("CARGO_BIN_EXE_turnbuckle");
+    let words = std::iter::once(&own).chain(words);
+    words.map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_client_is_checked_over_http_and_over_lines() {
+    for words in [
+        client(&["call", "{url}", "test_simple_text"]),
+        client(&["call", "test_simple_text", "--", "{command}"]),
+    ] {
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let checked = run(&[&["check", "--client", "-v", "--"][..], &words].concat()).ends(0);
+        assert!(
+            checked.out.contains("2 cases: 2025-11-25, 2026-07-28"),
+            "{checked:#?}"
+        );
+        assert!(!checked.out.contains("FAIL"), "{checked:#?}");
+    }
+    let silent = run(&["check", "--client", "--", "true", "{url}"]).ends(4);
+    assert!(silent.err.contains("sends no message"), "{silent:#?}");
+    run(&["check", "--client"]).ends(2);
+}

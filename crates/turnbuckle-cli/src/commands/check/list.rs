@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use turnbuckle::Revision;
-use turnbuckle_check::{Checker, Citation, Requirement};
+use turnbuckle_check::{Checker, Citation, ClientChecker, Requirement};
 
 use crate::args::CommonArgs;
 use crate::error::CliError;
@@ -26,7 +26,14 @@ pub(super) fn print(common: &CommonArgs) -> Result<(), CliError> {
         title: check.title,
         requirement: Requirement::cite(check.requirements, Revision::NEWEST),
     });
-    let checks: Vec<_> = checks.collect();
+    let of_clients = ClientChecker::checks().into_iter();
+    let of_clients = of_clients.map(|(id, level, title)| ListedCheck {
+        id,
+        level: level.as_str(),
+        title,
+        requirement: None,
+    });
+    let checks: Vec<_> = checks.chain(of_clients).collect();
     if !console.is_text() {
         return console.print_json(&serde_json::to_string(&checks)?);
     }

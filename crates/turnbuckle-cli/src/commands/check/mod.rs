@@ -1,5 +1,6 @@
 //! The `check` command: judges a server by the specification.
 
+mod client;
 mod files;
 mod list;
 mod reports;
@@ -36,6 +37,15 @@ struct CheckArgs {
     /// List all checks, and make none
     #[arg(long)]
     list: bool,
+
+    /// Check a client: the command after `--` is one. `{url}` in it stands for the URL of a server,
+    /// `{command}` for the words of a command that is one; without either the URL comes last
+    #[arg(long)]
+    client: bool,
+
+    /// Relay standard input and output to a scripted server, as the client under check needs it
+    #[arg(long, value_name = "PLACE", hide = true)]
+    relay: Option<String>,
 
     /// Make this check only, or those of this topic
     #[arg(long, value_name = "CHECK|TOPIC", value_delimiter = ',')]
@@ -139,6 +149,12 @@ fn parse_tool(text: &str) -> Result<(String, Option<Value>), String> {
 pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     if options.args.list {
         return list::print(&options.target_args.common);
+    }
+    if let Some(place) = &options.args.relay {
+        return client::relay_to(place).await;
+    }
+    if options.args.client {
+        return client::run(&options).await;
     }
     let (target, words) = options.target_args.target()?;
     words.expect_end()?;
