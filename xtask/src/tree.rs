@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Names of folders whose files a tool writes.
-pub(crate) const GENERATED: &[&str] = &[
-    "target",
+const GENERATED: &[&str] = &[
     "node_modules",
     "artifacts",
     "corpus",
@@ -15,6 +14,15 @@ pub(crate) const GENERATED: &[&str] = &[
     ".git",
     ".cache",
 ];
+
+/// Returns whether a tool writes the files of a folder, which `parent` contains. A module may be called
+/// `target`; the folder of that name into which cargo builds stands beside a manifest.
+pub(crate) fn is_generated(parent: &Path, name: &str) -> bool {
+    match name {
+        "target" => parent.join("Cargo.toml").is_file(),
+        _ => GENERATED.contains(&name) || name.starts_with("target-"),
+    }
+}
 
 /// The largest file that is read as text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
@@ -76,7 +84,7 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             let kind = entry.file_type().map_err(unreadable)?;
-            if GENERATED.contains(&name.as_str()) || name.starts_with("target-") {
+            if is_generated(folder, &name) {
                 continue;
             }
             if kind.is_dir() {
@@ -99,5 +107,20 @@ impl Tree {
             Err(_) => drop(self.others.insert(path)),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::root;
+
+    #[test]
+    fn a_module_that_is_called_target_is_source() {
+        assert!(is_generated(&root(), "target"));
+        assert!(is_generated(&root(), "target-mutants"));
+        assert!(is_generated(&root().join("fuzz"), "corpus"));
+        let source = root().join("crates/turnbuckle-check/src");
+        assert!(!is_generated(&source, "target"));
     }
 }

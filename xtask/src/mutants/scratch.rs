@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use super::Mutation;
-use crate::tree::GENERATED;
+use crate::tree::is_generated;
 
 /// The longest build.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -186,9 +186,8 @@ fn mirror(original: &Path, copy: &Path) -> io::Result<()> {
         let entry = entry?;
         let (name, kind) = (entry.file_name(), entry.file_type()?);
         let text = name.to_string_lossy();
-        let is_generated = GENERATED.contains(&&*text) || text.starts_with("target-");
         let to = copy.join(&name);
-        if kind.is_dir() && !is_generated {
+        if kind.is_dir() && !is_generated(original, &text) {
             mirror(&entry.path(), &to)?;
         } else if kind.is_file() {
             let content = fs::read(entry.path())?;
