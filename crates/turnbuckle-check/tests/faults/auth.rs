@@ -8,7 +8,7 @@ use http::{Request, Response, Uri};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use turnbuckle_check::script::Sound;
-use turnbuckle_check::{Bind, Body, BoxFuture, Exchange, Target};
+use turnbuckle_check::{Bind, Body, BoxFuture, CheckError, Checker, Exchange, Target};
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, remove, target};
@@ -22,6 +22,8 @@ struct Guarded {
     challenge: &'static str,
     resource: Value,
     issuer: Value,
+    /// No request has a token.
+    is_closed: bool,
 }
 
 impl Default for Guarded {
@@ -31,7 +33,15 @@ impl Default for Guarded {
             challenge: "Bearer resource_metadata=\"http://127.0.0.1/.well-known/oauth-protected-resource/mcp\"",
             resource: json!({"resource": format!("{ORIGIN}/mcp"), "authorization_servers": [ORIGIN]}),
             issuer: json!({"issuer": ORIGIN, "code_challenge_methods_supported": ["S256"]}),
+            is_closed: false,
         }
+    }
+}
+
+impl Guarded {
+    fn target(self) -> Target {
+        let uri = Uri::from_static("http://127.0.0.1/mcp");
+        Target::new("guarded").http(uri, Arc::new(self))
     }
 }
 
@@ -53,8 +63,9 @@ impl Exchange for Guarded {
         let answer = match request.uri().path() {
             "/.well-known/oauth-protected-resource/mcp" => response(200, "", Some(&self.resource)),
             "/.well-known/oauth-authorization-server" => response(200, "", Some(&self.issuer)),
-            _ if request.headers().contains_key("authorization") => {
-                response(401, self.challenge, None)
+            _ if self.is_closed || request.headers().contains_key("authorization") => {
+                let error = json!({"error": "invalid_token"});
+                response(401, self.challenge, Some(&error))
             }
             _ => return self.sound.send(request),
         };
@@ -66,8 +77,7 @@ impl Exchange for Guarded {
 fn login_row(id: &'static str, fault: impl FnOnce(&mut Guarded)) -> Row {
     let mut server = Guarded::default();
     fault(&mut server);
-    let uri = Uri::from_static("http://127.0.0.1/mcp");
-    target(id, Target::new("guarded").http(uri, Arc::new(server)))
+    target(id, server.target())
         .alone(Revision::V2025_11_25, Bind::Http)
         .topic("auth")
 }
@@ -93,4 +103,18 @@ pub(crate) fn rows() -> Vec<Row> {
             remove(&mut server.issuer, "code_challenge_methods_supported");
         }),
     ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_demands_a_login_is_no_server_that_is_silent() {
+    let server = Guarded {
+        is_closed: true,
+        ..Guarded::default()
+    };
+    let challenge = server.challenge;
+    let error = Checker::new(server.target()).run().await.unwrap_err();
+    let expected = CheckError::LoginRequired {
+        challenge: Some(challenge.to_owned()),
+    };
+    assert_eq!(error, expected);
 }

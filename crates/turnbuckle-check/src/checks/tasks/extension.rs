@@ -128,15 +128,15 @@ async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
 }
 
 /// Returns calls that may become tasks, such as that of the official conformance suite's tool, which takes
-/// these seconds.
-fn calls(cx: &CheckContext<'_>, seconds: u32) -> Vec<Value> {
+/// no time.
+fn calls(cx: &CheckContext<'_>) -> Vec<Value> {
     let survey = cx.survey();
     let name = "slow_compute";
     if survey
         .tool(name)
         .is_some_and(|tool| survey.is_callable(tool))
     {
-        let arguments = json!({"seconds": seconds, "label": "check"});
+        let arguments = json!({"seconds": 0, "label": "check"});
         return vec![json!({"name": name, "arguments": arguments})];
     }
     let call = |tool: &Value| json!({"name": tool["name"], "arguments": survey.arguments(tool)});
@@ -145,7 +145,7 @@ fn calls(cx: &CheckContext<'_>, seconds: u32) -> Vec<Value> {
 
 /// Calls tools until one is answered with a task; returns the task.
 async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
-    for call in calls(cx, 1) {
+    for call in calls(cx) {
         let mut answer = probe.request("tools/call", call).await?;
         if answer["result"]["resultType"] == "task" {
             return Ok(answer["result"].take());
@@ -219,7 +219,7 @@ fn outcome(answer: &Value) -> String {
 }
 
 async fn no_task(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for call in calls(cx, 0).into_iter().take(3) {
+    for call in calls(cx).into_iter().take(3) {
         let name = call["name"].as_str().unwrap_or_default().to_owned();
         let answer = cx.request("tools/call", call).await?;
         if answer["result"]["resultType"] == "task" {
