@@ -64,7 +64,7 @@ impl Exchange for Guarded {
             "/.well-known/oauth-protected-resource/mcp" => response(200, "", Some(&self.resource)),
             "/.well-known/oauth-authorization-server" => response(200, "", Some(&self.issuer)),
             _ if self.is_closed || request.headers().contains_key("authorization") => {
-                let error = json!({"error": "invalid_token"});
+                let error = json!({"detail": "a token is needed"});
                 response(401, self.challenge, Some(&error))
             }
             _ => return self.sound.send(request),
