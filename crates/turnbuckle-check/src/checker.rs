@@ -187,12 +187,11 @@ impl Checker {
         let selected = self.select()?;
         let cases = self.cases().await?;
         let end = tokio::time::Instant::now() + self.time_limit;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let parallel = cores.min(MAX_PARALLEL_CASES);
-        let permits = Arc::new(Semaphore::new(parallel));
+        let permits = Arc::new(Semaphore::new(MAX_PARALLEL_CASES));
         let checker = Arc::new(self);
         let mut running = JoinSet::new();
-        for (index, case) in cases.iter().copied().enumerate() {
+        // The newest first: it has the most checks.
+        for (index, case) in cases.iter().copied().enumerate().rev() {
             let checker = Arc::clone(&checker);
             let checks = checks_of(case, &cases, &selected);
             let permits = Arc::clone(&permits);

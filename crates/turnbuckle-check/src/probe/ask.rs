@@ -17,6 +17,9 @@ use crate::target::{Body, Endpoint};
 /// Bytes that the body of one response may have.
 const MAX_BODY_BYTES: usize = 64 << 20;
 
+/// Bytes of a body that are recorded.
+const MAX_RECORDED_BYTES: usize = 16 << 10;
+
 /// Headers whose values are not recorded.
 const SECRET_HEADERS: [&str; 4] = ["authorization", "cookie", "set-cookie", "dpop"];
 
@@ -134,7 +137,8 @@ impl Ask {
         }
         if !self.body.is_empty() {
             text += "\n\n";
-            text += &String::from_utf8_lossy(&self.body);
+            let beginning = &self.body[..self.body.len().min(MAX_RECORDED_BYTES)];
+            text += &String::from_utf8_lossy(beginning);
         }
         self.transcript.record_sent(&text);
         let sending = self.endpoint.exchange.send(with_body(request, self.body));

@@ -8,7 +8,7 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::ProtocolError;
 
 /// The time that the short jobs take.
-const WORK: Duration = Duration::from_secs(1);
+const WORK: Duration = Duration::from_millis(300);
 
 /// The time for which a call of the tool that asks first runs in its request.
 const QUICK: Duration = Duration::from_millis(100);

@@ -71,7 +71,7 @@ fn build_server(
         .group(prompts::Prompts)
         .group(resources::Resources)
         .extension(skills::skills()?)
-        .extension(Tasks::new());
+        .extension(Tasks::new().poll_interval(Duration::from_millis(250)));
     if let Some(keys) = keys {
         server = server.keys(keys);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::scripted_server::{builder, legacy, modern, scripted_peer, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder};
-use turnbuckle_it::peer::Peer;
+use turnbuckle_it::peer::{Peer, PeerConnectors};
 use turnbuckle_types::PaginatedRequestParams;
 use turnbuckle_types::method::ListTools;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, EraPreference, Error};
-use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, ReceivedMessage, Step};
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use turnbuckle_client::{
     Client, ClientBuilder, EraKind, EraPreference, Error, FormAnswer, ReconnectPolicy, Roots,
 };
-use turnbuckle_it::peer::Peer;
+use turnbuckle_it::peer::{Peer, PeerConnectors};
 use turnbuckle_session::transport::{
     ClientLimits, Frame, Link, LinkKind, MemoryTransport, TimeoutKind, Timeouts, Transport,
     TransportLink, memory_pair,

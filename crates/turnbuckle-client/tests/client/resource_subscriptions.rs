@@ -6,7 +6,7 @@ use crate::scripted_server::{Answer, builder, legacy, scripted_peer, settle};
 use crate::subscriptions::{news, update_of};
 use serde_json::{Value, json};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, Subscription};
-use turnbuckle_it::peer::{Peer, ReceivedMessage};
+use turnbuckle_it::peer::{Peer, PeerConnectors, ReceivedMessage};
 use turnbuckle_session::handler::Change;
 
 fn legacy_answer(message: &Value) -> Answer {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, EraPreference};
-use turnbuckle_it::peer::Peer;
+use turnbuckle_it::peer::{Peer, PeerConnectors};
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{

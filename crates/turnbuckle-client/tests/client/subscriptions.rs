@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use turnbuckle_client::{
     ChangeFilter, Client, ClientBuilder, EraPreference, Error, ReconnectPolicy, Subscription,
 };
-use turnbuckle_it::peer::{Peer, ReceivedMessage};
+use turnbuckle_it::peer::{Peer, PeerConnectors, ReceivedMessage};
 use turnbuckle_server::{Args, HandlerContext, ReadRequest, Resource, Server, Tool};
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::transport::Timeouts;

@@ -8,6 +8,7 @@ use crate::requests::{connect_legacy, send, tasks};
 use crate::scripted_server::{ERAS, builder, legacy, scripted_peer, settle};
 use serde_json::{Value, json};
 use turnbuckle_client::{ClientBuilder, Error, FormAnswer, ReconnectPolicy};
+use turnbuckle_it::peer::PeerConnectors;
 use turnbuckle_session::transport::{
     ClientLimits, Frame, MemoryTransport, Transport, TransportConnector, memory_pair,
 };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use turnbuckle_client::{Client, ClientBuilder, EraPreference};
-use turnbuckle_it::peer::{Peer, ReceivedMessage, Step};
+use turnbuckle_it::peer::{Peer, PeerConnectors, ReceivedMessage, Step};
 use turnbuckle_skills::client::{SkillReader, SkillsClient as _};
 use turnbuckle_skills::{Digest, EXTENSION_ID};
 use turnbuckle_wire::revision::Revision;

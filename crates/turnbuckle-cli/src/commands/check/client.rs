@@ -1,8 +1,10 @@
 //! `check --client`: judges a client by scripted servers.
 
+use turnbuckle_check::report::Level;
 use turnbuckle_check::{CheckError, ClientChecker, relay};
 use turnbuckle_session::internal::ShutdownSignals;
 
+use super::files::Files;
 use super::{Options, judge, reports};
 use crate::connection::unless_interrupted;
 use crate::error::{CliError, ExitStatus};
@@ -12,7 +14,7 @@ use crate::output::Console;
 const RELAY: [&str; 2] = ["check", "--relay"];
 
 /// Runs the client that the command line names with each server, and reports what it did wrong.
-pub(super) async fn run(options: &Options) -> Result<(), CliError> {
+pub(super) async fn run(options: &Options, files: &Files) -> Result<(), CliError> {
     let (target, args) = (&options.target_args, &options.args);
     if target.command.is_empty() || !target.words.is_empty() {
         return Err(CliError::usage("a client is a command after `--`")
@@ -30,11 +32,20 @@ pub(super) async fn run(options: &Options) -> Result<(), CliError> {
     let mut checker = ClientChecker::new(words).relay_command(relay);
     checker = args.only.iter().fold(checker, ClientChecker::only);
     checker = args.skip.iter().fold(checker, ClientChecker::skip);
+    for (id, level, _) in ClientChecker::checks() {
+        if level > Level::from(args.level) {
+            checker = checker.skip(id);
+        }
+    }
+    if let Some(limit) = target.common.protocol.timeout {
+        checker = checker.time_limit(limit);
+    }
     let console = Console::new(&target.common.output);
     let mut signals = ShutdownSignals::new()
         .map_err(|error| CliError::new(format!("signals cannot be caught: {error}")))?;
     let run = async { checker.run().await.map_err(to_cli_error) };
-    let report = unless_interrupted(&mut signals, run).await?;
+    let mut report = unless_interrupted(&mut signals, run).await?;
+    files.apply(&mut report)?;
     reports::write(&report, &args.reports, &console)?;
     judge(&report, args.strict)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use turnbuckle_check::baseline::{Baseline, MAX_BASELINE_BYTES};
 use turnbuckle_check::lock::{Lock, MAX_LOCK_BYTES};
 use turnbuckle_check::report::{Kind, Report};
-use turnbuckle_check::{Checker, FileError};
+use turnbuckle_check::{Checker, ClientChecker, FileError};
 
 use super::CheckArgs;
 use crate::error::CliError;
@@ -15,6 +15,7 @@ use crate::input::{open_file, read_text_limited};
 
 /// The baseline and the lock of a command line.
 pub(super) struct Files {
+    kind: Kind,
     baseline: Option<(PathBuf, Baseline)>,
     updates_baseline: bool,
     /// The path of the lock, and the lock to compare with.
@@ -27,12 +28,16 @@ impl Files {
     /// # Errors
     /// Fails for a file that is broken, and for a baseline that is missing and not to be written.
     pub(super) fn read(args: &CheckArgs) -> Result<Self, CliError> {
+        let kind = match args.client {
+            true => Kind::Client,
+            false => Kind::Server,
+        };
         let baseline = match &args.baseline {
             None => None,
             Some(path) if args.update_baseline && !path.exists() => {
                 Some((path.clone(), Baseline::default()))
             }
-            Some(path) => Some((path.clone(), read_baseline(path)?)),
+            Some(path) => Some((path.clone(), read_baseline(path, kind)?)),
         };
         if args.update_baseline && args.baseline.as_deref().is_some_and(is_official) {
             return Err(CliError::usage(
@@ -46,6 +51,7 @@ impl Files {
             Some(path) => Some((path.clone(), Some(read_lock(path)?))),
         };
         Ok(Self {
+            kind,
             baseline,
             updates_baseline: args.update_baseline,
             lock,
@@ -77,7 +83,7 @@ impl Files {
             }
             let text = baseline.renew(report);
             write(path, |out| out.write_all(text.as_bytes()))?;
-            parse_baseline(path, &text)?.apply(report);
+            parse_baseline(path, &text, self.kind)?.apply(report);
             let note = format!("the baseline was written to {}", path.display());
             report.notes.push(note);
         }
@@ -85,17 +91,19 @@ impl Files {
     }
 }
 
-fn read_baseline(path: &Path) -> Result<Baseline, CliError> {
+fn read_baseline(path: &Path, kind: Kind) -> Result<Baseline, CliError> {
     let file = open_file(path)?;
     let text = read_text_limited(file, &path.display(), MAX_BASELINE_BYTES as u64)?;
-    parse_baseline(path, &text)
+    parse_baseline(path, &text, kind)
 }
 
-fn parse_baseline(path: &Path, text: &str) -> Result<Baseline, CliError> {
+fn parse_baseline(path: &Path, text: &str, kind: Kind) -> Result<Baseline, CliError> {
     let parsed = match is_official(path) {
-        true => Baseline::parse_expected_failures(text, Kind::Server),
+        true => Baseline::parse_expected_failures(text, kind),
         false => {
-            let ids: Vec<_> = Checker::checks().iter().map(|check| check.id).collect();
+            let of_servers = Checker::checks().into_iter().map(|check| check.id);
+            let of_clients = ClientChecker::checks().into_iter().map(|(id, ..)| id);
+            let ids: Vec<_> = of_servers.chain(of_clients).collect();
             Baseline::parse(text, &ids)
         }
     };

@@ -40,7 +40,14 @@ struct CheckArgs {
 
     /// Check a client: the command after `--` is one. `{url}` in it stands for the URL of a server,
     /// `{command}` for the words of a command that is one; without either the URL comes last
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = [
+        "transport",
+        "protocol_version",
+        "allow_tool",
+        "hostile",
+        "lock",
+        "update_lock",
+    ])]
     client: bool,
 
     /// Relay standard input and output to a scripted server, as the client under check needs it
@@ -153,14 +160,14 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     if let Some(place) = &options.args.relay {
         return client::relay_to(place).await;
     }
+    refuse_options_of_clients(&options.target_args.common)?;
+    let files = files::Files::read(&options.args)?;
     if options.args.client {
-        return client::run(&options).await;
+        return client::run(&options, &files).await;
     }
     let (target, words) = options.target_args.target()?;
     words.expect_end()?;
     let (common, args) = (&options.target_args.common, &options.args);
-    refuse_options_of_clients(common)?;
-    let files = files::Files::read(args)?;
     let login = TargetLogin::new(common, &target)?;
     login.confirm_target().await?;
     login
