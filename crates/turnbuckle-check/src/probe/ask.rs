@@ -451,14 +451,16 @@ pub(super) async fn pass_on(
     // A refusal may carry JSON that is no message, such as an error of OAuth.
     let body = serde_json::from_slice::<Value>(&plain).unwrap_or_default();
     let is_message = body.is_array() || body.get("jsonrpc").is_some();
+    let mut is_told = false;
     if is_message || (!plain.is_empty() && head.status.is_success()) {
         // An error without an id refuses the request, though it is not its answer.
         has_message = body.get("error").is_none() || !body["id"].is_null();
+        is_told = true;
         let _ = arrives.send(Arrival::Frame(plain.clone())).await;
     }
     let error = match failure {
         Some(error) => error,
-        None if has_message || (id.is_none() && head.status.is_success()) => return,
+        None if has_message || (id.is_none() && (is_told || head.status.is_success())) => return,
         // The stream of a session that a server does not offer.
         None if id.is_none() && matches!(head.status.as_u16(), 405) => return,
         None => ProbeError::Status {

@@ -29,6 +29,8 @@ pub struct Probe {
     /// Messages received that answer no waiting request.
     messages: VecDeque<Value>,
     pub(super) handshake: Option<Value>,
+    /// The last frame was an error without an id.
+    is_refused: bool,
 }
 
 impl Probe {
@@ -65,6 +67,7 @@ impl Probe {
             open: HashMap::new(),
             messages: VecDeque::new(),
             handshake: None,
+            is_refused: false,
             options,
         }
     }
@@ -298,14 +301,19 @@ impl Probe {
         let closed = || ProbeError::Closed {
             what: "a frame".into(),
         };
-        match self.arrival("a frame", end).await?.ok_or_else(closed)? {
-            Arrival::Failed { error, .. } => Err(error),
-            Arrival::Frame(frame) => {
-                let message = self.record.record_received(&frame)?;
-                for answer in elements(message) {
-                    self.open.remove(&id_text(&answer));
+        loop {
+            match self.arrival("a frame", end).await?.ok_or_else(closed)? {
+                // The frame before it says so already: an error without an id.
+                Arrival::Failed { .. } if std::mem::take(&mut self.is_refused) => {}
+                Arrival::Failed { error, .. } => return Err(error),
+                Arrival::Frame(frame) => {
+                    let message = self.record.record_received(&frame)?;
+                    self.is_refused = message.get("error").is_some() && message["id"].is_null();
+                    for answer in elements(message) {
+                        self.open.remove(&id_text(&answer));
+                    }
+                    return Ok(frame);
                 }
-                Ok(frame)
             }
         }
     }

@@ -10,8 +10,20 @@ fn add(a: i64, b: i64) -> String {
     (a + b).to_string()
 }
 
+/// Counts the letters of a text.
+#[tool(read_only)]
+fn count(text: String) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
+}
+
+/// Splits a text into its letters.
+#[tool(read_only)]
+fn letters(text: String) -> Vec<String> {
+    text.chars().map(String::from).collect()
+}
+
 fn server() -> turnbuckle::ServerBuilder {
-    Server::new("calc", "1.0.0").tools(tools![add])
+    Server::new("calc", "1.0.0").tools(tools![add, count, letters])
 }
 
 #[tokio::test]

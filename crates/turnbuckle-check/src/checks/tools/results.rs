@@ -135,8 +135,15 @@ async fn structured_has_text(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     }
     for (call, result, structured) in results {
         let mut texts = blocks(result).filter_map(|block| block["text"].as_str());
+        // A value that is no object is wrapped in one with the member `result`; its text may be the value alone.
+        let wrapped = match structured.as_object() {
+            Some(members) if members.len() == 1 => members.get("result"),
+            _ => None,
+        };
         let is_same = |text: &str| {
-            serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *structured)
+            let parsed = serde_json::from_str::<Value>(text);
+            parsed.is_ok_and(|parsed| parsed == *structured || Some(&parsed) == wrapped)
+                || wrapped.is_some_and(|value| value == text)
         };
         if !texts.any(is_same) {
             cx.fault_in(
