@@ -105,7 +105,7 @@ struct Inner {
     script: Box<Script>,
     received: Mutex<Vec<ReceivedMessage>>,
     opened: AtomicUsize,
-    /// The way to the newest connection over lines, for steps that answer no message.
+    /// Sender of steps to the newest connection over lines, for steps that answer no message.
     wire: Mutex<Option<UnboundedSender<Step>>>,
     /// Number of connections and bodies that are open.
     open_count: AtomicUsize,

@@ -13,7 +13,7 @@ pub(crate) use self::answers::{Answered, ask_all};
 pub(crate) use self::arguments::sample;
 use self::arguments::{prompt_arguments, sample_breaches};
 pub(crate) use self::lists::ListPages;
-use self::lists::{ListError, read_list};
+use self::lists::{ListError, Refusal, read_list};
 use crate::need::Need;
 use crate::probe::{Probe, ProbeError};
 use crate::report::Interface;
@@ -51,7 +51,7 @@ pub(crate) struct Survey {
     /// The pages of the lists that can be read.
     pub(crate) pages: Vec<ListPages>,
     /// The lists that cannot be read, each with the reason.
-    pub(crate) failures: Vec<(&'static str, String)>,
+    pub(crate) failures: Vec<(&'static str, Refusal)>,
     /// The tools that the user allows to call, with arguments.
     pub(crate) allowed_tools: HashMap<String, Option<Value>>,
     answers: Answers,
@@ -85,7 +85,7 @@ impl Survey {
                     *survey.list_mut(method) = items;
                     survey.pages.push(pages);
                 }
-                Err(ListError::Refused(reason)) => survey.failures.push((method, reason)),
+                Err(ListError::Refused(refusal)) => survey.failures.push((method, refusal)),
                 Err(ListError::Broken(error)) => return Err(error),
             }
         }
@@ -289,7 +289,7 @@ impl Survey {
 
     fn no_items(&self, method: &str, items: &str) -> String {
         match self.failures.iter().find(|(failed, _)| *failed == method) {
-            Some((_, reason)) => format!("the list of {items} cannot be read: {reason}"),
+            Some((_, refusal)) => format!("the list of {items} cannot be read: {}", refusal.reason),
             None => format!("the server lists no {items}"),
         }
     }

@@ -56,7 +56,7 @@ pub struct Pipe {
 pub struct Endpoint {
     /// URL of the endpoint.
     pub uri: Uri,
-    /// The way of requests to it.
+    /// Sender of requests to the endpoint.
     pub exchange: Arc<dyn Exchange>,
 }
 

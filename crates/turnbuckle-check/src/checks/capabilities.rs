@@ -51,11 +51,11 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 async fn declared_answers(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    for (method, reason) in cx.survey().failures.clone() {
+    for (method, refusal) in &cx.survey().failures {
         // No sentence demands templates of a server with resources.
-        let may_be_unknown = method == "resources/templates/list" && reason.contains("-32601");
+        let may_be_unknown = *method == "resources/templates/list" && refusal.code == Some(-32601);
         if !may_be_unknown {
-            cx.fault_at(method, reason);
+            cx.fault_at(*method, refusal.reason.clone());
         }
     }
     Ok(())

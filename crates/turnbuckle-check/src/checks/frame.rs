@@ -94,12 +94,10 @@ pub(super) const CHECKS: &[Check] = &[
 async fn open(cx: &mut CheckContext<'_>) -> Result<LinesLink, Stop> {
     let opening = cx.lines();
     let is_modern = cx.is_modern();
-    let version = cx.revision().as_str();
+    let params = cx.options().handshake_params(cx.revision());
     let limit = cx.timeout();
     let mut lines = opening.await?;
     if !is_modern {
-        let params = json!({"protocolVersion": version, "capabilities": {},
-            "clientInfo": {"name": "turnbuckle-check", "version": "0"}});
         let request = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
         lines.send(request.to_string().as_bytes()).await?;
         next_answer(&mut lines, limit).await?;

@@ -62,7 +62,7 @@ impl Probe {
         Self {
             revision,
             link,
-            record: MessageRecord::new(revision, transcript),
+            record: MessageRecord::new(revision, transcript, options.keeps_messages),
             next_id: 1,
             open: HashMap::new(),
             messages: VecDeque::new(),
@@ -116,7 +116,7 @@ impl Probe {
         let id = id.into().to_string();
         let what = format!("the answer to {what}");
         let mut limit = self.options.timeout;
-        if self.record.all_received().is_empty() {
+        if !self.record.has_received() {
             limit *= START_FACTOR;
         }
         let end = Instant::now() + limit;
@@ -328,7 +328,7 @@ impl Probe {
         self.messages.iter()
     }
 
-    /// Returns every message received, in order, one frame after another.
+    /// Returns every message received, in order, one frame after another; none unless the options keep them.
     #[must_use]
     pub fn received_messages(&self) -> &[Value] {
         self.record.all_received()

@@ -36,11 +36,7 @@ impl Probe {
     /// Returns the parameters of the request that opens a legacy session.
     #[must_use]
     pub fn handshake_params(&self) -> Value {
-        json!({
-            "protocolVersion": self.revision.as_str(),
-            "capabilities": self.options.capabilities,
-            "clientInfo": self.options.client_info,
-        })
+        self.options.handshake_params(self.revision)
     }
 
     /// Returns the result of the handshake that connecting did.

@@ -14,9 +14,6 @@ use crate::oracle::{Oracle, Sender};
 /// method any more.
 const MAX_REQUESTS: usize = 100_000;
 
-/// Messages that are kept.
-const MAX_RECEIVED: usize = 100_000;
-
 /// The record of one connection.
 pub(super) struct MessageRecord {
     revision: Revision,
@@ -25,7 +22,9 @@ pub(super) struct MessageRecord {
     asked: HashMap<String, Asked>,
     /// Revision that the session's handshake agreed on.
     session: Option<Revision>,
-    received: Vec<Value>,
+    has_received: bool,
+    /// Every message of the server, where they are kept.
+    received: Option<Vec<Value>>,
 }
 
 #[derive(Clone)]
@@ -35,13 +34,14 @@ struct Asked {
 }
 
 impl MessageRecord {
-    pub(super) fn new(revision: Revision, transcript: Transcript) -> Self {
+    pub(super) fn new(revision: Revision, transcript: Transcript, keeps_messages: bool) -> Self {
         Self {
             revision,
             transcript,
             asked: HashMap::new(),
             session: None,
-            received: Vec::new(),
+            has_received: false,
+            received: keeps_messages.then(Vec::new),
         }
     }
 
@@ -89,14 +89,19 @@ impl MessageRecord {
         }
         let message: Value = serde_json::from_str(&text).map_err(|_| not_json())?;
         self.judge(&message);
-        if self.received.len() < MAX_RECEIVED {
-            self.received.push(message.clone());
+        self.has_received = true;
+        if let Some(received) = &mut self.received {
+            received.push(message.clone());
         }
         Ok(message)
     }
 
+    pub(super) fn has_received(&self) -> bool {
+        self.has_received
+    }
+
     pub(super) fn all_received(&self) -> &[Value] {
-        &self.received
+        self.received.as_deref().unwrap_or_default()
     }
 
     fn judge(&mut self, message: &Value) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnbuckle_wire::revision::Revision;
 
 /// Settings of a [`Probe`](super::Probe).
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub struct ProbeOptions {
     pub handshake: Handshake,
     /// Time limit of every wait.
     pub timeout: Duration,
+    /// Keeps every message of the server for [`Probe::received_messages`](super::Probe::received_messages).
+    pub keeps_messages: bool,
 }
 
 /// Part of the legacy handshake that connecting does.
@@ -42,6 +45,7 @@ impl Default for ProbeOptions {
             progress_tokens: false,
             handshake: Handshake::Whole,
             timeout: Duration::from_secs(5),
+            keeps_messages: false,
         }
     }
 }
@@ -50,6 +54,15 @@ impl ProbeOptions {
     /// Creates options for a client without capabilities that does the whole handshake.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the parameters of the request that opens a legacy session.
+    pub(crate) fn handshake_params(&self, revision: Revision) -> Value {
+        json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": self.capabilities,
+            "clientInfo": self.client_info,
+        })
     }
 
     /// Sets the capabilities that the client declares.

@@ -38,8 +38,23 @@ pub(crate) struct Page {
     pub(crate) scope: Value,
 }
 
+/// A list that cannot be read.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    /// The answer of the server, or its fault, as a sentence.
+    pub(crate) reason: String,
+    /// The code of the error, if the server answered with one.
+    pub(crate) code: Option<i64>,
+}
+
+impl Refusal {
+    fn new(reason: String) -> Self {
+        Self { reason, code: None }
+    }
+}
+
 pub(super) enum ListError {
-    Refused(String),
+    Refused(Refusal),
     Broken(ProbeError),
 }
 
@@ -95,18 +110,21 @@ async fn read_page(
     let mut answer = match probe.request(method, params).await {
         Ok(answer) => answer,
         Err(error @ (ProbeError::Status { .. } | ProbeError::NotJson { .. })) => {
-            return Err(ListError::Refused(error.to_string()));
+            return Err(ListError::Refused(Refusal::new(error.to_string())));
         }
         Err(error) => return Err(ListError::Broken(error)),
     };
     if let Some(error) = answer.get("error") {
-        return Err(ListError::Refused(format!("{method} failed: {error}")));
+        return Err(ListError::Refused(Refusal {
+            reason: format!("{method} failed: {error}"),
+            code: error["code"].as_i64(),
+        }));
     }
     let result = &mut answer["result"];
     let Value::Array(items) = result[member].take() else {
-        return Err(ListError::Refused(format!(
+        return Err(ListError::Refused(Refusal::new(format!(
             "the result of {method} has no array `{member}`"
-        )));
+        ))));
     };
     let page = Page {
         items: items.len(),

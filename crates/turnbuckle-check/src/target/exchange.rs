@@ -1,4 +1,4 @@
-//! The way of HTTP requests to a server, from a function.
+//! An exchange of HTTP requests that a function carries out.
 
 use std::error::Error;
 use std::io;

@@ -19,6 +19,7 @@ pub struct ClientOptions {
 impl Default for ClientOptions {
     fn default() -> Self {
         let mut probe = ProbeOptions::new().timeout(Duration::from_secs(120));
+        probe.keeps_messages = true;
         probe.client_info = json!({"name": "tester", "version": "1.0.0"});
         Self {
             probe,

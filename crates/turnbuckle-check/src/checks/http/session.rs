@@ -98,11 +98,7 @@ pub(crate) fn opening(cx: &CheckContext<'_>) -> Value {
     if cx.is_modern() {
         return cx.message("check-opening", "server/discover", json!({}));
     }
-    let params = json!({
-        "protocolVersion": cx.revision().as_str(),
-        "capabilities": {},
-        "clientInfo": cx.options().client_info,
-    });
+    let params = cx.options().handshake_params(cx.revision());
     cx.message("check-opening", "initialize", params)
 }
 

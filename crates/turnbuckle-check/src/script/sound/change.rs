@@ -17,7 +17,7 @@ pub(super) enum Change {
     Resource(String),
 }
 
-/// Somebody who is told of changes.
+/// A receiver of notifications about changes.
 pub(super) enum Listener {
     /// A legacy session.
     Session(Arc<Session>),

@@ -13,7 +13,7 @@ use super::session::Session;
 pub(super) type BeforeAnswer =
     dyn Fn(&str, Interlude) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// The way to the client of a request that is not answered yet.
+/// A sender of messages to the client of a request that is not answered yet.
 #[derive(Clone)]
 pub struct Interlude {
     session: Arc<Session>,

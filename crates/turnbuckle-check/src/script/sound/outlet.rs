@@ -1,4 +1,4 @@
-//! The ways of a server's messages to its clients.
+//! Senders of a server's messages to its clients.
 
 use std::sync::Arc;
 
