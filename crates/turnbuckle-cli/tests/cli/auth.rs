@@ -132,7 +132,7 @@ fn a_client_secret_comes_from_the_environment() {
         "login",
         &demo.url,
         "--client-id",
-        "x",
+        "-x",
         "--client-secret-env",
         "NO_SUCH",
     ];
@@ -141,13 +141,13 @@ fn a_client_secret_comes_from_the_environment() {
     let words = [&words[..6], &["TURNBUCKLE_TEST_SECRET", "--no-browser"]].concat();
     let mut command = demo.command(&words);
     command.env("TURNBUCKLE_TEST_SECRET", "a-client-secret");
-    // The user refuses.
+    // An id may begin with a hyphen, as that of a server that draws it at random. The user refuses.
     let refused = LoggedIn::run(command, |url| {
         let state = parameter(url, "state");
         let issuer = &demo.issuer;
         format!("http://127.0.0.1/callback?error=access_denied&state={state}&iss={issuer}")
     });
-    assert_eq!(refused.parameter("client_id"), "x");
+    assert_eq!(refused.parameter("client_id"), "-x");
     let refused = refused.run.ends(3);
     assert!(refused.err.contains("access_denied"), "{refused:#?}");
     assert!(refused.err.contains("auth debug"), "{refused:#?}");

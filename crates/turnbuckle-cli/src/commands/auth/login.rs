@@ -21,7 +21,7 @@ pub(crate) struct Options {
     pub(super) no_browser: bool,
 
     /// The id of a client that was registered by hand
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     client_id: Option<String>,
 
     /// The environment variable that holds the client's secret

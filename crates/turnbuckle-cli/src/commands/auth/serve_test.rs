@@ -30,7 +30,12 @@ pub(crate) struct Options {
     users: Vec<String>,
 
     /// Accept this client id without a secret, with the redirect URI of --redirect-uri
-    #[arg(long, value_name = "ID", requires = "redirect_uris")]
+    #[arg(
+        long,
+        value_name = "ID",
+        allow_hyphen_values = true,
+        requires = "redirect_uris"
+    )]
     client_id: Option<String>,
 
     /// A redirect URI of --client-id; may be repeated
