@@ -68,7 +68,7 @@ enum Command {
     /// Run logins between ours and the clients, servers and authorization servers of others
     InteropAuth { arguments: Vec<String> },
     /// Switch off rules of the source one by one: a test must fail each time
-    Mutants { ids: Vec<String> },
+    Mutants(mutants::Options),
     /// Run the fuzz targets for a while each
     Fuzz(fuzz::Options),
     /// Run clients that behave badly, and look at what is left of them
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),
         Command::InteropAuth { arguments } => node::logins(&arguments),
-        Command::Mutants { ids } => mutants::run(&ids),
+        Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(Passed { arguments }) => soak::run(&arguments),
         Command::Book => book::run(),

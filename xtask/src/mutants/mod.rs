@@ -12,12 +12,19 @@
 //! replace = "…"
 //! package = "…"                # optional: the package of the tests, turnbuckle-it unless given
 //! test = "http::origin"        # part of the tests' names, as `cargo test` takes it; one must fail
+//! check = ["http.origin-403"]  # optional: the checks of `turnbuckle check` of which one finds it
+//! unseen = "…"                 # optional: the reason why no check finds what a client could notice
 //! ```
+//!
+//! A mutation with `check` or `unseen` can be seen from outside a server whose handlers do ordinary
+//! things: the server sends or accepts something else. One with neither cannot: it is of a client or a
+//! tool, or it changes how much a server takes, logs or remembers.
 //!
 //! Everything happens in a copy of the workspace, which keeps its own target folder from run to
 //! run; the checkout is never changed.
 
 mod scratch;
+mod seen;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,9 +58,28 @@ struct Mutation {
     #[serde(default = "Mutation::default_package")]
     package: String,
     test: String,
+    #[serde(default)]
+    check: Vec<String>,
+    unseen: Option<String>,
 }
 
 impl List {
+    fn read() -> Result<Self, String> {
+        let path = root().join(LIST);
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Self::parse(&text).map_err(|error| format!("{LIST}: {error}"))
+    }
+
+    /// Returns an error if a name is that of no mutation.
+    fn expect_all(&self, wanted: &[String]) -> Result<(), String> {
+        let is_known = |id: &&String| self.mutations.iter().any(|mutation| mutation.id == **id);
+        match wanted.iter().find(|id| !is_known(id)) {
+            Some(id) => Err(format!("no mutation {id}")),
+            None => Ok(()),
+        }
+    }
+
     /// Parses the list, which is not empty and in which every id stands once.
     fn parse(text: &str) -> Result<Self, String> {
         let list: Self = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -87,6 +113,19 @@ impl Mutation {
         }
     }
 
+    /// Returns an error if the checks that find the mutation do not exist, or if nothing finds it and yet
+    /// checks are named.
+    fn check_fault(&self, ids: &BTreeSet<String>) -> Result<(), String> {
+        if self.unseen.is_some() && !self.check.is_empty() {
+            return Err("what is `unseen` has no `check`".to_owned());
+        }
+        let mut unknown = self.check.iter();
+        match unknown.find(|id| !ids.contains(*id) && !seen::OUTCOMES.contains(&id.as_str())) {
+            Some(id) => Err(format!("there is no check {id}")),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the beginning of the paths of the package's tests.
     fn test_prefix(&self) -> String {
         match self.package.as_str() {
@@ -111,6 +150,7 @@ pub(crate) fn broken(project: &Project) -> Vec<String> {
         Ok(tests) => tests,
         Err(error) => return vec![error],
     };
+    let checks = requirements::check_ids(&project.tree);
     let mut broken = Vec::new();
     for mutation in &list.mutations {
         let text = project
@@ -141,7 +181,7 @@ pub(crate) fn broken(project: &Project) -> Vec<String> {
                 )),
             },
         };
-        let faults = [applied, has_test, named]
+        let faults = [applied, has_test, named, mutation.check_fault(&checks)]
             .into_iter()
             .filter_map(Result::err);
         broken.extend(faults.map(|fault| format!("{}: {fault}", mutation.id)));
@@ -149,23 +189,30 @@ pub(crate) fn broken(project: &Project) -> Vec<String> {
     broken
 }
 
-/// Runs the named mutations, or all; an error counts those that no test noticed.
-pub(crate) fn run(wanted: &[String]) -> Result<(), String> {
-    let path = root().join(LIST);
-    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let list = List::parse(&text).map_err(|error| format!("{LIST}: {error}"))?;
-    run_in(
-        &Scratch::new(&root(), &target().join("mutants")),
-        &list,
-        wanted,
-    )
+/// Mutations, and who has to notice them.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Let `turnbuckle check` judge servers with the mutations that can be seen from outside, instead of
+    /// running the tests. Named mutations are judged one by one, others several at a time
+    #[arg(long)]
+    seen_by_check: bool,
+
+    /// Ids of mutations; all if there are none
+    ids: Vec<String>,
+}
+
+/// Runs the named mutations, or all; an error counts those that were not noticed.
+pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let list = List::read()?;
+    list.expect_all(&options.ids)?;
+    let scratch = Scratch::new(&root(), &target().join("mutants"));
+    match options.seen_by_check {
+        true => seen::run(&scratch, &list, &options.ids),
+        false => run_in(&scratch, &list, &options.ids),
+    }
 }
 
 fn run_in(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(), String> {
-    let is_known = |id: &&String| list.mutations.iter().any(|mutation| mutation.id == **id);
-    if let Some(id) = wanted.iter().find(|id| !is_known(id)) {
-        return Err(format!("no mutation {id}"));
-    }
     scratch.update()?;
     let chosen = list
         .mutations
@@ -246,6 +293,10 @@ mod tests {
                 ("crates/a.rs", source),
                 ("crates/turnbuckle-check/requirements/cats.toml", manifest),
                 (
+                    "crates/turnbuckle-check/src/checks/cats.rs",
+                    "const PURR: Check = Check::new(\"cats.purr\");",
+                ),
+                (
                     "tests/it/tests/it/cats.rs",
                     "#[test]\nfn purr() {}\n#[test]\nfn hiss() {}\n",
                 ),
@@ -263,6 +314,12 @@ mod tests {
             let entry = format!("{ENTRY}requirement = '{id}'\n");
             found(&entry.replace("cats::p", test), good)
         };
+        let with_line = |line: &str| found(&format!("{ENTRY}{line}\n"), good);
+        assert_eq!(with_line("check = ['cats.purr']"), [""; 0]);
+        assert_eq!(with_line("check = ['unreachable']"), [""; 0]);
+        assert!(with_line("check = ['cats.hiss']")[0].contains("no check cats.hiss"));
+        let both = with_line("check = ['cats.purr']\nunseen = 'cats purr seldom'");
+        assert!(both[0].contains("no `check`"));
         assert_eq!(with("aaaaaaaaaaaa", "cats::purr"), [""; 0]);
         assert!(with("aaaaaaaaaaaa", "cats::hiss")[0].contains("names no test"));
         assert!(with("bbbbbbbbbbbb", "cats::purr")[0].contains("no requirement"));
@@ -300,6 +357,8 @@ mod tests {
             find: "n < 10".into(),
             replace: replace.into(),
             test: test.into(),
+            check: Vec::new(),
+            unseen: None,
         };
         let attempt = |replace, test| {
             let mutation = mutation(replace, test);
@@ -319,7 +378,7 @@ mod tests {
             mutations: vec![mutation("n < 9", "one_is_small")],
         };
         assert!(run_in(&scratch, &list, &[]).is_err());
-        assert!(run_in(&scratch, &list, &["unknown".to_owned()]).is_err());
+        assert!(list.expect_all(&["unknown".to_owned()]).is_err());
         assert_eq!(
             fs::read_to_string(original.join("src/lib.rs")).unwrap(),
             SOURCE

@@ -41,8 +41,13 @@ impl Scratch {
         }
     }
 
-    fn workspace(&self) -> PathBuf {
+    pub(super) fn workspace(&self) -> PathBuf {
         self.folder.join("workspace")
+    }
+
+    /// Returns the folder of what cargo builds of the copy.
+    pub(super) fn target(&self) -> PathBuf {
+        self.folder.join("target")
     }
 
     /// Returns the folder of the tests' outputs, a file for each mutation.
@@ -83,12 +88,7 @@ impl Scratch {
 
     /// Checks that one of the mutation's tests fails under it; the copy is as before afterwards.
     pub(super) fn fails_changed(&self, mutation: &Mutation) -> Result<Result<(), String>, String> {
-        let path = self.workspace().join(&mutation.file);
-        let unusable = |error| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(&path).map_err(unusable)?;
-        fs::write(&path, mutation.apply(&text)?).map_err(unusable)?;
-        let outcome = self.test(mutation);
-        fs::write(&path, text).map_err(unusable)?;
+        let outcome = self.with_changes(&[mutation], || self.test(mutation))?;
         Ok(match outcome? {
             Outcome::Failed => Ok(()),
             outcome => Err(format!("with the change: {outcome:?}")),
@@ -132,33 +132,78 @@ impl Scratch {
         })
     }
 
+    /// Runs `work` on sources with these changes, and puts the sources back.
+    pub(super) fn with_changes<T>(
+        &self,
+        mutations: &[&Mutation],
+        work: impl FnOnce() -> T,
+    ) -> Result<T, String> {
+        let mut originals = Vec::new();
+        let mut changed = Ok(());
+        for mutation in mutations {
+            let path = self.workspace().join(&mutation.file);
+            let unusable = |error| format!("{}: {error}", path.display());
+            changed = fs::read_to_string(&path)
+                .map_err(unusable)
+                .and_then(|text| {
+                    fs::write(&path, mutation.apply(&text)?).map_err(unusable)?;
+                    originals.push((path.clone(), text));
+                    Ok(())
+                });
+            if changed.is_err() {
+                break;
+            }
+        }
+        let result = changed.map(|()| work());
+        // The last change first: two mutations may change one file.
+        for (path, text) in originals.into_iter().rev() {
+            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        result
+    }
+
+    /// Builds a program of the copy. Returns whether it compiles.
+    pub(super) fn build(&self, package: &str) -> Result<bool, String> {
+        let built = fs::create_dir_all(self.logs()).and_then(|()| {
+            let log = self.logs().join(format!("build-{package}"));
+            self.cargo(&["build", "--package", package], BUILD_TIMEOUT, &log)
+        });
+        let built = built.map_err(|error| format!("building {package}: {error}"))?;
+        Ok(built == Some(true))
+    }
+
     /// Returns whether cargo succeeded; nothing when it was killed after `timeout`.
     fn cargo(&self, arguments: &[&str], timeout: Duration, log: &Path) -> io::Result<Option<bool>> {
         let log = File::create(log)?;
-        let mut child = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command
             .args(arguments)
             .current_dir(self.workspace())
-            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .env("CARGO_TARGET_DIR", self.target())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
-            .stderr(log)
-            .process_group(0)
-            .spawn()?;
-        let began = Instant::now();
-        while began.elapsed() < timeout {
-            if let Some(status) = child.try_wait()? {
-                return Ok(Some(status.success()));
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        // The whole group: the test that hangs is a child of cargo.
-        let group = format!("-{}", child.id());
-        Command::new("kill")
-            .args(["-KILL", "--", &group])
-            .status()?;
-        child.wait()?;
-        Ok(None)
+            .stderr(log);
+        run_for(&mut command, timeout)
     }
+}
+
+/// Returns whether a command succeeded; nothing when it was killed after `timeout`.
+pub(super) fn run_for(command: &mut Command, timeout: Duration) -> io::Result<Option<bool>> {
+    let mut child = command.process_group(0).spawn()?;
+    let began = Instant::now();
+    while began.elapsed() < timeout {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.success()));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    // The whole group: what hangs is a child of it.
+    let group = format!("-{}", child.id());
+    Command::new("kill")
+        .args(["-KILL", "--", &group])
+        .status()?;
+    child.wait()?;
+    Ok(None)
 }
 
 /// Returns whether the output of `cargo test` reports a test that passed.

@@ -57,6 +57,11 @@ impl Checks {
         }
     }
 
+    /// Returns the ids of the checks.
+    pub(super) fn into_ids(self) -> BTreeSet<String> {
+        self.0.into_keys().collect()
+    }
+
     /// Returns the checks of each requirement.
     fn by_requirement(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let mut found: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

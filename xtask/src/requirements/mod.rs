@@ -102,6 +102,11 @@ pub(crate) fn test_paths(tree: &Tree) -> BTreeSet<String> {
         .collect()
 }
 
+/// Returns the ids of all checks of `turnbuckle-check`.
+pub(crate) fn check_ids(tree: &Tree) -> BTreeSet<String> {
+    checks::Checks::scan(tree).into_ids()
+}
+
 /// Returns the tests that each requirement names.
 pub(crate) fn tests_by_requirement(tree: &Tree) -> Result<BTreeMap<String, Vec<String>>, String> {
     let requirements = manifest::load(tree)?.requirements.into_iter();

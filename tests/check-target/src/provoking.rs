@@ -1,0 +1,127 @@
+//! A server whose handlers break rules that the library holds for them: a check finds nothing as long as
+//! it does. Where checks know the tools of the official conformance suite, the names are those.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use turnbuckle::NeedsInput;
+use turnbuckle::prelude::*;
+use turnbuckle::types::{CallToolResult, Icon, Json, Meta, ProtocolError};
+
+/// The time after which a task that a handler leaves behind goes on.
+const LATER: Duration = Duration::from_millis(20);
+
+/// An error that JSON-RPC reserves, and no revision of the protocol defines.
+const RESERVED_CODE: i64 = -32_050;
+
+/// A name with a character that names of tools must not have.
+const BAD_NAME: &str = "bad name";
+
+/// Builds the server: with a tool whose name breaks the rules, if that is not refused.
+pub(crate) fn server() -> Result<Server> {
+    let bad = Tool::builder(BAD_NAME).handler(|| "called");
+    Ok(match builder()?.tool(bad).build() {
+        Err(_) => builder()?.build()?,
+        Ok(server) => server,
+    })
+}
+
+fn builder() -> Result<turnbuckle::ServerBuilder> {
+    let icon = Icon::new("https://turnbuckle.invalid/icon.png");
+    let with_icon = Tool::builder("test_icon")
+        .description("Has an icon")
+        .icon(icon)
+        .handler(|| "called");
+    let off_schema = Tool::builder("test_off_schema")
+        .description("Returns what its schema refuses")
+        .handler(off_schema)
+        .output_schema(r#"{"type":"object","required":["city"]}"#.parse()?);
+    let server = Server::new("provoking", "1.0.0")
+        .logging()
+        .group(Provoking)
+        .tool(with_icon)
+        .tool(off_schema);
+    Ok(server)
+}
+
+/// Returns structured content that the tool's output schema refuses.
+fn off_schema() -> Result<CallToolResult> {
+    Ok(CallToolResult::new().structured_content("{\"town\":\n\"Oslo\"}".parse::<Json>()?))
+}
+
+struct Provoking;
+
+#[server]
+impl Provoking {
+    /// Returns one line of text
+    #[tool]
+    fn test_simple_text() -> &'static str {
+        "a line"
+    }
+
+    /// Reports progress that stands still and goes back, and some after the answer
+    #[tool]
+    async fn test_tool_with_progress(progress: Progress) -> &'static str {
+        for done in [0, 50, 50, 20, 100] {
+            progress.report_with_total(done, 100).await;
+        }
+        tokio::spawn(async move {
+            sleep(LATER).await;
+            progress.report(200).await;
+        });
+        "reported"
+    }
+
+    /// Prints to standard output
+    #[tool]
+    fn test_print() -> Result<&'static str> {
+        let mut output = std::io::stdout();
+        output.write_all(b"a line that is no message\n")?;
+        output.flush()?;
+        Ok("printed")
+    }
+
+    /// Asks for input without a question
+    #[tool]
+    fn test_input_required_result_elicitation() -> Result<&'static str> {
+        Err(NeedsInput::new().into())
+    }
+
+    /// Fails with a code that is not its own
+    #[tool]
+    fn test_reserved_code() -> Result<&'static str> {
+        Err(ProtocolError::application(RESERVED_CODE, "reserved").into())
+    }
+
+    /// Puts a key into `_meta` whose prefix is none, if that is not refused
+    #[tool]
+    fn test_meta_key() -> CallToolResult {
+        let mut meta = Meta::new();
+        let _ = meta.set("com..example/x", &1);
+        let mut result = CallToolResult::from_text("keyed");
+        result.meta = meta;
+        result
+    }
+
+    /// Asks the client for its roots
+    #[tool]
+    async fn test_list_roots(ask: Ask) -> Result<&'static str> {
+        ask.roots().await?;
+        Ok("asked")
+    }
+
+    /// Pings the client, then lists its roots
+    #[tool]
+    async fn slow_compute(
+        /// The number of seconds to compute
+        seconds: u16,
+        progress: Progress,
+    ) -> &'static str {
+        for step in 0..seconds.min(2) * 20 {
+            progress.report(step).await;
+            sleep(2 * LATER).await;
+        }
+        "computed"
+    }
+}
