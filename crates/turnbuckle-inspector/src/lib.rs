@@ -1,0 +1,8 @@
+#![cfg_attr(docsrs, feature(doc_cfg))]
+//! The engine of the Inspector: sessions with servers, every message as it was on the wire, forms made
+//! of schemas, and the questions of servers.
+//!
+//! The engine has no HTTP server, no terminal and no arguments of a command line: a command gives it
+//! servers to open, and passes the types of [`api`] on to a page.
+
+pub mod api;
