@@ -31,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a request that was cancelled is not answered",
         |cx| Box::pin(no_answer_after(cx)),
     )
-    .requires(&["e56ffa706260", "291f6cbeb0b6"])
+    .requires(&["e56ffa706260", "291f6cbeb0b6", "316c14ce0604"])
     .fix("stop the work of a request that is cancelled, and send nothing more for it"),
     Check::new(
         "cancel.unknown-ignored",

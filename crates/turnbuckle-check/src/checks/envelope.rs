@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(discover(cx)),
     )
     .modern()
-    .requires(&["8bec9222d177", "845b6a3bae33"])
+    .requires(&["8bec9222d177", "845b6a3bae33", "a0816e823fd5"])
     .fix("answer `server/discover` with all revisions that you speak, and with your capabilities"),
     Check::new(
         "envelope.nothing-remembered",
@@ -81,7 +81,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(no_server_requests(cx)),
     )
     .modern()
-    .requires(&["3fbe8c354921", "0bef669f904e"])
+    .requires(&["3fbe8c354921", "0bef669f904e", "d8f377d978bb"])
     .fix("ask by `input_required`, not by requests of your own"),
     Check::new(
         "envelope.status-400",

@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(none_after_answer(cx)),
     )
     .needs(&[Need::Fixture(TOOL)])
-    .requires(&["458723ccde2a"])
+    .requires(&["458723ccde2a", "f677a95c094a"])
     .fix("stop reporting before you answer, and send both in order"),
     Check::new(
         "progress.only-asked",
@@ -49,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(only_asked(cx)),
     )
     .needs(&[Need::Fixture(TOOL)])
-    .requires(&["e3b94f2d42b8"])
+    .requires(&["e3b94f2d42b8", "f677a95c094a"])
     .fix("report progress only for requests with `_meta.progressToken`"),
 ];
 

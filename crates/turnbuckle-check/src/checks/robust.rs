@@ -42,7 +42,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .hostile()
     .once()
-    .requires(&["e826b15cd428", "e767e54402d1"])
+    .requires(&["e826b15cd428", "e767e54402d1", "e542f66d5d08"])
     .fix("answer each request by its id, whatever else is under way"),
     Check::new(
         "robust.number-limits",

@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a response has the id of its request, of the same type",
         |cx| Box::pin(id_type_kept(cx)),
     )
-    .requires(&["e826b15cd428", "e767e54402d1"])
+    .requires(&["e826b15cd428", "e767e54402d1", "3b4ee2ea5630"])
     .fix("copy the id of the request into the response as it came: a string stays a string"),
     Check::new(
         "rpc.unknown-method-32601",
@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a request with an unknown method is refused with -32601",
         |cx| Box::pin(unknown_method(cx)),
     )
-    .requires(&["9774fb4db6ac"])
+    .requires(&["9774fb4db6ac", "b81901557cbc", "448dd036ee4b"])
     .fix("answer a method that you do not know with the error -32601 (Method not found)"),
     Check::new(
         "rpc.parse-error-32700",
@@ -79,7 +79,7 @@ pub(super) const FINAL_CHECKS: &[Check] = &[
         "every message is what the schema of its revision says",
         |cx| Box::pin(schema_valid(cx)),
     )
-    .requires(&["9774fb4db6ac"])
+    .requires(&["9774fb4db6ac", "002fd8c3c440", "050b4d5d2c1a", "12365377c146", "34c4a64dd615", "f8a6ca4b25be", "8280a86ec05d", "a2dc63723f98", "bdbcccfb5804", "8aace556e919", "c3b3f8bd1e21", "b81901557cbc", "6855da91cdba", "95e5f05888a1", "e37c9bc083a9", "cec94cc86958", "d23525363a93", "687733bd7544", "689839b7a82e", "f3d948a83dd8"])
     .fix("compare the message with the schema of its revision, `schema.json` in the repository of the specification"),
     Check::new(
         "rpc.no-later-names",

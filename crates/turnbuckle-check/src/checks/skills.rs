@@ -69,7 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(names(cx)),
     )
     .needs(NEEDS)
-    .requires(&["1f901c802fdb", "91798b12c24c", "c4400a6e67d3"])
+    .requires(&["1f901c802fdb", "91798b12c24c", "c4400a6e67d3", "57be9532c0b4"])
     .once()
     .fix("name the folder of a skill as its frontmatter does: lower-case letters, digits and single hyphens"),
     Check::new(
@@ -79,7 +79,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(manifest_complete(cx)),
     )
     .needs(NEEDS)
-    .requires(&["f1ba40a72ae6", "6c361ebedab6", "482a04fbbea6", "8c7034f61e77"])
+    .requires(&["f1ba40a72ae6", "6c361ebedab6", "482a04fbbea6", "8c7034f61e77", "bbeb3326908f"])
     .once()
     .fix("list every file of the folder with URI, digest and size, or say \"dynamic\""),
     Check::new(
@@ -89,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(digests(cx)),
     )
     .needs(NEEDS)
-    .requires(&["8c7034f61e77", "f19d35f0d101"])
+    .requires(&["8c7034f61e77", "f19d35f0d101", "a40e672105bd"])
     .once()
     .fix("compute digest and size from the bytes that resources/read serves"),
     Check::new(
@@ -99,7 +99,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(frontmatter(cx)),
     )
     .needs(NEEDS)
-    .requires(&["75984a8d27ec", "3ceafdeed526"])
+    .requires(&["75984a8d27ec", "3ceafdeed526", "57be9532c0b4"])
     .once()
     .fix("read the frontmatter of the entry from the file itself"),
     Check::new(

@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .legacy()
     .once()
-    .requires(&["8870fa90d726"])
+    .requires(&["8870fa90d726", "048c73d47a90"])
     .fix("answer `initialize` with a revision that you speak, whatever the client asks for"),
     Check::new(
         "start.server-info",
@@ -28,7 +28,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(server_info(cx)),
     )
     .legacy()
-    .requires(&["5dab91540e21"])
+    .requires(&["5dab91540e21", "7f20780329e1"])
     .fix("give `serverInfo` a `name` and a `version`"),
     Check::new(
         "start.ping-before-initialized",
@@ -85,7 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(ping_empty(cx)),
     )
     .legacy()
-    .requires(&["2a241dfe298b"])
+    .requires(&["2a241dfe298b", "7f20780329e1"])
     .fix("answer `ping` with `{}`"),
 ];
 

@@ -24,6 +24,7 @@ pub(super) const CHECKS: &[Check] = &[Check::new(
     "3914b88166a5",
     "4d7c1880ff7f",
     "7059086de5ac",
+    "8f1696eda91b",
 ])
 .fix("ask only for what the client declared: fail the call otherwise, and say what is missing")];
 

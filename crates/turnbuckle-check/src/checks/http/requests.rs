@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .legacy()
-    .requires(&["57a50efea51b"])
+    .requires(&["57a50efea51b", "f61210e137c2"])
     .once()
     .fix("answer GET with `text/event-stream`, or with 405 if you have no stream for it"),
     Check::new(

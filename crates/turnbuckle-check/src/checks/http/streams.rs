@@ -38,6 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
         "f47d435cce9e",
         "4c0c824cbc15",
         "8366387c568a",
+        "523358227e71",
     ])
     .fix("close the stream of a POST once the response is on it, not before"),
     Check::new(
@@ -90,7 +91,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .legacy()
-    .requires(&["d093cb4c0642"])
+    .requires(&["d093cb4c0642", "f21c7d61a193"])
     .once()
     .fix("replay only the events after Last-Event-ID that belong to the same stream"),
     Check::new(

@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION), Need::CallableTool])
-    .requires(&["9684d731b787", "27d827ef41b3"])
+    .requires(&["9684d731b787", "27d827ef41b3", "9d13bfd04526"])
     .fix("look at the capabilities of the request: without the extension answer with the result, or -32021"),
     Check::new(
         "tasks.unknown-32602",
@@ -75,8 +75,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION), Need::CallableTool])
-    .requires(&["7802255df651", "5e45f843ab33", "0ccdf9ba8303", "21f37f877466",
-        "6207c05204fa"])
+    .requires(&["7802255df651", "5e45f843ab33", "0ccdf9ba8303", "21f37f877466", "6207c05204fa", "689839b7a82e"])
     .fix("give a completed task its `result`, a failed one its `error`, one that waits its `inputRequests`"),
     Check::new(
         "tasks.tool-error-completed",

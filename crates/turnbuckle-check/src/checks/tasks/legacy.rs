@@ -46,8 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .revisions(REVISION)
     .needs(NEEDS)
-    .requires(&["a61fedbf4164", "eab0686e43cb", "7e47fefc6d7a", "26a12d085569",
-        "29e353296ce4", "ea00c4ad908a"])
+    .requires(&["a61fedbf4164", "eab0686e43cb", "7e47fefc6d7a", "26a12d085569", "29e353296ce4", "ea00c4ad908a", "6347c094e3c7", "d1991bcce4f6", "ec9bce30f9d1"])
     .fix("hold tasks/result until the task has ended, and put the related task into `_meta` of its result"),
     Check::new(
         "tasks.legacy-unknown-32602",
@@ -67,7 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .revisions(REVISION)
     .needs(&[Need::Capability("tasks.list"), Need::Capability("tasks.requests.tools.call"), Need::CallableTool])
-    .requires(&["574ecc101a54"])
+    .requires(&["574ecc101a54", "13d933dc35c5"])
     .fix("list every task of the asker that tasks/get finds"),
     Check::new(
         "tasks.legacy-cancel-ended-32602",
