@@ -1,0 +1,24 @@
+import { render } from "preact";
+import { start } from "./store/events.ts";
+import { storeOnLeave } from "./store/storage.ts";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/lists.css";
+import "./styles/form.css";
+import "./styles/result.css";
+import "./styles/wire.css";
+import "./styles/dialogs.css";
+import "./styles/narrow.css";
+import { startCommands } from "./views/commands.ts";
+import { applyTheme } from "./views/rail/theme.tsx";
+import { Shell } from "./views/shell.tsx";
+
+const root = document.getElementById("app");
+if (root) {
+  applyTheme();
+  startCommands();
+  storeOnLeave();
+  render(<Shell />, root);
+  void start();
+}

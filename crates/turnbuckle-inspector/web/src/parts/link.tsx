@@ -1,0 +1,15 @@
+import type { ComponentChildren } from "preact";
+
+type Props = { url: string; class?: string; children: ComponentChildren };
+
+/** A link to an address that a server named. Only addresses of the web can be opened. */
+export function WebLink({ url, class: name = "", children }: Props) {
+  if (!/^https?:\/\//i.test(url)) {
+    return <span class="quiet">The address is not one of the web, and is not opened.</span>;
+  }
+  return (
+    <a class={name} href={url} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  );
+}

@@ -1,0 +1,52 @@
+// The state of the page. `actions.ts` and `events.ts` change it; views read it.
+
+import { computed, signal } from "@preact/signals";
+import type { InspectorState, ItemKind, Question, Session } from "../api/types.ts";
+import type { Place, Section } from "../pure/place.ts";
+import { emptyPlace } from "../pure/place.ts";
+
+/** The connection to the program: `locked` wants the code of the address, `lost` tries again. */
+export type Link = "starting" | "live" | "lost" | "locked";
+
+export const link = signal<Link>("starting");
+export const inspector = signal<InspectorState | undefined>(undefined);
+export const place = signal<Place>(emptyPlace());
+
+/** The last failure of an action, shown until it is dismissed. */
+export const notice = signal<{ text: string; tone: "error" | "info" } | undefined>(undefined);
+
+export const overlay = signal<"palette" | "connect" | "keys" | undefined>(undefined);
+
+/** The page that a narrow window shows. */
+export const narrowPage = signal<"rail" | "list" | "work" | "wire">("rail");
+
+export type Versions = Record<string, number>;
+export const versions = signal<Versions>({});
+
+export const sessions = computed<Session[]>(() => inspector.value?.sessions ?? []);
+
+export const session = computed<Session | undefined>(() => {
+  const id = place.value.session;
+  return sessions.value.find((one) => one.id === id) ?? sessions.value[0];
+});
+
+export const section = computed<Section>(() => place.value.section);
+
+export const itemKey = computed<string | undefined>(() => {
+  const id = session.value?.id;
+  return id === undefined ? undefined : place.value.items[`${id}/${section.value}`];
+});
+
+export const openQuestions = computed<Question[]>(
+  () => inspector.value?.inbox.filter((question) => question.state === "open") ?? [],
+);
+
+/** Returns the version of a topic, so that a view follows its changes. */
+export function versionOf(topic: string): number {
+  return versions.value[topic] ?? 0;
+}
+
+/** Returns true for the sections that are lists of a server. */
+export function isItemKind(value: Section): value is ItemKind {
+  return value !== "server" && value !== "inbox" && value !== "findings";
+}

@@ -1,0 +1,159 @@
+import { useSignal } from "@preact/signals";
+import { api, blobAddress } from "../../api/client.ts";
+import type { Block, BlockKind } from "../../api/types.ts";
+import { Button } from "../../parts/bits.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Marked } from "../../parts/marked.tsx";
+import { TreeView } from "../../parts/tree.tsx";
+import { size } from "../../pure/format.ts";
+import { attempt, openItem } from "../../store/actions.ts";
+import { session } from "../../store/state.ts";
+
+/** A block of content. */
+export function BlockView({ n, block }: { n: number; block: Block }) {
+  const { content } = block;
+  const name = content.kind === "text" || content.kind === "blob" ? content.uri : null;
+  const mime = "mime" in content ? content.mime : null;
+  const isPlain = block.role === null && name === null && mime === null && !block.annotations;
+  return (
+    <article class={`block ${block.role ? `role-${block.role}` : ""}`}>
+      {(!isPlain || content.kind !== "text") && (
+        <div class="block-head">
+          {block.role && <span class="role">{block.role}</span>}
+          <span>{content.kind === "other" ? "unknown block" : content.kind}</span>
+          {name !== null && (
+            <code>
+              <Marked text={name} />
+            </code>
+          )}
+          {mime !== null && <span>{mime}</span>}
+          {content.kind === "blob" && <span>{size(content.size)}</span>}
+          {block.annotations && (
+            <code class="annotations" title="Annotations">
+              <Marked text={block.annotations} />
+            </code>
+          )}
+        </div>
+      )}
+      <Content n={n} path={block.path} content={content} />
+    </article>
+  );
+}
+
+function Content({ n, path, content }: { n: number; path: string; content: BlockKind }) {
+  switch (content.kind) {
+    case "text":
+      return <Text n={n} path={path} text={content.text} next={content.next} />;
+    case "blob":
+      return <Blob n={n} path={content.blob} mime={content.mime} />;
+    case "link":
+      return (
+        <div class="block-link">
+          <Icon name="link" />
+          <div>
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                const id = session.value?.id;
+                if (id !== undefined) {
+                  openItem(id, "resources", content.uri);
+                }
+              }}
+            >
+              <Marked text={content.title ?? content.name ?? content.uri} />
+            </button>
+            <code>
+              <Marked text={content.uri} />
+            </code>
+            {content.description && (
+              <p class="quiet">
+                <Marked text={content.description} />
+              </p>
+            )}
+          </div>
+        </div>
+      );
+    case "other":
+      return (
+        <div class="block-tree">
+          <TreeView n={n} at={path} label="Block" isSearchable={false} />
+        </div>
+      );
+  }
+}
+
+type TextProps = { n: number; path: string; text: string; next: number | null };
+
+/** A text, piece by piece. */
+function Text({ n, path, text, next }: TextProps) {
+  const pieces = useSignal<{ texts: string[]; next: number | null }>({ texts: [text], next });
+  const more = async () => {
+    const from = pieces.value.next;
+    const part = from === null ? undefined : await attempt(() => api.textOf(n, path, from));
+    const content = part?.blocks[0]?.content;
+    if (content?.kind === "text") {
+      pieces.value = { texts: [...pieces.value.texts, content.text], next: content.next };
+    }
+  };
+  return (
+    <>
+      <pre class="block-text">
+        {pieces.value.texts.map((piece, index) => (
+          <Marked key={index} text={piece} />
+        ))}
+      </pre>
+      {pieces.value.next !== null && (
+        <Button
+          icon="down"
+          label={`More, from ${size(pieces.value.next)}`}
+          onClick={() => void more()}
+        />
+      )}
+    </>
+  );
+}
+
+const IMAGES = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const SOUNDS = /^(audio)\/[\w.+-]+$/;
+
+function Blob({ n, path, mime }: { n: number; path: string; mime: string | null }) {
+  const hasFailed = useSignal(false);
+  const address = blobAddress(n, path);
+  const save = (
+    <a class="button button-plain" href={address} download>
+      <Icon name="save" />
+      <span>Save</span>
+    </a>
+  );
+  if (mime !== null && IMAGES.test(mime) && !hasFailed.value) {
+    return (
+      <div class="block-image">
+        <img
+          src={address}
+          alt="Content of the result"
+          loading="lazy"
+          onError={() => {
+            hasFailed.value = true;
+          }}
+        />
+        {save}
+      </div>
+    );
+  }
+  if (mime !== null && SOUNDS.test(mime)) {
+    return (
+      <div class="block-sound">
+        {/* biome-ignore lint/a11y/useMediaCaption: a server sends no captions */}
+        <audio controls preload="none" src={address} />
+        {save}
+      </div>
+    );
+  }
+  return (
+    <div class="block-sound">
+      {hasFailed.value && <span class="field-fault">These bytes are no image of this type.</span>}
+      {save}
+    </div>
+  );
+}

@@ -1,0 +1,259 @@
+import { Button, Empty } from "../parts/bits.tsx";
+import { Icon, type IconName } from "../parts/icon.tsx";
+import { Split } from "../parts/split.tsx";
+import type { Place } from "../pure/place.ts";
+import { changePlace } from "../store/actions.ts";
+import {
+  inspector,
+  isItemKind,
+  link,
+  narrowPage,
+  notice,
+  openQuestions,
+  overlay,
+  place,
+  section,
+  session,
+} from "../store/state.ts";
+import { Connect, ConnectForm } from "./connect/connect.tsx";
+import { FindingsPane } from "./findings/findings.tsx";
+import { InboxList, InboxWork } from "./inbox/inbox.tsx";
+import { ListPane } from "./lists/list.tsx";
+import { Keys } from "./palette/keys.tsx";
+import { Palette } from "./palette/palette.tsx";
+import { Rail } from "./rail/rail.tsx";
+import { ConnectionPane } from "./server/connection.tsx";
+import { ServerPane } from "./server/server.tsx";
+import { WireDrawer } from "./wire/wire.tsx";
+import { Workbench } from "./workbench/workbench.tsx";
+
+/** The whole page: the panes, and what lies over them. */
+export function Shell() {
+  if (link.value === "locked") {
+    return <Locked />;
+  }
+  if (!inspector.value) {
+    return link.value === "lost" ? <Lost /> : <div class="shell" aria-busy="true" />;
+  }
+  const hasList = isItemKind(section.value) || section.value === "inbox";
+  const { sizes, wire } = place.value;
+  return (
+    <div class="shell" data-page={narrowPage.value}>
+      {link.value === "lost" && (
+        <p class="banner" role="alert">
+          <Icon name="alert" />
+          turnbuckle does not answer. The page goes on when it is back.
+        </p>
+      )}
+      <div class="panes">
+        <div class="pane pane-rail" style={{ "--size": `${sizes.rail}px` }}>
+          <Rail />
+        </div>
+        <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
+        {hasList && session.value && (
+          <>
+            <section
+              class="pane pane-list"
+              data-pane="list"
+              style={{ "--size": `${sizes.list}px` }}
+              aria-label="List"
+            >
+              <ListOf />
+            </section>
+            <SizeSplit name="list" label="Width of the list" min={180} max={800} />
+          </>
+        )}
+        <main class="pane pane-work" data-pane="work">
+          <WorkOf />
+        </main>
+      </div>
+      {wire.isOpen && <WireSplit />}
+      <section
+        class={`pane pane-wire ${wire.isOpen ? "" : "is-closed"}`}
+        data-pane="wire"
+        style={{ "--size": wire.isOpen ? `${sizes.wire}px` : "auto" }}
+        aria-label="Wire"
+      >
+        <WireDrawer />
+      </section>
+      <NarrowBar />
+      <Overlay />
+      <Notice />
+    </div>
+  );
+}
+
+function ListOf() {
+  const current = session.value;
+  const kind = section.value;
+  if (kind === "inbox") {
+    return <InboxList />;
+  }
+  return current && isItemKind(kind) ? (
+    <ListPane key={`${current.id}/${kind}`} session={current} kind={kind} />
+  ) : null;
+}
+
+function WorkOf() {
+  const current = session.value;
+  const kind = section.value;
+  if (!current) {
+    return (
+      <div class="welcome">
+        <h1>Connect to a server</h1>
+        <ConnectForm />
+      </div>
+    );
+  }
+  if (kind === "inbox") {
+    return <InboxWork />;
+  }
+  if (kind === "findings") {
+    return <FindingsPane key={current.id} session={current} />;
+  }
+  if (kind === "server") {
+    return <ServerPane session={current} />;
+  }
+  const isAway = current.connection.state !== "ready";
+  return (
+    <>
+      {isAway && <ConnectionPane session={current} />}
+      {(!isAway || current.server !== null) && <Workbench session={current} kind={kind} />}
+    </>
+  );
+}
+
+type SizeName = "rail" | "list";
+
+function SizeSplit(props: { name: SizeName; label: string; min: number; max: number }) {
+  const { name, label, min, max } = props;
+  return (
+    <Split
+      axis="x"
+      label={label}
+      value={place.value.sizes[name]}
+      min={min}
+      max={max}
+      step={16}
+      measure={(event, handle) => {
+        const pane = handle.previousElementSibling?.getBoundingClientRect();
+        return pane ? event.clientX - pane.left : place.value.sizes[name];
+      }}
+      onChange={(value) => setSize(name, value)}
+    />
+  );
+}
+
+function WireSplit() {
+  return (
+    <Split
+      axis="y"
+      label="Height of the wire"
+      value={place.value.sizes.wire}
+      min={80}
+      max={Math.max(120, innerHeight - 200)}
+      step={16}
+      isAfter
+      measure={(event) => innerHeight - event.clientY}
+      onChange={(value) => setSize("wire", value)}
+    />
+  );
+}
+
+function setSize(name: keyof Place["sizes"], value: number): void {
+  changePlace(({ sizes }) => ({ sizes: { ...sizes, [name]: Math.round(value) } }));
+}
+
+const PAGES: readonly { id: "rail" | "list" | "work" | "wire"; title: string; icon: IconName }[] = [
+  { id: "rail", title: "Servers", icon: "server" },
+  { id: "list", title: "List", icon: "tasks" },
+  { id: "work", title: "Item", icon: "tools" },
+  { id: "wire", title: "Wire", icon: "wire" },
+];
+
+/** The bar of a narrow window, which shows one pane at a time. */
+function NarrowBar() {
+  return (
+    <nav class="narrow-bar" aria-label="Panes">
+      {PAGES.map(({ id, title, icon }) => (
+        <button
+          key={id}
+          type="button"
+          aria-current={narrowPage.value === id ? "page" : undefined}
+          onClick={() => {
+            narrowPage.value = id;
+            if (id === "wire") {
+              changePlace(({ wire }) => ({ wire: { ...wire, isOpen: true } }));
+            }
+          }}
+        >
+          <Icon name={icon} />
+          <span>{title}</span>
+          {id === "rail" && openQuestions.value.length > 0 && (
+            <span class="badge">{openQuestions.value.length}</span>
+          )}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+function Overlay() {
+  switch (overlay.value) {
+    case "palette":
+      return <Palette />;
+    case "connect":
+      return <Connect />;
+    case "keys":
+      return <Keys />;
+    case undefined:
+      return null;
+  }
+}
+
+function Notice() {
+  const shown = notice.value;
+  return (
+    <div class="notices" role="status">
+      {shown && (
+        <div class={`notice notice-${shown.tone}`}>
+          <span>{shown.text}</span>
+          <Button
+            icon="close"
+            label="Dismiss"
+            isBare
+            onClick={() => {
+              notice.value = undefined;
+            }}
+          />
+        </div>
+      )}
+    </div>
+  );
+}
+
+function Locked() {
+  return (
+    <main class="welcome">
+      <Empty icon="alert" title="This page needs a new address">
+        <p>The code of the address was used, or is older than five minutes.</p>
+        <p>
+          Press <kbd>↵</kbd> in the terminal of <code>turnbuckle inspect</code>, and open the
+          address that it prints.
+        </p>
+      </Empty>
+    </main>
+  );
+}
+
+function Lost() {
+  return (
+    <main class="welcome">
+      <Empty icon="alert" title="turnbuckle does not answer">
+        <p>
+          Start <code>turnbuckle inspect</code> again, and open the address that it prints.
+        </p>
+      </Empty>
+    </main>
+  );
+}

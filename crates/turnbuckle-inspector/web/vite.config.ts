@@ -1,0 +1,39 @@
+import { defineConfig } from "vitest/config";
+
+// The built files have fixed names and stand in the repository: the engine embeds them, and the
+// check builds them again and compares.
+export default defineConfig({
+  base: "/",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    outDir: process.env.PAGE_DIR ?? "../page",
+    emptyOutDir: true,
+    target: "es2023",
+    cssTarget: ["chrome125", "firefox125", "safari17.5"],
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    modulePreload: false,
+    reportCompressedSize: true,
+    rolldownOptions: {
+      output: {
+        entryFileNames: "inspector.js",
+        chunkFileNames: "[name].js",
+        assetFileNames: "inspector[extname]",
+      },
+    },
+  },
+  test: {
+    projects: [
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: ["test/browser/**/*.test.ts"],
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+  },
+});
