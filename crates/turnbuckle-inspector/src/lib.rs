@@ -6,3 +6,12 @@
 //! servers to open, and passes the types of [`api`] on to a page.
 
 pub mod api;
+#[allow(dead_code, reason = "sessions, which are built on it, come next")]
+mod change;
+mod outline;
+#[allow(dead_code, reason = "sessions, which are built on it, come next")]
+mod timeline;
+pub mod values;
+
+pub use change::{ChangeBatches, Changes};
+pub use timeline::{Filter, Timeline, TimelineLimits};
