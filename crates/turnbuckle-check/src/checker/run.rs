@@ -1,6 +1,7 @@
 //! The checks of one revision over one transport.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
@@ -9,6 +10,7 @@ use turnbuckle_types::base::text::one_line;
 use super::{Checker, Progress, connect};
 use crate::case::{Bind, Case};
 use crate::check::{Check, Stop};
+use crate::checks::CheckOrder;
 use crate::context::{CheckContext, Fault};
 use crate::probe::{Direction, Probe, ProbeError, SchemaFault, Transcript};
 use crate::report::{CaseReport, CheckReport, Finding, MAX_MESSAGES, MessageLine, Verdict};
@@ -48,14 +50,7 @@ impl Checker {
         end: Instant,
     ) -> CaseReport {
         let mut report = empty_report(case);
-        let transcript = Transcript::default();
-        let mut run = CaseRun {
-            checker: self,
-            case,
-            shared: None,
-            transcript,
-            schema_faults: Vec::new(),
-        };
+        let mut run = CaseRun::new(self, case);
         let survey = match timeout(self.timeout * 8, run.survey()).await {
             Ok(Ok(survey)) => survey,
             Ok(Err(error)) => {
@@ -69,39 +64,28 @@ impl Checker {
         };
         report.server = survey.server_info().map(|info| self.identity(info));
         report.interface = Some(survey.interface());
-        let mut timeouts = 0;
-        for (done, check) in checks.iter().enumerate() {
-            if let Some(on_progress) = &self.on_progress {
-                on_progress(Progress {
-                    case,
-                    check,
-                    done,
-                    total: checks.len(),
-                });
-            }
-            if timeouts >= MAX_TIMEOUTS || Instant::now() >= end {
-                report.stopped = Some(match timeouts >= MAX_TIMEOUTS {
-                    true => format!(
-                        "{MAX_TIMEOUTS} checks in a row had no answer in time, or too much of it; {} were not made",
-                        checks.len() - done
-                    ),
-                    false => format!(
-                        "the time of the run was over; {} checks were not made",
-                        checks.len() - done
-                    ),
-                });
-                break;
-            }
-            let begun = Instant::now();
-            let (mut made, timed_out) = run.check(check, &survey).await;
-            made.millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            timeouts = match (timed_out, made.verdict) {
-                (true, _) => timeouts + 1,
-                // A check that was not made says nothing.
-                (false, Verdict::Skip) => timeouts,
-                (false, _) => 0,
-            };
-            report.checks.push(made);
+        let order = CheckOrder::new(checks);
+        let made = AtomicUsize::new(0);
+        let schedule = Schedule {
+            made: &made,
+            total: checks.len(),
+            end,
+        };
+        let mut beside = CaseRun::new(self, case);
+        let (first, second) = tokio::join!(
+            run.make(&order.in_turn, &survey, &schedule),
+            beside.make(&order.beside, &survey, &schedule),
+        );
+        run.schema_faults.append(&mut beside.schema_faults);
+        run.schema_faults.truncate(MAX_SCHEMA_FAULTS);
+        drop(beside);
+        let third = match first.stopped.is_some() || second.stopped.is_some() {
+            true => MadeChecks::default(),
+            false => run.make(&order.last, &survey, &schedule).await,
+        };
+        for made in [first, second, third] {
+            report.checks.extend(made.checks);
+            report.stopped = report.stopped.or(made.stopped);
         }
         report
     }
@@ -135,7 +119,22 @@ impl Checker {
     }
 }
 
-/// A case that is being checked.
+/// The progress of a case, and its end.
+struct Schedule<'a> {
+    /// The number of checks that were begun.
+    made: &'a AtomicUsize,
+    total: usize,
+    end: Instant,
+}
+
+/// Checks that were made, and the reason why no more were.
+#[derive(Default)]
+struct MadeChecks {
+    checks: Vec<CheckReport>,
+    stopped: Option<String>,
+}
+
+/// Checks of a case that are made one after the other.
 struct CaseRun<'r> {
     checker: &'r Checker,
     case: Case,
@@ -144,7 +143,59 @@ struct CaseRun<'r> {
     schema_faults: Vec<SchemaFault>,
 }
 
-impl CaseRun<'_> {
+impl<'r> CaseRun<'r> {
+    fn new(checker: &'r Checker, case: Case) -> Self {
+        Self {
+            checker,
+            case,
+            shared: None,
+            transcript: Transcript::default(),
+            schema_faults: Vec::new(),
+        }
+    }
+
+    /// Makes these checks, until too many in a row had no answer or the time is over.
+    async fn make(
+        &mut self,
+        checks: &[&'static Check],
+        survey: &Survey,
+        schedule: &Schedule<'_>,
+    ) -> MadeChecks {
+        let mut made = MadeChecks::default();
+        let mut timeouts = 0;
+        for (done, check) in checks.iter().enumerate() {
+            if let Some(on_progress) = &self.checker.on_progress {
+                on_progress(Progress {
+                    case: self.case,
+                    check,
+                    done: schedule.made.fetch_add(1, Ordering::Relaxed),
+                    total: schedule.total,
+                });
+            }
+            let reason = match timeouts >= MAX_TIMEOUTS {
+                true => format!(
+                    "{MAX_TIMEOUTS} checks in a row had no answer in time, or too much of it"
+                ),
+                false => "the time of the run was over".into(),
+            };
+            if timeouts >= MAX_TIMEOUTS || Instant::now() >= schedule.end {
+                made.stopped = Some(format!("{reason}; {} were not made", checks.len() - done));
+                break;
+            }
+            let begun = Instant::now();
+            let (mut report, timed_out) = self.check(check, survey).await;
+            report.millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            timeouts = match (timed_out, report.verdict) {
+                (true, _) => timeouts + 1,
+                // A check that was not made says nothing.
+                (false, Verdict::Skip) => timeouts,
+                (false, _) => 0,
+            };
+            made.checks.push(report);
+        }
+        made
+    }
+
     async fn survey(&mut self) -> Result<Survey, ProbeError> {
         let checker = self.checker;
         let options = crate::probe::ProbeOptions::new().timeout(checker.timeout);

@@ -26,8 +26,8 @@ mod tools;
 
 use crate::check::Check;
 
-/// The topics, in the order in which they are checked.
-const TOPICS: &[&[Check]] = &[
+/// The topics whose checks are made one after the other.
+const IN_TURN: &[&[Check]] = &[
     frame::CHECKS,
     start::CHECKS,
     envelope::CHECKS,
@@ -53,19 +53,56 @@ const TOPICS: &[&[Check]] = &[
     logging::CHECKS,
     meta::CHECKS,
     capabilities::CHECKS,
-    progress::CHECKS,
-    cancel::CHECKS,
     listen::CHECKS,
     ask::CHECKS[0],
     ask::CHECKS[1],
-    tasks::CHECKS[0],
-    tasks::CHECKS[1],
     skills::CHECKS,
     robust::CHECKS,
-    rpc::FINAL_CHECKS,
 ];
 
-/// Returns every check, in the order in which they are made.
+/// The topics whose checks mostly wait: they are made beside the others, over connections of their own.
+const BESIDE: &[&[Check]] = &[
+    progress::CHECKS,
+    cancel::CHECKS,
+    tasks::CHECKS[0],
+    tasks::CHECKS[1],
+];
+
+/// The checks of all messages, after all others.
+const LAST: &[&[Check]] = &[rpc::FINAL_CHECKS];
+
+/// Returns every check, in the order of reports.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
-    TOPICS.iter().copied().flatten()
+    [IN_TURN, BESIDE, LAST]
+        .into_iter()
+        .flatten()
+        .copied()
+        .flatten()
+}
+
+/// The checks of a case, by the time when they are made.
+pub(crate) struct CheckOrder {
+    /// One after the other.
+    pub(crate) in_turn: Vec<&'static Check>,
+    /// One after the other too, at the same time as the first ones.
+    pub(crate) beside: Vec<&'static Check>,
+    /// After all others.
+    pub(crate) last: Vec<&'static Check>,
+}
+
+impl CheckOrder {
+    /// Sorts checks by the time when they are made.
+    pub(crate) fn new(checks: &[&'static Check]) -> Self {
+        let those_of = |topics: &[&[Check]]| {
+            let is_in = |check: &&&'static Check| {
+                topics.iter().copied().flatten().any(|it| it.id == check.id)
+            };
+            checks.iter().filter(is_in).copied().collect()
+        };
+        Self {
+            in_turn: those_of(IN_TURN),
+            beside: those_of(BESIDE),
+            last: those_of(LAST),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Faults;
 
@@ -124,6 +124,21 @@ impl Schema {
         definitions.filter_map(literal).collect()
     }
 
+    /// Returns a definition and those that it refers to: a validator of a whole schema would take a
+    /// megabyte.
+    fn reachable_definitions(&self, definition: &str) -> Map<String, Value> {
+        let mut reachable = Map::new();
+        let mut waiting = vec![definition.to_owned()];
+        while let Some(name) = waiting.pop() {
+            if !reachable.contains_key(&name) {
+                let definition = self.definition(&name);
+                add_references(definition, &mut waiting);
+                reachable.insert(name, definition.clone());
+            }
+        }
+        reachable
+    }
+
     pub(super) fn faults(&self, definition: &str, value: &Value) -> Faults {
         let validator = self.validator(definition);
         let fault = |error: jsonschema::ValidationError<'_>| {
@@ -143,12 +158,31 @@ impl Schema {
         let make = || {
             let schema = json!({
                 "$schema": self.dialect,
-                self.keyword: self.definitions,
+                self.keyword: self.reachable_definitions(definition),
                 "$ref": format!("#/{}/{definition}", self.keyword),
             });
             let options = jsonschema::options().should_validate_formats(true);
             Arc::new(options.build(&schema).expect("an official schema is valid"))
         };
         Arc::clone(validators.entry(definition.to_owned()).or_insert_with(make))
+    }
+}
+
+/// Adds the names of the definitions that a schema refers to, at any depth.
+fn add_references(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(members) => {
+            let target = members.get("$ref").and_then(Value::as_str);
+            names.extend(
+                target
+                    .and_then(|target| target.rsplit('/').next())
+                    .map(str::to_owned),
+            );
+            members
+                .values()
+                .for_each(|member| add_references(member, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_references(item, names)),
+        _ => {}
     }
 }

@@ -108,6 +108,17 @@ impl Ask {
         self
     }
 
+    /// Makes the body this long, with white space behind its JSON.
+    #[must_use]
+    pub fn pad_body(mut self, length: usize) -> Self {
+        let length = length.max(self.body.len());
+        let mut padded = Vec::with_capacity(length);
+        padded.extend_from_slice(&self.body);
+        padded.resize(length, b' ');
+        self.body = padded.into();
+        self
+    }
+
     /// Sets the time limit for the head of the response, and for each wait for a part of its body.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {

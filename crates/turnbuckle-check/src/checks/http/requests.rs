@@ -248,11 +248,9 @@ async fn unknown_method(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn body_limit(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let session = Session::open(cx).await?;
-    let padding = "x".repeat(LARGE_BODY_BYTES);
-    let params = json!({"_meta": {"check/padding": padding}});
-    let message = cx.message("check-large", cx.harmless_request(), params);
+    let request = session.post(cx, &harmless(cx, "check-large"))?;
     // A connection that ends while the body is sent is a refusal too.
-    if let Ok(answer) = session.post(cx, &message)?.send().await
+    if let Ok(answer) = request.pad_body(LARGE_BODY_BYTES).send().await
         && answer.status >= 500
     {
         cx.fault(format!(
