@@ -271,7 +271,7 @@ fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
 }
 
 /// Parses a revision, such as `2025-06-18`.
-fn parse_revision(text: &str) -> Result<Revision, String> {
+pub(crate) fn parse_revision(text: &str) -> Result<Revision, String> {
     Revision::parse(text).ok_or_else(|| {
         let revisions = Revision::ALL.map(Revision::as_str).join(", ");
         format!("the revisions are {revisions}")

@@ -27,8 +27,9 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, auth, check, keys, serve, shell};
+use crate::commands::{ServerVerb, auth, check, keys, schema, serve, shell};
 use crate::error::CliError;
+use crate::output::write_stdout;
 
 /// glibc's allocator keeps what a burst of small requests has used.
 #[global_allocator]
@@ -82,6 +83,9 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
+    /// Prints the JSON Schema of a revision: its messages, and the types that they are made of
+    Schema(schema::Options),
+
     /// Prints a script that completes commands, servers, tools, prompts, resources and arguments in a shell
     #[command(visible_alias = "completions")]
     Completion {
@@ -97,9 +101,11 @@ impl Command {
             Self::Check(options) => &mut options.target_args,
             Self::Shell(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
-            Self::Keys(_) | Self::Serve(_) | Self::Demo(_) | Self::Completion { .. } => {
-                return None;
-            }
+            Self::Keys(_)
+            | Self::Serve(_)
+            | Self::Demo(_)
+            | Self::Schema(_)
+            | Self::Completion { .. } => return None,
         };
         Some(&args.common.output)
     }
@@ -173,7 +179,10 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,
             Command::Demo(options) => demo::run(options).await,
-            Command::Completion { shell } => print_completion(shell),
+            Command::Schema(options) => schema::run(&options),
+            Command::Completion { shell } => {
+                completion::script(shell).and_then(|script| write_stdout(&script))
+            }
         }
     });
     // A signal may have come between a refresh and the moment when its new token is stored.
@@ -181,13 +190,4 @@ fn run(command: Command) -> Result<(), CliError> {
     // Blocking handlers and dialogs may still hold a thread.
     runtime.shutdown_background();
     ended
-}
-
-fn print_completion(shell: clap_complete::Shell) -> Result<(), CliError> {
-    let script = completion::script(shell)?;
-    let written = std::io::Write::write_all(&mut std::io::stdout(), &script);
-    written.map_err(|error| match error.kind() {
-        std::io::ErrorKind::BrokenPipe => CliError::closed_output(),
-        _ => CliError::new(format!("cannot write the script: {error}")),
-    })
 }

@@ -11,7 +11,7 @@ object! {
         /// The intended audience.
         opt audience: Vec<Role> = "audience",
         /// The importance, from 0 (optional) to 1 (effectively required).
-        opt priority: Number = "priority",
+        opt priority: Number = "priority" is fraction,
         /// The time of the last change, as ISO 8601 writes it.
         opt last_modified: String = "lastModified",
     }

@@ -21,9 +21,9 @@ object! {
         /// The tasks that the client runs for the server. Only the revision 2025-11-25 has this capability.
         opt tasks: TasksCapability = "tasks",
         /// Extensions by id, each with its settings.
-        map extensions: Map<Json> = "extensions",
+        map extensions: Map<Json> = "extensions" is settings,
         /// Capabilities outside the specification.
-        map experimental: Map<Json> = "experimental",
+        map experimental: Map<Json> = "experimental" is settings,
     }
 
     /// The capability of a client to list roots.
@@ -161,9 +161,9 @@ object! {
         /// The tasks that the server runs for the client. Only the revision 2025-11-25 has this capability.
         opt tasks: TasksCapability = "tasks",
         /// Extensions by id, each with its settings.
-        map extensions: Map<Json> = "extensions",
+        map extensions: Map<Json> = "extensions" is settings,
         /// Capabilities outside the specification.
-        map experimental: Map<Json> = "experimental",
+        map experimental: Map<Json> = "experimental" is settings,
     }
 
     /// The capability of a server with a list of tools or prompts.

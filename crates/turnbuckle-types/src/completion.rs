@@ -28,7 +28,7 @@ object! {
     /// A resource by its URI or URI template.
     pub struct ResourceTemplateReference tagged "type" = "ref/resource" {
         /// The URI or template.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri_template,
     }
 
     /// The argument that is being typed.
@@ -62,7 +62,7 @@ object! {
         /// The suggestions, at most 100.
         req values: Vec<String> = "values",
         /// The number of suggestions in all.
-        opt total: Number = "total",
+        opt total: Number = "total" is integer,
         /// `true` if there are more suggestions than were sent.
         opt has_more: bool = "hasMore",
     }

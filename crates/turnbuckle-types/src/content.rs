@@ -52,7 +52,7 @@ object! {
     /// A picture.
     pub struct ImageContent as pub from_base64 tagged "type" = "image" {
         /// The picture in Base64.
-        req data: String = "data",
+        req data: String = "data" is base64,
         /// The media type.
         req mime_type: String = "mimeType",
         /// Annotations for the reader.
@@ -64,7 +64,7 @@ object! {
     /// Sound.
     pub struct AudioContent as pub from_base64 tagged "type" = "audio" {
         /// The sound in Base64.
-        req data: String = "data",
+        req data: String = "data" is base64,
         /// The media type.
         req mime_type: String = "mimeType",
         /// Annotations for the reader.
@@ -76,7 +76,7 @@ object! {
     /// A reference to a resource, which need not stand in the server's list.
     pub struct ResourceLink tagged "type" = "resource_link" {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// The name for programs.
         req name: String = "name",
         /// The name for people.
@@ -86,7 +86,7 @@ object! {
         /// The media type.
         opt mime_type: String = "mimeType",
         /// The size in bytes, before any encoding.
-        opt size: Number = "size",
+        opt size: Number = "size" is integer,
         /// The icons.
         opt icons: Vec<Icon> = "icons",
         /// Annotations for the reader.

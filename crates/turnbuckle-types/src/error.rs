@@ -369,6 +369,6 @@ object! {
     /// The data of an error about a resource that is not there.
     pub struct ResourceNotFoundData {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
     }
 }

@@ -18,7 +18,7 @@ object! {
         /// The description.
         opt description: String = "description",
         /// The URL of its page on the web.
-        opt website_url: String = "websiteUrl",
+        opt website_url: String = "websiteUrl" is uri,
         /// The icons.
         opt icons: Vec<Icon> = "icons",
     }

@@ -20,7 +20,7 @@ object! {
     pub struct Icon {
         /// The source of the picture: an `https:` URL or a `data:` URI. Check it with
         /// [`Icon::is_safe_for`] before showing it.
-        req src: String = "src",
+        req src: String = "src" is uri,
         /// The picture's media type, if its source would not say so itself.
         opt mime_type: String = "mimeType",
         /// The sizes it is good for, such as `48x48`, or `any`.

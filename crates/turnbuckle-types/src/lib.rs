@@ -65,6 +65,8 @@ mod resource;
 mod role;
 mod roots;
 mod sampling;
+#[cfg(feature = "describe")]
+mod scalar_shapes;
 mod schema;
 mod settings;
 mod subscription;
@@ -76,6 +78,9 @@ mod without;
 mod words;
 
 pub mod base;
+#[cfg(feature = "describe")]
+#[cfg_attr(docsrs, doc(cfg(feature = "describe")))]
+pub mod describe;
 pub mod meta;
 pub mod method;
 

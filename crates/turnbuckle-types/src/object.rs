@@ -26,7 +26,8 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 /// | `lifetime` | `Option<u64>` | `None`       | `None`           | always, `null` for `None` | yes |
 ///
 /// `as name` renames the constructor, and `as pub(crate) name` keeps it here; `tagged "type" = "text"` adds a constant member that is written
-/// first and must be present, with that very value, on decode.
+/// first and must be present, with that very value, on decode. `is form` behind a field says what its type
+/// cannot: a method of [`Shape`](crate::describe::Shape), for the schemas that are made of the types.
 macro_rules! object {
     ($(
         $(#[$doc:meta])*
@@ -50,7 +51,7 @@ macro_rules! object {
     (
         @one $(#[$doc:meta])*
         pub struct $Name:ident as $seen:vis $ctor:ident $(tagged $tag:literal = $tag_value:literal)? {
-            $( $(#[$field_doc:meta])* $kind:ident $field:ident: $ty:ty = $key:literal, )*
+            $( $(#[$field_doc:meta])* $kind:ident $field:ident: $ty:ty = $key:literal $(is $form:ident)?, )*
         }
     ) => {
         $(#[$doc])*
@@ -81,6 +82,23 @@ macro_rules! object {
                 let mut map = serializer.serialize_map(None)?;
                 self.write_into(&mut map)?;
                 map.end()
+            }
+        }
+
+        #[cfg(feature = "describe")]
+        impl $crate::describe::Describe for $Name {
+            fn shape() -> $crate::describe::Shape {
+                let tags: &[(&str, &str)] = &[$( ($tag, $tag_value) )?];
+                $crate::describe::Shape::Struct($crate::describe::StructShape {
+                    name: stringify!($Name),
+                    tag: tags.first().copied(),
+                    fields: vec![$( $crate::describe::FieldShape {
+                        field: stringify!($field),
+                        key: $key,
+                        is_required: $crate::object::object!(@required $kind),
+                        shape: $crate::object::object!(@shape $kind $ty)$( .$form() )?,
+                    } ),*],
+                })
             }
         }
 
@@ -166,6 +184,15 @@ macro_rules! object {
     (@type always $ty:ty) => { $ty };
     (@type few $ty:ty) => { $ty };
     (@type $kind:ident $ty:ty) => { Option<$ty> };
+
+    (@required req) => { true };
+    (@required always) => { true };
+    (@required few) => { true };
+    (@required lifetime) => { true };
+    (@required $kind:ident) => { false };
+
+    (@shape lifetime $ty:ty) => { $crate::describe::Shape::NullableInteger };
+    (@shape $kind:ident $ty:ty) => { <$ty as $crate::describe::Describe>::shape() };
 
     (@slot req $ty:ty) => { Option<$ty> };
     (@slot $kind:ident $ty:ty) => { Option<Option<$ty>> };

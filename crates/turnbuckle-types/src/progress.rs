@@ -9,7 +9,7 @@ object! {
     /// Specification: basic/patterns/progress (2026-07-28).
     pub struct ProgressNotificationParams {
         /// The token that the request carried.
-        req progress_token: ProgressToken = "progressToken",
+        req progress_token: ProgressToken = "progressToken" is progress_token,
         /// The progress so far; greater with each notification.
         req progress: Number = "progress",
         /// The progress at the end, if that is known.

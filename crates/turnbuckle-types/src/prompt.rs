@@ -65,7 +65,7 @@ object! {
         /// The arguments by name.
         map arguments: Map<String> = "arguments",
         /// Answers to the questions of an earlier round.
-        map input_responses: InputResponses = "inputResponses",
+        map input_responses: InputResponses = "inputResponses" is input_responses,
         /// The state that the server gave with those questions.
         opt request_state: String = "requestState",
         /// Metadata.

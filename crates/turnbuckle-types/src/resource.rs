@@ -14,7 +14,7 @@ object! {
     /// Specification: server/resources (2026-07-28).
     pub struct Resource {
         /// The URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// The name for programs.
         req name: String = "name",
         /// The name for people.
@@ -24,7 +24,7 @@ object! {
         /// The media type.
         opt mime_type: String = "mimeType",
         /// The size in bytes, before any encoding.
-        opt size: Number = "size",
+        opt size: Number = "size" is integer,
         /// The icons.
         opt icons: Vec<Icon> = "icons",
         /// Annotations for the reader.
@@ -36,7 +36,7 @@ object! {
     /// A family of resources under one RFC 6570 URI template.
     pub struct ResourceTemplate {
         /// The template.
-        req uri_template: String = "uriTemplate",
+        req uri_template: String = "uriTemplate" is uri_template,
         /// The family's name for programs.
         req name: String = "name",
         /// The name for people.
@@ -56,7 +56,7 @@ object! {
     /// A resource's contents as text; binary ones are [`BlobResourceContents`].
     pub struct TextResourceContents {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// The text.
         req text: String = "text",
         /// The media type.
@@ -68,9 +68,9 @@ object! {
     /// A resource's contents as bytes.
     pub struct BlobResourceContents {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// The bytes in Base64.
-        req blob: String = "blob",
+        req blob: String = "blob" is base64,
         /// Their media type.
         opt mime_type: String = "mimeType",
         /// Metadata.
@@ -168,9 +168,9 @@ object! {
     /// Parameters of `resources/read`.
     pub struct ReadResourceRequestParams {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// Answers to the questions of an earlier round.
-        map input_responses: InputResponses = "inputResponses",
+        map input_responses: InputResponses = "inputResponses" is input_responses,
         /// The state that the server gave with those questions.
         opt request_state: String = "requestState",
         /// Metadata.
@@ -222,7 +222,7 @@ object! {
     /// Specification: server/resources, Subscriptions (2025-11-25).
     pub struct SubscribeRequestParams {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// Metadata.
         map meta: Meta = "_meta",
     }
@@ -232,7 +232,7 @@ object! {
     /// Specification: server/resources, Subscriptions (2025-11-25).
     pub struct UnsubscribeRequestParams {
         /// The resource's URI.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// Metadata.
         map meta: Meta = "_meta",
     }
@@ -240,7 +240,7 @@ object! {
     /// Parameters of `notifications/resources/updated`.
     pub struct ResourceUpdatedNotificationParams {
         /// The URI of the resource, which may be a part of the one that was subscribed to.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// Metadata.
         map meta: Meta = "_meta",
     }

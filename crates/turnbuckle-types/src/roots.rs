@@ -12,7 +12,7 @@ object! {
     /// Specification: client/roots (2026-07-28).
     pub struct Root as pub unchecked {
         /// The `file://` URI of the root.
-        req uri: String = "uri",
+        req uri: String = "uri" is uri,
         /// The name for people.
         opt name: String = "name",
         /// Metadata.

@@ -193,11 +193,11 @@ object! {
         /// Names to look for, best first.
         opt hints: Vec<ModelHint> = "hints",
         /// The weight of low cost, from 0 to 1.
-        opt cost_priority: Number = "costPriority",
+        opt cost_priority: Number = "costPriority" is fraction,
         /// The weight of speed, from 0 to 1.
-        opt speed_priority: Number = "speedPriority",
+        opt speed_priority: Number = "speedPriority" is fraction,
         /// The weight of intelligence, from 0 to 1.
-        opt intelligence_priority: Number = "intelligencePriority",
+        opt intelligence_priority: Number = "intelligencePriority" is fraction,
     }
 
     /// A name to look for among models.
@@ -243,7 +243,7 @@ object! {
         /// The messages so far.
         req messages: Vec<SamplingMessage> = "messages",
         /// The most tokens that the model may write.
-        req max_tokens: Number = "maxTokens",
+        req max_tokens: Number = "maxTokens" is integer,
         /// The preferences for a model.
         opt model_preferences: ModelPreferences = "modelPreferences",
         /// Instructions to the model.
@@ -255,7 +255,7 @@ object! {
         /// Texts at which the model stops.
         opt stop_sequences: Vec<String> = "stopSequences",
         /// More for the model's provider.
-        opt metadata: RawObject = "metadata",
+        opt metadata: RawObject = "metadata" is settings,
         /// Tools that the model may use. Needs the `sampling.tools` capability.
         opt tools: Vec<Tool> = "tools",
         /// The choice of tools. Needs the `sampling.tools` capability.

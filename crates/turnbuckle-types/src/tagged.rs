@@ -87,6 +87,18 @@ macro_rules! variants {
             pub const VARIANTS: &'static [&'static str] = &[$( stringify!($Variant), )+];
         }
 
+        #[cfg(feature = "describe")]
+        impl $crate::describe::Describe for $Name {
+            fn shape() -> $crate::describe::Shape {
+                $crate::describe::Shape::Union($crate::describe::UnionShape {
+                    name: stringify!($Name),
+                    variants: vec![$( $(
+                        (stringify!($Variant), <$Type as $crate::describe::Describe>::shape()),
+                    )? )+],
+                })
+            }
+        }
+
         const _: fn(&$Name) = |value| match value {
             $( $Name::$Variant { .. } => {} )+
             $( $Name::$Unknown { .. } => {} )?

@@ -71,7 +71,7 @@ object! {
         /// The id of the task.
         req task_id: String = "taskId",
         /// Answers to questions of the task.
-        always input_responses: InputResponses = "inputResponses",
+        always input_responses: InputResponses = "inputResponses" is input_responses,
         /// Metadata.
         map meta: Meta = "_meta",
     }

@@ -79,7 +79,7 @@ object! {
         /// The arguments, an object.
         opt arguments: RawObject = "arguments",
         /// Answers to the questions of an earlier round.
-        map input_responses: InputResponses = "inputResponses",
+        map input_responses: InputResponses = "inputResponses" is input_responses,
         /// The state that the server gave with those questions.
         opt request_state: String = "requestState",
         /// The wish that the call is a task. Only the revision 2025-11-25 has this field.

@@ -30,6 +30,16 @@ macro_rules! words {
             }
         }
 
+        #[cfg(feature = "describe")]
+        impl $crate::describe::Describe for $Name {
+            fn shape() -> $crate::describe::Shape {
+                $crate::describe::Shape::Words($crate::describe::WordsShape {
+                    name: stringify!($Name),
+                    values: vec![$( $word, )+],
+                })
+            }
+        }
+
         impl serde::Serialize for $Name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.as_str())
@@ -77,6 +87,16 @@ macro_rules! words {
         impl From<&str> for $Name {
             fn from(name: &str) -> Self {
                 match name { $( $word => Self::$Variant, )+ other => Self::Other(other.into()) }
+            }
+        }
+
+        #[cfg(feature = "describe")]
+        impl $crate::describe::Describe for $Name {
+            fn shape() -> $crate::describe::Shape {
+                $crate::describe::Shape::Words($crate::describe::WordsShape {
+                    name: stringify!($Name),
+                    values: vec![$( $word, )+],
+                })
             }
         }
 

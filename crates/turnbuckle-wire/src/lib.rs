@@ -10,6 +10,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod classify;
+#[cfg(feature = "definitions")]
+#[cfg_attr(docsrs, doc(cfg(feature = "definitions")))]
+pub mod definitions;
 pub mod era;
 pub mod json;
 pub mod revision;

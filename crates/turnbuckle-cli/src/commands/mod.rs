@@ -13,6 +13,7 @@ pub(crate) mod offers;
 pub(crate) mod prompt;
 pub(crate) mod raw;
 pub(crate) mod read;
+pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod skill;

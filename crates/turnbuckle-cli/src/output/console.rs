@@ -101,10 +101,7 @@ impl Console {
             "\n"
         };
         let written = write!(out, "{text}{end}").and_then(|()| out.flush());
-        written.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => CliError::closed_output(),
-            _ => CliError::new(format!("cannot write the result: {error}")),
-        })
+        written.map_err(stdout_error)
     }
 
     /// Prints a JSON value: formatted on a terminal, on one line elsewhere.
@@ -315,4 +312,18 @@ fn terminal_width() -> usize {
     columns
         .and_then(|columns| columns.parse().ok())
         .unwrap_or(80)
+}
+
+/// Writes a result that needs no server to standard output.
+pub(crate) fn write_stdout(result: &[u8]) -> Result<(), CliError> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(result).and_then(|()| out.flush());
+    written.map_err(stdout_error)
+}
+
+fn stdout_error(error: io::Error) -> CliError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => CliError::closed_output(),
+        _ => CliError::new(format!("cannot write the result: {error}")),
+    }
 }

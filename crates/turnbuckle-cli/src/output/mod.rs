@@ -6,7 +6,7 @@ mod save;
 mod style;
 
 pub(crate) use crate::json::{one_line, pretty};
-pub(crate) use console::Console;
+pub(crate) use console::{Console, write_stdout};
 pub(crate) use content::{render_blocks, render_contents};
 pub(crate) use style::{Style, format_bytes};
 pub(crate) use turnbuckle_types::base::quote::shell_quote;

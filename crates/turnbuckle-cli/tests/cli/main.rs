@@ -20,6 +20,7 @@ mod guide;
 mod network;
 mod peers;
 mod refusals;
+mod schema;
 mod shell;
 #[cfg(unix)]
 mod shell_editor;

@@ -66,7 +66,7 @@ object! {
         /// The reason for the visit.
         req message: String = "message",
         /// The URL to visit.
-        req url: String = "url",
+        req url: String = "url" is uri,
         /// The id that `notifications/elicitation/complete` names when the visit is complete. Only the
         /// revision 2025-11-25 has that notification.
         opt elicitation_id: String = "elicitationId",

@@ -129,9 +129,9 @@ object! {
         /// The description of the field.
         opt description: String = "description",
         /// The fewest characters.
-        opt min_length: Number = "minLength",
+        opt min_length: Number = "minLength" is integer,
         /// The most characters.
-        opt max_length: Number = "maxLength",
+        opt max_length: Number = "maxLength" is integer,
         /// The text's format.
         opt format: StringFormat = "format",
         /// The value to start with.
@@ -272,9 +272,9 @@ object! {
         /// The description of the field.
         opt description: String = "description",
         /// The fewest choices.
-        opt min_items: Number = "minItems",
+        opt min_items: Number = "minItems" is integer,
         /// The most choices.
-        opt max_items: Number = "maxItems",
+        opt max_items: Number = "maxItems" is integer,
         /// The choices to start with.
         opt default: Vec<String> = "default",
     }

@@ -9,7 +9,7 @@ mod message_era;
 mod negotiate;
 mod param_headers;
 pub mod params;
-mod project;
+pub(crate) mod project;
 mod reply;
 mod request;
 mod result;

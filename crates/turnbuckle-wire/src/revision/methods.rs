@@ -5,6 +5,8 @@
 //! it with "method not found". Code that depends on a fact of a method reads the fact here; it does
 //! not compare method names.
 
+#[cfg(feature = "definitions")]
+use turnbuckle_types::describe::{Describe, Shape};
 use turnbuckle_types::method;
 
 use super::Revision;
@@ -112,6 +114,10 @@ const ALL: u8 = LEGACY | MODERN;
 macro_rules! methods {
     (@defaults Request) => { REQUEST };
     (@defaults Notification) => { NOTIFICATION };
+    (@result Request $variant:ident) => {
+        Some(<<method::$variant as method::Request>::Result as Describe>::shape())
+    };
+    (@result Notification $variant:ident) => { None };
     ($(
         $(#[$doc:meta])*
         $variant:ident: $Kind:ident { $($fact:ident: $value:expr),* $(,)? }
@@ -144,6 +150,25 @@ macro_rules! methods {
                 match text {
                     $(<method::$variant as method::$Kind>::METHOD => Some(Self::$variant),)*
                     _ => None,
+                }
+            }
+        }
+
+        #[cfg(feature = "definitions")]
+        impl Method {
+            /// Returns the form of the parameters.
+            pub(crate) fn params_shape(self) -> Shape {
+                match self {
+                    $(Self::$variant => {
+                        <<method::$variant as method::$Kind>::Params as Describe>::shape()
+                    })*
+                }
+            }
+
+            /// Returns the form of the result of a request.
+            pub(crate) fn result_shape(self) -> Option<Shape> {
+                match self {
+                    $(Self::$variant => methods!(@result $Kind $variant),)*
                 }
             }
         }

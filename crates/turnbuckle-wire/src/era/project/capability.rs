@@ -22,10 +22,11 @@ project_objects! {
     ListCapability { list_changed, extra }
     ResourcesCapability { subscribe, list_changed, extra }
     ClientCapabilities {
-        roots, sampling, elicitation by elicitation_capability, tasks since core_tasks, extensions since extensions,
+        roots, sampling, elicitation by elicitation_capability + listed elicitation,
+        tasks since core_tasks, extensions since extensions,
         experimental, extra,
     }
-    RootsCapability { list_changed by roots_list_changed, extra }
+    RootsCapability { list_changed by roots_list_changed + listed server_requests, extra }
     SamplingCapability { tools since sampling_tools, context since sampling_tools, extra }
     ElicitationCapability { form since elicitation_url, url since elicitation_url, extra }
     Settings { extra }

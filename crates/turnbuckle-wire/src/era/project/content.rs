@@ -6,7 +6,6 @@ use turnbuckle_types::{
 };
 
 use super::rules::{project_objects, project_unions};
-use crate::revision::Features;
 
 project_objects! {
     TextContent { text, annotations, meta since titles, extra }
@@ -20,20 +19,13 @@ project_objects! {
 }
 
 project_unions! {
-    ContentBlock [is_newer => use_older_block] { Text, Image, Audio, ResourceLink, Resource }
-}
-
-/// Returns whether the revision lacks this kind of content.
-fn is_newer(block: &ContentBlock, features: &Features) -> bool {
-    match block {
-        ContentBlock::Audio(_) => !features.audio,
-        ContentBlock::ResourceLink(_) => !features.resource_links,
-        _ => false,
+    ContentBlock else use_older_block {
+        Text, Image, Audio since audio, ResourceLink since resource_links, Resource,
     }
 }
 
 /// Puts older content in the place of newer one.
-fn use_older_block(block: &mut ContentBlock, _: &Features) {
+fn use_older_block(block: &mut ContentBlock) {
     match block {
         ContentBlock::Audio(audio) => *block = embedded_audio(audio).into(),
         ContentBlock::ResourceLink(link) => *block = link_text(link).into(),

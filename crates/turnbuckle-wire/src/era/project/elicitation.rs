@@ -20,23 +20,31 @@ project_objects! {
         message, requested_schema, mode since elicitation_url, task since core_tasks, meta by message_meta, extra,
     }
     ElicitRequestUrlParams {
-        message, url, elicitation_id since elicitation_id, task since core_tasks, meta by message_meta, extra,
+        message, url, elicitation_id since elicitation_id + required, task since core_tasks, meta by message_meta, extra,
     }
     ElicitationSchema { dialect since elicitation_url, properties, required, extra }
     // The schema of 2025-06-18 lists `default` for booleans alone and forbids it nowhere.
-    StringSchema { title, description, min_length, max_length, format, default, extra }
-    NumberSchema { kind, title, description, minimum, maximum, default, extra }
+    StringSchema {
+        title, description, min_length, max_length, format, default + listed elicitation_url, extra,
+    }
+    NumberSchema {
+        kind, title, description, minimum, maximum, default + listed elicitation_url, extra,
+    }
     BooleanSchema { title, description, default, extra }
-    LegacyTitledEnumSchema { values, names, title, description, default, extra }
+    LegacyTitledEnumSchema {
+        values, names, title, description, default + listed elicitation_url, extra,
+    }
     SingleSelectEnumSchema { title, description, values, one_of, default, extra }
     MultiSelectEnumSchema { items, title, description, min_items, max_items, default, extra }
     MultiSelectItems { kind, values, any_of, extra }
     TitledChoice { value, title, extra }
-    InputRequiredResult { input_requests, request_state, meta by message_meta, extra }
+    InputRequiredResult {
+        input_requests, request_state, meta by message_meta, extra by result_extra,
+    }
 }
 
 project_unions! {
-    ElicitRequestParams { Form, Url } + impl {
+    ElicitRequestParams { Form, Url + listed elicitation_url } + impl {
     fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {
         match self {
             Self::Form(_) if !features.elicitation => Err(missing_form("forms")),
@@ -59,7 +67,8 @@ project_unions! {
     }
     PrimitiveSchemaDefinition [needs_enum_names => use_enum_names] {
         // A choice of several values has no older form, which `check_expressible` reports.
-        String, Number, Boolean, SingleSelect, MultiSelect, LegacyEnum,
+        String, Number, Boolean, SingleSelect + listed elicitation_url,
+        MultiSelect + listed elicitation_url, LegacyEnum,
     }
     InputRequest { Elicit, CreateMessage, ListRoots } + impl {
     fn check_expressible(&self, features: &Features) -> Result<(), ProtocolError> {

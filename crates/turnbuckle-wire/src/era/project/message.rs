@@ -34,7 +34,7 @@ project_objects! {
     PromptReference { name, title since titles, extra }
     ResourceTemplateReference { uri, extra }
     NotificationParams { meta by message_meta, extra }
-    CancelledNotificationParams { request_id, reason, meta by message_meta, extra }
+    CancelledNotificationParams { request_id + optional core_tasks, reason, meta by message_meta, extra }
     ProgressNotificationParams {
         progress_token, progress, total, message since progress_message, meta by message_meta,
         extra,

@@ -8,6 +8,8 @@ mod capability;
 mod content;
 mod elicitation;
 mod list;
+#[cfg(feature = "definitions")]
+pub(crate) mod listing;
 mod message;
 mod output_schema;
 mod prompt;

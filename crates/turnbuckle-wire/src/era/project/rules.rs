@@ -11,8 +11,20 @@
 //! | `cached` | As `since result_envelope`; the type is then a result that may be cached. |
 //! | `by function` | `fn(&Field, &Features) -> Fate<Field>` decides. |
 //!
+//! A mark behind the rule changes nothing that is sent. The [`definitions`](crate::definitions) of a
+//! revision read it:
+//!
+//! | mark | meaning |
+//! |---|---|
+//! | `+ listed fact` | The schema of a revision without this fact does not list the field, whatever becomes of it. |
+//! | `+ optional fact` | A revision without this fact demands the field, which the type lets be absent. |
+//! | `+ required` | As `+ optional` for every revision that has the field. |
+//!
 //! `Type [needed => apply]` goes before for fields that depend on each other: `needed(&Type, &Features)`
 //! says whether `apply(&mut Type, &Features)` has something to do.
+//!
+//! In a union, `Variant since fact` is a variant that a revision without the fact lacks, and
+//! `Type else apply` puts another in its place.
 //!
 //! `Type { … } + impl { … }` adds items of the trait that the table does not write.
 //!
@@ -129,9 +141,24 @@ pub(super) const fn same_names(names: &[&str], others: &[&str]) -> bool {
 macro_rules! project_objects {
     ($(
         $Type:ident $([$needed:ident => $apply:ident])? {
-            $($field:ident $($rule:ident $($argument:ident)?)?),* $(,)?
+            $($field:ident $($rule:ident $($argument:ident)?)? $(+ $mark:ident $($mark_fact:ident)?)?),* $(,)?
         } $(+ impl { $($item:item)* })?
-    )+) => {$(
+    )+) => {
+        /// The types of this file, and in which revisions they have each of their fields.
+        #[cfg(feature = "definitions")]
+        pub(super) const OBJECTS: &[$crate::era::project::listing::ObjectListing] = &[$(
+            $crate::era::project::listing::ObjectListing {
+                name: stringify!($Type),
+                fields: &[$($crate::era::project::listing::FieldListing {
+                    field: stringify!($field),
+                    exists: project_objects!(@exists $($rule $($argument)?)?),
+                    is_listed: project_objects!(@is_listed $($mark $($mark_fact)?)?),
+                    is_demanded: project_objects!(@is_demanded $($rule)? $(+ $mark $($mark_fact)?)?),
+                    rule: stringify!($($rule $($argument)?)?),
+                }),*],
+            },
+        )+];
+    $(
         const _: () = assert!(
             $crate::era::project::rules::same_names(
                 $Type::FIELDS,
@@ -163,6 +190,15 @@ macro_rules! project_objects {
             $($($item)*)?
         }
     )+};
+    (@exists since $fact:ident) => { |features| features.$fact };
+    (@exists cached) => { |features| features.result_envelope };
+    (@exists $($rule:ident $function:ident)?) => { |_| true };
+    (@is_listed listed $fact:ident) => { |features| features.$fact };
+    (@is_listed $($mark:ident $($fact:ident)?)?) => { |_| true };
+    (@is_demanded cached) => { |_| true };
+    (@is_demanded $($rule:ident)? + required) => { |_| true };
+    (@is_demanded $($rule:ident)? + optional $fact:ident) => { |features| !features.$fact };
+    (@is_demanded $($rule:ident)? $(+ $mark:ident $fact:ident)?) => { |_| false };
     (@cacheable cached) => { true };
     (@cacheable $($rule:ident)?) => { false };
     (@fits $field:expr, $features:ident) => {
@@ -205,9 +241,24 @@ pub(super) use project_objects;
 /// itself. A variant that the vocabulary does not know stays as it arrived.
 macro_rules! project_unions {
     ($(
-        $Type:ident $([$needed:ident => $apply:ident])? { $($Variant:ident),+ $(,)? }
-        $(+ impl { $($item:item)* })?
-    )+) => {$(
+        $Type:ident $([$needed:ident => $apply:ident])? $(else $older:ident)? {
+            $($Variant:ident $(since $fact:ident)? $(+ listed $listed:ident)?),+ $(,)?
+        } $(+ impl { $($item:item)* })?
+    )+) => {
+        /// The unions of this file, and which revisions lack some of their variants.
+        #[cfg(feature = "definitions")]
+        pub(super) const UNIONS: &[$crate::era::project::listing::UnionListing] = &[$(
+            $crate::era::project::listing::UnionListing {
+                name: stringify!($Type),
+                variants: &[$($crate::era::project::listing::VariantListing {
+                    variant: stringify!($Variant),
+                    is_listed: |_features| {
+                        true $(&& _features.$fact)? $(&& _features.$listed)?
+                    },
+                }),+],
+            },
+        )+];
+    $(
         const _: () = assert!(
             $crate::era::project::rules::same_names(
                 $Type::VARIANTS,
@@ -223,7 +274,9 @@ macro_rules! project_unions {
         impl $crate::era::Project for $Type {
             fn fits(&self, features: &$crate::revision::Features) -> bool {
                 true $(&& !$needed(self, features))? && match self {
-                    $(Self::$Variant(value) => $crate::era::Project::fits(value, features),)+
+                    $(Self::$Variant(value) => {
+                        true $(&& features.$fact)? && $crate::era::Project::fits(value, features)
+                    })+
                     _ => true,
                 }
             }
@@ -232,6 +285,13 @@ macro_rules! project_unions {
                 $(if $needed(self, features) {
                     $apply(self, features);
                 })?
+                let exists = match self {
+                    $(Self::$Variant(_) => true $(&& features.$fact)?,)+
+                    _ => true,
+                };
+                if !exists {
+                    $($older(self);)?
+                }
                 match self {
                     $(Self::$Variant(value) => {
                         $crate::era::Project::project(value, features);

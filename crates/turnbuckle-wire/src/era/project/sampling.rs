@@ -52,22 +52,13 @@ project_objects! {
 }
 
 project_unions! {
-    SamplingMessageContentBlock [is_newer => use_text] { Text, Image, Audio, ToolUse, ToolResult }
-}
-
-/// Returns whether the revision lacks this kind of content in messages to and from a model.
-fn is_newer(block: &SamplingMessageContentBlock, features: &Features) -> bool {
-    match block {
-        SamplingMessageContentBlock::Audio(_) => !features.audio,
-        SamplingMessageContentBlock::ToolUse(_) | SamplingMessageContentBlock::ToolResult(_) => {
-            !features.sampling_tools
-        }
-        _ => false,
+    SamplingMessageContentBlock else use_text {
+        Text, Image, Audio since audio, ToolUse since sampling_tools, ToolResult since sampling_tools,
     }
 }
 
 /// Puts a text that says what was left out in the place of a block.
-fn use_text(block: &mut SamplingMessageContentBlock, _: &Features) {
+fn use_text(block: &mut SamplingMessageContentBlock) {
     let mut text = TextContent::new(describe_block(block));
     if let SamplingMessageContentBlock::Audio(audio) = block {
         text.annotations = audio.annotations.take();

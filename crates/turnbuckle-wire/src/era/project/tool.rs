@@ -23,7 +23,8 @@ project_objects! {
     }
     Tool [needs_title_hint => move_title_to_annotations] {
         name, input_schema by object_property_schemas, title since titles, description,
-        output_schema by older_output_schema, annotations since tool_annotations, icons since icons,
+        output_schema by older_output_schema + listed structured_output,
+        annotations since tool_annotations, icons since icons,
         execution since core_tasks, meta since titles, extra,
     }
     ToolExecution { task_support, extra }
@@ -31,7 +32,7 @@ project_objects! {
         title, read_only_hint, destructive_hint, idempotent_hint, open_world_hint, extra,
     }
     CallToolResult [has_unknown_structure => project_structure] {
-        content, structured_content, is_error, meta by message_meta, extra by result_extra,
+        content, structured_content + listed structured_output, is_error, meta by message_meta, extra by result_extra,
     } + impl {
         const IS_TOOL_RESULT: bool = true;
 

@@ -1,0 +1,87 @@
+//! The JSON Schema of a revision, made from the types of the vocabulary and the tables of this crate.
+//!
+//! The document has the form of the official schema: the same names of definitions, the same keyword
+//! and dialect. Types and fields come from [`turnbuckle_types::describe`], the fields that a revision
+//! has from the tables of the projection, its messages from the table of methods. Written here is only
+//! what neither knows: the frames of JSON-RPC, and the form that the official schema gives to things.
+
+mod builder;
+mod envelope;
+mod messages;
+mod names;
+mod shared;
+
+use std::collections::BTreeSet;
+
+use builder::Builder;
+use serde_json::Value;
+
+use crate::revision::Revision;
+
+/// Returns the JSON Schema of a revision: one document with a definition for each type and message.
+#[must_use]
+pub fn json_schema(revision: Revision) -> Value {
+    let mut builder = Builder::new(revision.features());
+    envelope::define(&mut builder);
+    messages::define(&mut builder);
+    shared::define(&mut builder);
+    builder.into_document()
+}
+
+/// Returns the names of the definitions of a schema from [`json_schema`].
+pub fn definition_names(document: &Value) -> impl Iterator<Item = &str> {
+    let definitions = document[keyword(document)].as_object();
+    definitions
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name.as_str())
+}
+
+/// Reduces a schema from [`json_schema`] to one definition, which becomes its root, and those that it
+/// refers to. Returns `None` if there is no such definition.
+#[must_use]
+pub fn select_definition(mut document: Value, name: &str) -> Option<Value> {
+    let keyword = keyword(&document);
+    let definitions = document[keyword].as_object_mut()?;
+    if !definitions.contains_key(name) {
+        return None;
+    }
+    let mut needed = BTreeSet::from([name.to_owned()]);
+    let mut unread = vec![name.to_owned()];
+    while let Some(name) = unread.pop() {
+        let mut found = Vec::new();
+        collect_references(&definitions[&name], &mut found);
+        unread.extend(found.into_iter().filter(|name| needed.insert(name.clone())));
+    }
+    definitions.retain(|name, _| needed.contains(name));
+    document["$ref"] = format!("#/{keyword}/{name}").into();
+    Some(document)
+}
+
+/// Returns the keyword under which the definitions of a schema stand.
+fn keyword(document: &Value) -> &'static str {
+    match document.get("$defs") {
+        Some(_) => "$defs",
+        None => "definitions",
+    }
+}
+
+/// Appends the names of the definitions that a schema of [`json_schema`] refers to.
+fn collect_references(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match value.as_str().and_then(|target| target.rsplit_once('/')) {
+                    Some((_, name)) if key == "$ref" => names.push(name.to_owned()),
+                    _ => collect_references(value, names),
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_references(item, names);
+            }
+        }
+        _ => {}
+    }
+}
