@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { api, rawAddress, type ValueSource } from "../api/client.ts";
 import type { Excerpt, ValueRow } from "../api/types.ts";
 import { plural, size } from "../pure/format.ts";
+import { isCombined } from "../pure/keys.ts";
 import { RowWindow } from "../store/windows.ts";
 import { Failure, Skeleton } from "./bits.tsx";
 import { Icon } from "./icon.tsx";
@@ -74,6 +75,9 @@ export function TreeView({ n, at, label, isSearchable = true }: Props) {
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isCombined(event)) {
+      return;
+    }
     const row = rows.row(current.value);
     const move: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     const by = move[event.key];
@@ -97,7 +101,7 @@ export function TreeView({ n, at, label, isSearchable = true }: Props) {
     return <Failure text={rows.error.value} />;
   }
   return (
-    <div class="tree">
+    <div class="tree" style={{ "--rows": rows.total }}>
       {isSearchable && (
         <TreeSearch source={{ n, at }} tree={tree} onFound={(at) => (current.value = at)} />
       )}

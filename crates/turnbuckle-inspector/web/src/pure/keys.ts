@@ -15,6 +15,11 @@ export function comboOf(event: Pressed): string {
   return parts.filter((part) => part !== "").join("+");
 }
 
+/** Returns true for a key that is pressed together with Ctrl, Command or Alt. */
+export function isCombined({ ctrlKey, metaKey, altKey }: Pressed): boolean {
+  return ctrlKey || metaKey || altKey;
+}
+
 /** Returns a combination as it stands on the keyboard. */
 export function showCombo(combo: string, isMac: boolean): string {
   const names: Record<string, string> = {

@@ -20,7 +20,10 @@ export type Place = {
   runs: Record<string, number[]>;
   editor: "form" | "json" | "definition";
   result: ResultTab;
-  wire: { isOpen: boolean; filter: string; entry: number | undefined };
+  /** `isLinked`: the drawer shows the response of each request that the page sends. */
+  wire: { isOpen: boolean; filter: string; entry: number | undefined; isLinked: boolean };
+  /** The milliseconds after which a request is given up; undefined for those of the program. */
+  timeoutMs: number | undefined;
   sizes: { rail: number; list: number; form: number; wire: number; entry: number };
   theme: Theme;
   /** Tools that are called without a question although they are destructive. */
@@ -55,7 +58,8 @@ export function emptyPlace(): Place {
     runs: {},
     editor: "form",
     result: "blocks",
-    wire: { isOpen: true, filter: "", entry: undefined },
+    wire: { isOpen: true, filter: "", entry: undefined, isLinked: true },
+    timeoutMs: undefined,
     sizes: { rail: 216, list: 300, form: 0.46, wire: 240, entry: 0.42 },
     theme: "system",
     trusted: [],
@@ -89,7 +93,9 @@ export function readPlace(text: string | null): Place {
       isOpen: typeof wire.isOpen === "boolean" ? wire.isOpen : empty.wire.isOpen,
       filter: typeof wire.filter === "string" ? wire.filter : "",
       entry: typeof wire.entry === "number" ? wire.entry : undefined,
+      isLinked: typeof wire.isLinked === "boolean" ? wire.isLinked : empty.wire.isLinked,
     },
+    timeoutMs: typeof stored.timeoutMs === "number" ? stored.timeoutMs : undefined,
     sizes: {
       rail: between(sizes.rail, 160, 480, empty.sizes.rail),
       list: between(sizes.list, 180, 800, empty.sizes.list),

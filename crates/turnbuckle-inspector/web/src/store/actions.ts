@@ -85,7 +85,9 @@ export type Sent = { n: number } | { faults: Fault[]; canSendAnyway: boolean } |
 
 /** Sends a request of an item, and keeps its number beside the item. */
 export async function sendRequest(id: string, key: string, request: RequestToSend): Promise<Sent> {
-  const outcome = await attempt<SendOutcome>(() => api.request(id, request));
+  const { timeoutMs } = place.peek();
+  const timed = timeoutMs === undefined ? request : { ...request, timeoutMs };
+  const outcome = await attempt<SendOutcome>(() => api.request(id, timed));
   if (outcome?.outcome === "sent") {
     changePlace(({ runs }) => ({ runs: { ...runs, [key]: withRun(runs[key], outcome.n) } }));
     return { n: outcome.n };
@@ -107,8 +109,21 @@ export async function answerQuestion(id: string, answer: Answer): Promise<void> 
 
 /** Shows an entry of the timeline in the wire drawer. */
 export function showEntry(n: number): void {
-  changePlace(({ wire }) => ({ wire: { ...wire, isOpen: true, entry: n } }));
+  changePlace(({ wire }) => ({ wire: { ...wire, isOpen: true, entry: n, isLinked: true } }));
   narrowPage.value = "wire";
+}
+
+/** Shows a response in the wire drawer, unless the person closed its entry before. */
+export function linkEntry(n: number): void {
+  const { wire } = place.peek();
+  if (wire.isLinked && wire.entry !== n) {
+    changePlace(() => ({ wire: { ...wire, entry: n } }));
+  }
+}
+
+/** Closes the entry of the wire drawer, and leaves it closed. */
+export function closeEntry(): void {
+  changePlace(({ wire }) => ({ wire: { ...wire, entry: undefined, isLinked: false } }));
 }
 
 export function toggleWire(): void {

@@ -43,7 +43,15 @@ function pageCommands(): Command[] {
     keys: key,
     run: () => selectSection(id),
   }));
-  const others = sessions.value
+  const all = sessions.value;
+  const step = (by: number) => () => {
+    const at = all.findIndex((one) => one.id === current?.id);
+    const next = all[(at + by + all.length) % all.length];
+    if (next) {
+      selectSession(next.id);
+    }
+  };
+  const others = all
     .filter((one) => one.id !== current?.id)
     .map((one) => ({
       id: `session-${one.id}`,
@@ -52,6 +60,8 @@ function pageCommands(): Command[] {
       run: () => selectSession(one.id),
     }));
   const server: Command[] = [
+    { id: "next", title: "Next server", group: "Server", keys: "Alt+ArrowDown", run: step(1) },
+    { id: "last", title: "Last server", group: "Server", keys: "Alt+ArrowUp", run: step(-1) },
     { id: "connect", title: "Connect", group: "Server", keys: "C", run: () => open("connect") },
   ];
   if (current) {

@@ -22,7 +22,7 @@ import { ListPane } from "./lists/list.tsx";
 import { Keys } from "./palette/keys.tsx";
 import { Palette } from "./palette/palette.tsx";
 import { Rail } from "./rail/rail.tsx";
-import { ConnectionPane } from "./server/connection.tsx";
+import { ConnectionPage, ConnectionPane } from "./server/connection.tsx";
 import { ServerPane } from "./server/server.tsx";
 import { WireDrawer } from "./wire/wire.tsx";
 import { Workbench } from "./workbench/workbench.tsx";
@@ -35,7 +35,8 @@ export function Shell() {
   if (!inspector.value) {
     return link.value === "lost" ? <Lost /> : <div class="shell" aria-busy="true" />;
   }
-  const hasList = isItemKind(section.value) || section.value === "inbox";
+  const isKnown = session.value?.server !== null;
+  const hasList = (isItemKind(section.value) && isKnown) || section.value === "inbox";
   const { sizes, wire } = place.value;
   return (
     <div class="shell" data-page={narrowPage.value}>
@@ -115,10 +116,13 @@ function WorkOf() {
     return <ServerPane session={current} />;
   }
   const isAway = current.connection.state !== "ready";
+  if (current.server === null) {
+    return <ConnectionPage key={current.id} session={current} />;
+  }
   return (
     <>
       {isAway && <ConnectionPane session={current} />}
-      {(!isAway || current.server !== null) && <Workbench session={current} kind={kind} />}
+      <Workbench session={current} kind={kind} />
     </>
   );
 }

@@ -38,7 +38,21 @@ export function FieldView({ field, place, isRepeated = false }: Props) {
             </span>
           )}
         </label>
-        <span class="field-kind">{kindName(field)}</span>
+        <span class="field-kind">
+          {kindName(field)}
+          {raw === undefined && field.default !== null && (
+            <>
+              {" · default "}
+              <button
+                type="button"
+                class="field-value"
+                onClick={() => set(field.default ?? "null")}
+              >
+                <Marked text={shownValue(field.default)} />
+              </button>
+            </>
+          )}
+        </span>
         {field.header && (
           <span class="tag tag-quiet" title="The value is also sent in this HTTP header">
             {field.header}
@@ -74,14 +88,6 @@ export function FieldView({ field, place, isRepeated = false }: Props) {
       {field.help && (
         <p class="field-help" id={`${id}-help`}>
           <Marked text={field.help} />
-        </p>
-      )}
-      {raw === undefined && field.default !== null && (
-        <p class="field-help">
-          default{" "}
-          <button type="button" class="field-value" onClick={() => set(field.default ?? "null")}>
-            <Marked text={shownValue(field.default)} />
-          </button>
         </p>
       )}
       {raw === undefined && field.examples.length > 0 && (

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ItemRow } from "../../api/types.ts";
+import { isCombined } from "../../pure/keys.ts";
 import type { RowWindow } from "../../store/windows.ts";
 
 type ListKeys = {
@@ -24,6 +25,9 @@ export function useListKeys(
   }, [window, filter]);
 
   const move = (event: KeyboardEvent): boolean => {
+    if (isCombined(event)) {
+      return false;
+    }
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
     const letters: Record<string, number> = { j: 1, k: -1 };
     const isInput = event.target instanceof HTMLInputElement;

@@ -20,7 +20,7 @@ export function BlockView({ n, block }: { n: number; block: Block }) {
       {(!isPlain || content.kind !== "text") && (
         <div class="block-head">
           {block.role && <span class="role">{block.role}</span>}
-          <span>{content.kind === "other" ? "unknown block" : content.kind}</span>
+          <span>{blockName(content)}</span>
           {name !== null && (
             <code>
               <Marked text={name} />
@@ -38,6 +38,18 @@ export function BlockView({ n, block }: { n: number; block: Block }) {
       <Content n={n} path={block.path} content={content} />
     </article>
   );
+}
+
+function blockName(content: BlockKind): string {
+  switch (content.kind) {
+    case "blob":
+      return /^(image|audio|video)\//.exec(content.mime ?? "")?.[1] ?? "bytes";
+    case "other":
+      return "unknown block";
+    case "text":
+    case "link":
+      return content.kind;
+  }
 }
 
 function Content({ n, path, content }: { n: number; path: string; content: BlockKind }) {

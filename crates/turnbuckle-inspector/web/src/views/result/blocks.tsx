@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { api } from "../../api/client.ts";
 import type { Block, Blocks } from "../../api/types.ts";
 import { Failure, Skeleton } from "../../parts/bits.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { TreeView } from "../../parts/tree.tsx";
 import { BlockView } from "./block.tsx";
 
@@ -74,7 +75,7 @@ export function BlocksView({ n, hasFailed }: { n: number; hasFailed: boolean }) 
       {blocks.map((block: Block) => (
         <BlockView key={block.path} n={n} block={block} />
       ))}
-      {structured !== null && <Structured n={n} path={structured} isAlone={total === 0} />}
+      {structured !== null && <Structured n={n} path={structured} />}
       <div ref={end} class="blocks-end">
         {blocks.length < total && `${blocks.length} of ${total} blocks`}
       </div>
@@ -82,8 +83,8 @@ export function BlocksView({ n, hasFailed }: { n: number; hasFailed: boolean }) 
   );
 }
 
-function Structured({ n, path, isAlone }: { n: number; path: string; isAlone: boolean }) {
-  const isOpen = useSignal(isAlone);
+function Structured({ n, path }: { n: number; path: string }) {
+  const isOpen = useSignal(true);
   return (
     <div class="block">
       <button
@@ -94,6 +95,7 @@ function Structured({ n, path, isAlone }: { n: number; path: string; isAlone: bo
           isOpen.value = !isOpen.value;
         }}
       >
+        <Icon name={isOpen.value ? "down" : "right"} />
         structured content
       </button>
       {isOpen.value && (

@@ -1,9 +1,10 @@
+import { useEffect } from "preact/hooks";
 import type { ItemDefinition, ItemKind, Session } from "../../api/types.ts";
 import { Empty, Skeleton, Tabs } from "../../parts/bits.tsx";
 import { TreeView } from "../../parts/tree.tsx";
 import { clock, duration } from "../../pure/format.ts";
 import type { ResultTab } from "../../pure/place.ts";
-import { changePlace } from "../../store/actions.ts";
+import { changePlace, linkEntry } from "../../store/actions.ts";
 import { openQuestions, place } from "../../store/state.ts";
 import { QuestionView } from "../inbox/question.tsx";
 import { requestName } from "../workbench/request.ts";
@@ -50,6 +51,12 @@ type RunProps = { session: Session; kind: ItemKind; n: number; draft: string };
 
 function Run({ session, kind, n, draft }: RunProps) {
   const detail = useEntry(n);
+  const answer = detail?.entry.answer ?? undefined;
+  useEffect(() => {
+    if (answer !== undefined) {
+      linkEntry(answer);
+    }
+  }, [answer]);
   const runs = place.value.runs[draft] ?? [];
   if (!detail) {
     return <Skeleton rows={5} />;

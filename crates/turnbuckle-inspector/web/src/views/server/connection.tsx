@@ -7,6 +7,25 @@ import { Marked } from "../../parts/marked.tsx";
 import { attempt, restart, setWireFilter } from "../../store/actions.ts";
 import { stepName, stepsOf } from "../rail/status.ts";
 
+/** The pane of a server that was not connected yet. */
+export function ConnectionPage({ session }: { session: Session }) {
+  return (
+    <>
+      <div class="pane-head">
+        <h1>
+          <Marked text={session.name} />
+        </h1>
+        <code class="quiet connection-address">
+          <Marked text={session.address} />
+        </code>
+      </div>
+      <div class="scroll connection-page">
+        <ConnectionPane session={session} />
+      </div>
+    </>
+  );
+}
+
 /** The steps of a connection, and the one that failed with its reasons. */
 export function ConnectionPane({ session }: { session: Session }) {
   const { connection } = session;
@@ -93,7 +112,7 @@ function Steps({ session, current, hasFailed }: StepsProps) {
         return (
           <li key={step} class={`step step-${state}`}>
             {state === "done" ? (
-              <Icon name="findings" />
+              <Icon name="check" />
             ) : state === "failed" ? (
               <Icon name="alert" />
             ) : (

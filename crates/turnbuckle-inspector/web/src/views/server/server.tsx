@@ -76,9 +76,9 @@ export function ServerPane({ session }: { session: Session }) {
           )}
           <Fact name="Lists">
             <span class="links">
-              {SECTIONS.filter(({ id }) => summaryOf(session, id)).map(({ id, title }) => (
+              {SECTIONS.filter(({ id }) => summaryOf(session, id)).map(({ id, title, one }) => (
                 <button key={id} type="button" class="link" onClick={() => selectSection(id)}>
-                  {summaryOf(session, id)?.total} {title.toLowerCase()}
+                  {plural(summaryOf(session, id)?.total ?? 0, one, title.toLowerCase())}
                 </button>
               ))}
             </span>

@@ -2,7 +2,7 @@ import type { Header, HttpFacts } from "../../api/types.ts";
 import { Button, Failure, Skeleton } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { TreeView } from "../../parts/tree.tsx";
-import { changePlace, showEntry } from "../../store/actions.ts";
+import { closeEntry, showEntry } from "../../store/actions.ts";
 import { CopyMenu } from "../result/copy.tsx";
 import { useEntry } from "../result/entry.ts";
 import { RawText } from "../result/raw.tsx";
@@ -11,7 +11,6 @@ import { StatusTag } from "../result/status.tsx";
 /** An entry of the timeline in full. */
 export function EntryPane({ n }: { n: number }) {
   const detail = useEntry(n);
-  const close = () => changePlace(({ wire }) => ({ wire: { ...wire, entry: undefined } }));
   const entry = detail?.entry;
   const isMessage = entry?.kind === "sent" || entry?.kind === "received";
   const other = entry?.answer ?? entry?.about ?? undefined;
@@ -33,7 +32,7 @@ export function EntryPane({ n }: { n: number }) {
           />
         )}
         {isMessage && <CopyMenu n={n} />}
-        <Button icon="close" label="Close the entry" isBare keys="Esc" onClick={close} />
+        <Button icon="close" label="Close the entry" isBare keys="Esc" onClick={closeEntry} />
       </div>
       {!detail ? (
         <Skeleton rows={4} />

@@ -2,13 +2,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { api } from "../../api/client.ts";
 import type { Entry, FilterFault } from "../../api/types.ts";
-import { Button, Empty, Failure } from "../../parts/bits.tsx";
+import { Empty, Failure } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { Split } from "../../parts/split.tsx";
 import { VirtualList } from "../../parts/virtual.tsx";
 import { count } from "../../pure/format.ts";
-import { changePlace, toggleWire } from "../../store/actions.ts";
+import { isCombined } from "../../pure/keys.ts";
+import { changePlace, closeEntry, toggleWire } from "../../store/actions.ts";
 import { place, versionOf } from "../../store/state.ts";
 import { RowWindow } from "../../store/windows.ts";
 import { EntryPane } from "./entry.tsx";
@@ -96,13 +97,17 @@ export function WireDrawer() {
                 {count(facts.dropped)} dropped
               </span>
             )}
-            <Button
-              label="Follow"
-              isPressed={isFollowing.value}
+            <button
+              type="button"
+              class="chip"
+              aria-pressed={isFollowing.value}
+              title="Stay at the newest entry"
               onClick={() => {
                 isFollowing.value = !isFollowing.value;
               }}
-            />
+            >
+              follow
+            </button>
           </>
         )}
       </div>
@@ -145,10 +150,13 @@ function WireBody({ window, facts, isFollowing, onFollow, onShow }: BodyProps) {
     if (row) {
       current.value = index;
       onFollow(false);
-      changePlace((now) => ({ wire: { ...now.wire, entry: row.n } }));
+      changePlace((now) => ({ wire: { ...now.wire, entry: row.n, isLinked: true } }));
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isCombined(event)) {
+      return;
+    }
     const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 };
     const by = steps[event.key];
     if (by !== undefined) {
@@ -157,7 +165,7 @@ function WireBody({ window, facts, isFollowing, onFollow, onShow }: BodyProps) {
       select(Math.max(0, Math.min(window.total - 1, start + by)));
     } else if (event.key === "Escape" && wire.entry !== undefined) {
       event.preventDefault();
-      changePlace((now) => ({ wire: { ...now.wire, entry: undefined } }));
+      closeEntry();
     }
   };
   return (

@@ -2,7 +2,8 @@ import type { Fault, ItemDefinition, ItemKind, Session } from "../../api/types.t
 import { Button } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { plural } from "../../pure/format.ts";
-import { setSubscribed } from "../../store/actions.ts";
+import { changePlace, setSubscribed } from "../../store/actions.ts";
+import { place } from "../../store/state.ts";
 import { expandTemplate, requestName } from "./request.ts";
 
 type Props = {
@@ -17,6 +18,8 @@ type Props = {
   onSend: () => void;
   onSendAnyway: () => void;
   onReset: () => void;
+  /** Sends another request about the item, with the same parameters. */
+  onSendOther: (method: string) => void;
 };
 
 /** The bar below the form: send, send anyway, subscribe, reset, and the reasons of a refusal. */
@@ -64,7 +67,17 @@ export function ActionBar(props: Props) {
             onClick={() => void setSubscribed(session.id, uri, !isSubscribed)}
           />
         )}
+        {kind === "tasks" && (
+          <Button
+            icon="stop"
+            label="Cancel the task"
+            isDisabled={!isReady}
+            onClick={() => props.onSendOther("tasks/cancel")}
+          />
+        )}
         {isChanged && <Button label="Reset" onClick={props.onReset} />}
+        <span class="space" />
+        <TimeoutChoice />
         {!isReady && <span class="quiet">The server is not connected.</span>}
         {kind === "templates" && (
           <code class="uri" title="The URI that is read">
@@ -73,5 +86,31 @@ export function ActionBar(props: Props) {
         )}
       </div>
     </footer>
+  );
+}
+
+const TIMEOUTS = [5, 30, 120, 600] as const;
+
+/** The choice of the time after which a request is given up. */
+function TimeoutChoice() {
+  const { timeoutMs } = place.value;
+  return (
+    <select
+      class="runs"
+      aria-label="Timeout"
+      title="The time without a sign of the server after which a request is given up"
+      value={timeoutMs === undefined ? "" : String(timeoutMs)}
+      onChange={(event) => {
+        const { value } = event.currentTarget;
+        changePlace(() => ({ timeoutMs: value === "" ? undefined : Number(value) }));
+      }}
+    >
+      <option value="">default timeout</option>
+      {TIMEOUTS.map((seconds) => (
+        <option key={seconds} value={String(seconds * 1000)}>
+          {seconds < 60 ? `${seconds} s` : `${seconds / 60} min`} timeout
+        </option>
+      ))}
+    </select>
   );
 }

@@ -35,11 +35,11 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
     refusal.value = undefined;
     setDraft(draft, next);
   };
-  const send = async (anyway: boolean) => {
+  const send = async (anyway: boolean, method = definition.method) => {
     isAsking.value = false;
     isSending.value = true;
     const params = paramsOf(kind, row.name, text);
-    const request = { method: definition.method, params, anyway };
+    const request = { method, params, anyway };
     const sent = await sendRequest(session.id, draft, request);
     isSending.value = false;
     refusal.value = sent && "faults" in sent ? sent : undefined;
@@ -95,13 +95,15 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
             <Marked text={row.title} />
           </span>
         )}
-        <span class="item-hints">
-          {shownHints(row.hints, false).map((hint) => (
-            <HintTag key={hint} hint={hint} />
-          ))}
-        </span>
       </header>
       <div class="scroll">
+        {row.hints.length > 0 && (
+          <div class="item-hints">
+            {shownHints(row.hints, false).map((hint) => (
+              <HintTag key={hint} hint={hint} />
+            ))}
+          </div>
+        )}
         {row.fault && <Failure text={row.fault} />}
         {definition.description && <Description text={definition.description} />}
         <Tabs
@@ -155,6 +157,7 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
         keys={keyLabel("Mod+Enter")}
         onSend={start}
         onSendAnyway={() => void send(true)}
+        onSendOther={(method) => void send(false, method)}
         onReset={() => change(form.initial)}
       />
     </>
