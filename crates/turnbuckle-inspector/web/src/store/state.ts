@@ -17,8 +17,10 @@ export const notice = signal<{ text: string; tone: "error" | "info" } | undefine
 
 export const overlay = signal<"palette" | "connect" | "keys" | undefined>(undefined);
 
+export type NarrowPage = "rail" | "list" | "work" | "result" | "wire";
+
 /** The page that a narrow window shows. */
-export const narrowPage = signal<"rail" | "list" | "work" | "wire">("rail");
+export const narrowPage = signal<NarrowPage>("rail");
 
 export type Versions = Record<string, number>;
 export const versions = signal<Versions>({});

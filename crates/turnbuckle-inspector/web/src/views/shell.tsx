@@ -7,6 +7,7 @@ import {
   inspector,
   isItemKind,
   link,
+  type NarrowPage,
   narrowPage,
   notice,
   openQuestions,
@@ -40,6 +41,9 @@ export function Shell() {
   const { sizes, wire } = place.value;
   return (
     <div class="shell" data-page={narrowPage.value}>
+      <header class="sr-only">
+        <h1>turnbuckle inspect</h1>
+      </header>
       {link.value === "lost" && (
         <p class="banner" role="alert">
           <Icon name="alert" />
@@ -47,34 +51,37 @@ export function Shell() {
         </p>
       )}
       <div class="panes">
-        <div class="pane pane-rail" style={{ "--size": `${sizes.rail}px` }}>
+        <nav
+          class="pane pane-rail"
+          aria-label="Servers"
+          data-pane="rail"
+          style={{ "--size": `${sizes.rail}px` }}
+        >
           <Rail />
-        </div>
-        <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
+          <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
+        </nav>
         {hasList && session.value && (
-          <>
-            <section
-              class="pane pane-list"
-              data-pane="list"
-              style={{ "--size": `${sizes.list}px` }}
-              aria-label="List"
-            >
-              <ListOf />
-            </section>
+          <section
+            class="pane pane-list"
+            data-pane="list"
+            style={{ "--size": `${sizes.list}px` }}
+            aria-label="List"
+          >
+            <ListOf />
             <SizeSplit name="list" label="Width of the list" min={180} max={800} />
-          </>
+          </section>
         )}
         <main class="pane pane-work" data-pane="work">
           <WorkOf />
         </main>
       </div>
-      {wire.isOpen && <WireSplit />}
       <section
         class={`pane pane-wire ${wire.isOpen ? "" : "is-closed"}`}
         data-pane="wire"
         style={{ "--size": wire.isOpen ? `${sizes.wire}px` : "auto" }}
         aria-label="Wire"
       >
+        {wire.isOpen && <WireSplit />}
         <WireDrawer />
       </section>
       <NarrowBar />
@@ -101,7 +108,7 @@ function WorkOf() {
   if (!current) {
     return (
       <div class="welcome">
-        <h1>Connect to a server</h1>
+        <h2>Connect to a server</h2>
         <ConnectForm />
       </div>
     );
@@ -140,7 +147,7 @@ function SizeSplit(props: { name: SizeName; label: string; min: number; max: num
       max={max}
       step={16}
       measure={(event, handle) => {
-        const pane = handle.previousElementSibling?.getBoundingClientRect();
+        const pane = handle.parentElement?.getBoundingClientRect();
         return pane ? event.clientX - pane.left : place.value.sizes[name];
       }}
       onChange={(value) => setSize(name, value)}
@@ -168,10 +175,11 @@ function setSize(name: keyof Place["sizes"], value: number): void {
   changePlace(({ sizes }) => ({ sizes: { ...sizes, [name]: Math.round(value) } }));
 }
 
-const PAGES: readonly { id: "rail" | "list" | "work" | "wire"; title: string; icon: IconName }[] = [
+const PAGES: readonly { id: NarrowPage; title: string; icon: IconName }[] = [
   { id: "rail", title: "Servers", icon: "server" },
   { id: "list", title: "List", icon: "tasks" },
   { id: "work", title: "Item", icon: "tools" },
+  { id: "result", title: "Result", icon: "play" },
   { id: "wire", title: "Wire", icon: "wire" },
 ];
 

@@ -42,7 +42,7 @@ export function FindingsPane({ session }: { session: Session }) {
   return (
     <>
       <div class="pane-head">
-        <h1>Findings</h1>
+        <h2>Findings</h2>
         {found && found.state !== "idle" && <Totals run={found} />}
         <span class="space" />
         {found && found.state !== "idle" && (

@@ -20,7 +20,7 @@ export function InboxList() {
   return (
     <>
       <div class="pane-head">
-        <h1>Inbox</h1>
+        <h2>Inbox</h2>
         <span class="count">{openQuestions.value.length} open</span>
       </div>
       {all.length === 0 ? (

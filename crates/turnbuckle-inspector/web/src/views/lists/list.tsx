@@ -46,7 +46,7 @@ export function ListPane({ session, kind }: { session: Session; kind: ItemKind }
   return (
     <>
       <div class="pane-head">
-        <h1>{title}</h1>
+        <h2>{title}</h2>
         <span class="count" role="status">
           {window.isEmpty.value
             ? ""

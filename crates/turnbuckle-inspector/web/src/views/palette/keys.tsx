@@ -24,7 +24,7 @@ export function Keys() {
         <span class="space" />
         <Button icon="close" label="Close" isBare keys="Esc" onClick={close} />
       </div>
-      <div class="keys-body">
+      <div class="keys-body" tabIndex={0} role="region" aria-label="All keys">
         {GROUPS.map((group) => (
           <KeyGroup
             key={group}

@@ -22,7 +22,7 @@ import { ThemeSwitch } from "./theme.tsx";
 export function Rail() {
   const others = inspector.value?.servers.filter((server) => !isOpen(server)) ?? [];
   return (
-    <nav class="rail" aria-label="Servers" data-pane="rail">
+    <>
       <div class="rail-head">
         <span class="brand">
           <Icon name="plug" />
@@ -69,7 +69,7 @@ export function Rail() {
           ?
         </button>
       </div>
-    </nav>
+    </>
   );
 }
 

@@ -12,9 +12,9 @@ export function ConnectionPage({ session }: { session: Session }) {
   return (
     <>
       <div class="pane-head">
-        <h1>
+        <h2>
           <Marked text={session.name} />
-        </h1>
+        </h2>
         <code class="quiet connection-address">
           <Marked text={session.address} />
         </code>

@@ -17,9 +17,9 @@ export function ServerPane({ session }: { session: Session }) {
   return (
     <>
       <div class="pane-head">
-        <h1>
+        <h2>
           <Marked text={server?.title ?? server?.name ?? session.name} />
-        </h1>
+        </h2>
         {server?.version && (
           <span class="quiet">
             <Marked text={server.version} />

@@ -21,7 +21,7 @@ export function WireHeader() {
       <span role="columnheader" class="entry-session">
         server
       </span>
-      <span role="columnheader" aria-label="kind" />
+      <span role="columnheader">kind</span>
       <span role="columnheader">method or text</span>
       <span role="columnheader" class="entry-id">
         id
@@ -73,8 +73,9 @@ export function EntryLine({ index, entry, isSelected, onClick }: Props) {
       <span role="gridcell" class="entry-session">
         <Marked text={name} />
       </span>
-      <span role="gridcell" class="entry-kind" title={title} aria-label={title}>
-        {sign}
+      <span role="gridcell" class="entry-kind" title={title}>
+        <span aria-hidden="true">{sign}</span>
+        <span class="sr-only">{title}</span>
       </span>
       <span role="gridcell" class="entry-text">
         {entry.method && (

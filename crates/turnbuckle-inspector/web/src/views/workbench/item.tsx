@@ -38,13 +38,15 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
   const send = async (anyway: boolean, method = definition.method) => {
     isAsking.value = false;
     isSending.value = true;
-    const params = paramsOf(kind, row.name, text);
+    // The newest text: a key can be pressed before the view of the last change is there.
+    const newest = place.peek().drafts[draft] ?? form.initial;
+    const params = paramsOf(kind, row.name, newest);
     const request = { method, params, anyway };
     const sent = await sendRequest(session.id, draft, request);
     isSending.value = false;
     refusal.value = sent && "faults" in sent ? sent : undefined;
     if (sent && "n" in sent) {
-      narrowPage.value = "work";
+      narrowPage.value = "result";
     }
   };
   const start = () => {

@@ -1,0 +1,45 @@
+// A browser with the built page on the mock.
+
+import { existsSync } from "node:fs";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { type Running, startMock } from "../mock/server.ts";
+
+export type Opened = Running & { page: Page; faults: string[] };
+
+type Look = { width?: number; height?: number; scheme?: "light" | "dark" };
+
+/** Starts Chromium: that of `CHROMIUM`, or the one of the system. */
+export async function startBrowser(): Promise<Browser> {
+  const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
+  const executablePath = places.find((place) => place !== undefined && existsSync(place));
+  if (executablePath === undefined) {
+    throw new Error("Chromium is missing: apt-get install chromium, or set CHROMIUM");
+  }
+  return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** Opens the page on a mock of its own. `faults` gets the errors of the page's console. */
+export async function open(browser: Browser, look: Look = {}): Promise<Opened> {
+  const { width = 1360, height = 860, scheme = "light" } = look;
+  const running = await startMock();
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: scheme });
+  page.setDefaultTimeout(5000);
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") {
+      faults.push(message.text());
+    }
+  });
+  await page.goto(running.url);
+  await page.waitForSelector(".server");
+  return {
+    ...running,
+    page,
+    faults,
+    close: async () => {
+      await page.close();
+      await running.close();
+    },
+  };
+}
