@@ -7,6 +7,7 @@ use crate::context::CheckContext;
 pub use crate::need::Need;
 pub(crate) use crate::need::Stop;
 use crate::report::Level;
+use crate::script::conduct::{Outcome, Run};
 use crate::target::BoxFuture;
 
 /// The future of a check.
@@ -32,17 +33,40 @@ pub struct Check {
     bindings: &'static [Bind],
     eras: &'static [EraKind],
     revisions: &'static [Revision],
-    run: for<'a> fn(&'a mut CheckContext<'_>) -> Checking<'a>,
+    look: Look,
+}
+
+/// The function of a check.
+#[derive(Debug, Clone, Copy)]
+enum Look {
+    /// Asks a server.
+    Server(for<'a> fn(&'a mut CheckContext<'_>) -> Checking<'a>),
+    /// Reads what a client did.
+    Client(fn(&Run) -> Outcome),
 }
 
 impl Check {
-    /// Creates a check over every transport and revision that needs nothing and strains nothing.
+    /// Creates a check of servers over every transport and revision that needs nothing and strains nothing.
     pub(crate) const fn new(
         id: &'static str,
         level: Level,
         title: &'static str,
         run: for<'a> fn(&'a mut CheckContext<'_>) -> Checking<'a>,
     ) -> Self {
+        Self::with_look(id, level, title, Look::Server(run))
+    }
+
+    /// Creates a check of clients over every transport and revision.
+    pub(crate) const fn client(
+        id: &'static str,
+        level: Level,
+        title: &'static str,
+        judge: fn(&Run) -> Outcome,
+    ) -> Self {
+        Self::with_look(id, level, title, Look::Client(judge))
+    }
+
+    const fn with_look(id: &'static str, level: Level, title: &'static str, look: Look) -> Self {
         Self {
             id,
             level,
@@ -55,7 +79,7 @@ impl Check {
             bindings: &[Bind::Pipe, Bind::Stream, Bind::Http, Bind::Sse],
             eras: &[EraKind::Legacy, EraKind::Modern],
             revisions: &Revision::ALL,
-            run,
+            look,
         }
     }
 
@@ -128,8 +152,19 @@ impl Check {
             && self.eras.contains(&case.revision.features().era)
     }
 
-    /// Runs the check.
+    /// Runs the check of a server.
     pub(crate) fn run<'a>(&self, context: &'a mut CheckContext<'_>) -> Checking<'a> {
-        (self.run)(context)
+        match self.look {
+            Look::Server(run) => run(context),
+            Look::Client(_) => Box::pin(async { Err(Stop::Skip("it judges clients".into())) }),
+        }
+    }
+
+    /// Judges what a client did with one server.
+    pub(crate) fn judge(&self, run: &Run) -> Outcome {
+        match self.look {
+            Look::Server(_) => Err("it judges servers"),
+            Look::Client(judge) => judge(run),
+        }
     }
 }

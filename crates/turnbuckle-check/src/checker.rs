@@ -2,6 +2,7 @@
 
 mod clients;
 mod run;
+mod selection;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +11,6 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use turnbuckle_types::base::nearest::did_you_mean;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 use crate::case::{Bind, Case};
@@ -18,10 +18,11 @@ use crate::check::Check;
 use crate::checks;
 use crate::context;
 use crate::probe::{Handshake, Probe, ProbeError, ProbeOptions, Transcript};
-use crate::report::{CaseReport, Kind, Level, Report};
+use crate::report::{CaseReport, Kind, Report};
 use crate::target::Target;
 
 pub use clients::{ClientChecker, relay};
+pub use selection::Selection;
 
 /// The most cases that are checked side by side.
 const MAX_PARALLEL_CASES: usize = 4;
@@ -75,9 +76,7 @@ pub struct Checker {
     target: Target,
     revisions: Vec<Revision>,
     transports: Vec<Bind>,
-    only: Vec<String>,
-    skip: Vec<String>,
-    mildest: Level,
+    selection: Selection,
     allowed_tools: HashMap<String, Option<Value>>,
     strains_others: bool,
     timeout: Duration,
@@ -93,9 +92,7 @@ impl Checker {
             target,
             revisions: Revision::ALL.to_vec(),
             transports: vec![Bind::Stream, Bind::Http, Bind::Sse],
-            only: Vec::new(),
-            skip: Vec::new(),
-            mildest: Level::Note,
+            selection: Selection::new(),
             allowed_tools: HashMap::new(),
             strains_others: false,
             timeout: Duration::from_secs(5),
@@ -117,21 +114,21 @@ impl Checker {
         self
     }
 
+    /// Limits the run to the chosen checks. Default: all.
+    pub fn selection(mut self, selection: Selection) -> Self {
+        self.selection = selection;
+        self
+    }
+
     /// Limits the run to a check or a topic; repeated calls add to it.
     pub fn only(mut self, name: impl Into<String>) -> Self {
-        self.only.push(name.into());
+        self.selection = self.selection.only(name);
         self
     }
 
     /// Leaves a check or a topic out; repeated calls add to it.
     pub fn skip(mut self, name: impl Into<String>) -> Self {
-        self.skip.push(name.into());
-        self
-    }
-
-    /// Leaves checks out that are milder than this. Default: [`Level::Note`], which leaves none out.
-    pub fn level(mut self, mildest: Level) -> Self {
-        self.mildest = mildest;
+        self.selection = self.selection.skip(name);
         self
     }
 
@@ -184,7 +181,7 @@ impl Checker {
     /// Fails if a name is wrong, if the server cannot be reached, or if it demands a login.
     pub async fn run(self) -> Result<Report, CheckError> {
         let begun = Instant::now();
-        let selected = self.select()?;
+        let selected = self.selection.select(checks::all())?;
         let cases = self.cases().await?;
         let end = tokio::time::Instant::now() + self.time_limit;
         let permits = Arc::new(Semaphore::new(MAX_PARALLEL_CASES));
@@ -222,29 +219,6 @@ impl Checker {
         };
         report.bound();
         Ok(report)
-    }
-
-    /// Returns the checks that the names and the level select.
-    fn select(&self) -> Result<Vec<&'static Check>, CheckError> {
-        let names = |check: &'static Check| [check.id, check.topic()];
-        let known: Vec<_> = checks::all().flat_map(names).collect();
-        for name in self.only.iter().chain(&self.skip) {
-            if !known.contains(&&**name) {
-                return Err(CheckError::NoSuchCheck {
-                    name: name.clone(),
-                    hint: did_you_mean(name, known.iter().copied()).unwrap_or_default(),
-                });
-            }
-        }
-        let is_named = |list: &[String], check: &Check| {
-            let mut list = list.iter();
-            list.any(|name| name == check.id || name == check.topic())
-        };
-        Ok(checks::all()
-            .filter(|check| self.only.is_empty() || is_named(&self.only, check))
-            .filter(|check| !is_named(&self.skip, check))
-            .filter(|check| check.level <= self.mildest)
-            .collect())
     }
 
     /// Finds out which revisions the server speaks over each transport.

@@ -21,7 +21,7 @@ mod target;
 
 pub use case::{Bind, Case};
 pub use check::{Check, Need};
-pub use checker::{CheckError, Checker, ClientChecker, Progress, relay};
+pub use checker::{CheckError, Checker, ClientChecker, Progress, Selection, relay};
 pub use files::{FileError, baseline, lock};
 pub use http::Uri;
 pub use requirement::{Citation, Requirement};

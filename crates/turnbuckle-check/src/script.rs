@@ -3,6 +3,7 @@
 //! One [`Peer`] can be reached over a stream of lines ([`Peer::serve_lines`]) and by requests of HTTP
 //! ([`Peer::respond`]). A message without a reaction in the script gets a plain correct answer.
 
+pub(crate) mod conduct;
 mod http;
 mod lines;
 mod listener;

@@ -1,12 +1,6 @@
 //! Checks of clients: scripted servers for a command that is a client, and what it does with them.
 
 mod relay;
-mod rules;
-mod run;
-mod scenario;
-mod tape;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::sync::Arc;
@@ -20,25 +14,22 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use turnbuckle_types::base::nearest::did_you_mean;
 use turnbuckle_types::base::quote::shell_quote;
 use turnbuckle_types::base::random;
-use turnbuckle_wire::revision::{EraKind, Revision};
+use turnbuckle_wire::revision::Revision;
 
-use crate::checker::CheckError;
-use crate::report::{CaseReport, CheckReport, Finding, Kind, Level, MessageLine, Report, Verdict};
+use super::run::empty_report;
+use super::{CheckError, Selection};
+use crate::case::{Bind, Case};
+use crate::check::Check;
+use crate::checks::client;
+use crate::report::{CaseReport, CheckReport, Finding, Kind, MessageLine, Report, Verdict};
 use crate::requirement::Requirement;
+use crate::script::conduct::{Breach, Entry, Head, REMOTE_PATH, Run, Scenario, Tape};
 use crate::script::{Listener, Sound};
 use crate::target::{Command, OpenPipe};
 
 pub use relay::relay;
-
-use run::{Breach, Rule, Run};
-use scenario::{REMOTE_PATH, Scenario};
-use tape::{Entry, Head, Tape};
-
-/// The topic of all checks of clients.
-const TOPIC: &str = "client";
 
 /// The placeholder for the URL of the server.
 const URL: &str = "{url}";
@@ -62,8 +53,7 @@ pub struct ClientChecker {
     command: Vec<String>,
     relay: Vec<String>,
     time_limit: Duration,
-    only: Vec<String>,
-    skip: Vec<String>,
+    selection: Selection,
 }
 
 impl ClientChecker {
@@ -75,8 +65,7 @@ impl ClientChecker {
             command: command.into_iter().map(Into::into).collect(),
             relay: Vec::new(),
             time_limit: Duration::from_secs(20),
-            only: Vec::new(),
-            skip: Vec::new(),
+            selection: Selection::new(),
         }
     }
 
@@ -93,43 +82,16 @@ impl ClientChecker {
         self
     }
 
-    /// Limits the run to a check, or to `client` for all of them; repeated calls add to it.
-    pub fn only(mut self, name: impl Into<String>) -> Self {
-        self.only.push(name.into());
+    /// Limits the run to the chosen checks. Default: all.
+    pub fn selection(mut self, selection: Selection) -> Self {
+        self.selection = selection;
         self
     }
 
-    /// Leaves a check out; repeated calls add to it.
-    pub fn skip(mut self, name: impl Into<String>) -> Self {
-        self.skip.push(name.into());
-        self
-    }
-
-    /// Returns the id, the level and the rule of every check of clients.
+    /// Returns every check of clients.
     #[must_use]
-    pub fn checks() -> Vec<(&'static str, Level, &'static str)> {
-        rules::all()
-            .map(|rule| (rule.id, rule.level, rule.title))
-            .collect()
-    }
-
-    /// Returns the rules that the names select.
-    fn select(&self) -> Result<Vec<&'static Rule>, CheckError> {
-        let known = || rules::all().map(|rule| rule.id).chain([TOPIC]);
-        for name in self.only.iter().chain(&self.skip) {
-            if !known().any(|known| known == name) {
-                return Err(CheckError::NoSuchCheck {
-                    name: name.clone(),
-                    hint: did_you_mean(name, known()).unwrap_or_default(),
-                });
-            }
-        }
-        let has =
-            |list: &[String], rule: &Rule| list.iter().any(|name| name == rule.id || name == TOPIC);
-        let is_selected = |rule: &&'static Rule| {
-            (self.only.is_empty() || has(&self.only, rule)) && !has(&self.skip, rule)
-        };
-        Ok(rules::all().filter(is_selected).collect())
+    pub fn checks() -> Vec<&'static Check> {
+        client::all().collect()
     }
 
     /// Runs the client with each server, and judges what it did.
@@ -138,21 +100,28 @@ impl ClientChecker {
     /// Fails if the client cannot be started, or never reaches a server.
     pub async fn run(self) -> Result<Report, CheckError> {
         let begun = Instant::now();
-        let rules = self.select()?;
+        let checks = self.selection.select(client::all())?;
         let uses = |placeholder: &str| self.command.iter().any(|word| word.contains(placeholder));
         let is_http = uses(URL) || !uses(COMMAND);
         let is_pipe = uses(COMMAND) && !self.relay.is_empty();
         let permits = Arc::new(Semaphore::new(PARALLEL_RUNS));
         let mut running = JoinSet::new();
-        for (carried, http) in [(is_http, true), (is_pipe, false)] {
-            for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST] {
-                for scenario in Scenario::all(revision, http).iter().filter(|_| carried) {
-                    let (checker, permits) = (self.clone(), Arc::clone(&permits));
-                    running.spawn(async move {
-                        let _permit = permits.acquire_owned().await;
-                        checker.run_scenario(revision, http, *scenario).await
-                    });
-                }
+        let bindings = [(is_http, Bind::Http), (is_pipe, Bind::Stream)];
+        let bindings = bindings.into_iter().filter(|(is_used, _)| *is_used);
+        let cases: Vec<_> = bindings
+            .flat_map(|(_, binding)| {
+                [Revision::NEWEST_LEGACY, Revision::NEWEST]
+                    .map(|revision| Case { revision, binding })
+            })
+            .collect();
+        for case in &cases {
+            for scenario in Scenario::all(*case) {
+                let (checker, permits) = (self.clone(), Arc::clone(&permits));
+                let (case, scenario) = (*case, *scenario);
+                running.spawn(async move {
+                    let _permit = permits.acquire_owned().await;
+                    checker.run_scenario(case, scenario).await
+                });
             }
         }
         let mut runs = Vec::new();
@@ -171,18 +140,18 @@ impl ClientChecker {
             notes: Vec::new(),
             millis: 0,
         };
-        for http in [true, false] {
-            for revision in [Revision::NEWEST_LEGACY, Revision::NEWEST] {
-                let is_of_case = |run: &&Run| run.revision == revision && run.is_http == http;
-                let of_case: Vec<_> = runs.iter().filter(is_of_case).collect();
-                if of_case.iter().any(|run| is_spoken(run)) {
-                    report.cases.push(case_report(&of_case, &rules, &command));
-                } else if !of_case.is_empty() {
-                    let transport = transport_of(http);
-                    report.notes.push(format!(
-                        "the client does not speak {revision} over {transport}"
-                    ));
-                }
+        for case in cases {
+            let of_case: Vec<_> = runs.iter().filter(|run| run.case == case).collect();
+            if of_case.iter().any(|run| is_spoken(run)) {
+                report
+                    .cases
+                    .push(case_report(case, &of_case, &checks, &command));
+            } else {
+                report.notes.push(format!(
+                    "the client does not speak {} over {}",
+                    case.revision,
+                    case.binding.as_str()
+                ));
             }
         }
         if report.cases.is_empty() {
@@ -195,20 +164,14 @@ impl ClientChecker {
         Ok(report)
     }
 
-    async fn run_scenario(
-        &self,
-        revision: Revision,
-        http: bool,
-        scenario: Scenario,
-    ) -> io::Result<Run> {
+    async fn run_scenario(&self, case: Case, scenario: Scenario) -> io::Result<Run> {
         let tape = Tape::new();
-        match http {
-            true => self.run_http(revision, scenario, &tape).await?,
-            false => self.run_pipe(revision, scenario, &tape).await?,
+        match case.is_duplex() {
+            false => self.run_http(case.revision, scenario, &tape).await?,
+            true => self.run_pipe(case.revision, scenario, &tape).await?,
         }
         Ok(Run {
-            revision,
-            is_http: http,
+            case,
             scenario,
             entries: tape.entries(),
         })
@@ -337,16 +300,9 @@ impl ClientChecker {
     }
 }
 
-fn transport_of(http: bool) -> &'static str {
-    match http {
-        true => "http",
-        false => "stdio",
-    }
-}
-
 /// Returns whether the client used the revision with a correct server.
 fn is_spoken(run: &Run) -> bool {
-    let is_modern = run.revision.features().era == EraKind::Modern;
+    let is_modern = run.case.is_modern();
     let mut results = run.entries.iter().filter_map(|entry| match entry {
         Entry::Sent(message) => Some(message),
         _ => None,
@@ -358,39 +314,30 @@ fn is_spoken(run: &Run) -> bool {
         })
 }
 
-fn case_report(runs: &[&Run], rules: &[&Rule], command: &str) -> CaseReport {
-    let (revision, is_http) = runs
-        .first()
-        .map_or((Revision::NEWEST, true), |run| (run.revision, run.is_http));
+fn case_report(case: Case, runs: &[&Run], checks: &[&Check], command: &str) -> CaseReport {
+    let checks = checks.iter().filter(|check| check.exists_in(case));
     CaseReport {
-        revision: revision.as_str().into(),
-        transport: transport_of(is_http).into(),
-        server: None,
-        stopped: None,
-        checks: rules
-            .iter()
-            .map(|rule| check_report(rule, runs, revision, command))
+        checks: checks
+            .map(|check| check_report(check, runs, case.revision, command))
             .collect(),
-        interface: None,
+        ..empty_report(case)
     }
 }
 
-fn check_report(rule: &Rule, runs: &[&Run], revision: Revision, command: &str) -> CheckReport {
-    let citation = Requirement::cite(rule.requirements, revision);
+fn check_report(check: &Check, runs: &[&Run], revision: Revision, command: &str) -> CheckReport {
+    let citation = Requirement::cite(check.requirements, revision);
     let mut reason = None;
     let mut breaches = None;
     for run in runs {
-        match (rule.judge)(run) {
+        match check.judge(run) {
             Ok(found) => breaches.get_or_insert_with(Vec::new).extend(found),
             Err(why) => reason = reason.or(Some(why)),
         }
     }
-    let verdict = match (&breaches, rule.level) {
-        (None, _) => Verdict::Skip,
-        (Some(breaches), _) if breaches.is_empty() => Verdict::Pass,
-        (Some(_), Level::Must) => Verdict::Fail,
-        (Some(_), Level::Should) => Verdict::Warn,
-        (Some(_), Level::Note) => Verdict::Note,
+    let verdict = match &breaches {
+        None => Verdict::Skip,
+        Some(breaches) if breaches.is_empty() => Verdict::Pass,
+        Some(_) => check.level.verdict(),
     };
     let finding = |breach: Breach| Finding {
         sentence: breach.sentence,
@@ -404,14 +351,14 @@ fn check_report(rule: &Rule, runs: &[&Run], revision: Revision, command: &str) -
             })
             .into_iter()
             .collect(),
-        fix: rule.fix.into(),
-        repeat: format!("turnbuckle check --client --only {} -- {command}", rule.id),
+        fix: check.fix.into(),
+        repeat: format!("turnbuckle check --client --only {} -- {command}", check.id),
         known: false,
     };
     CheckReport {
-        id: rule.id.into(),
-        title: rule.title.into(),
-        level: rule.level,
+        id: check.id.into(),
+        title: check.title.into(),
+        level: check.level,
         verdict,
         reason: reason.filter(|_| verdict == Verdict::Skip).map(Into::into),
         requirement: citation.clone(),

@@ -5,23 +5,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use turnbuckle_types::LoggingLevel;
 
 use crate::case::Bind;
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
-
-/// The levels, from the mildest to the gravest.
-const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
 
 /// The notification with a log message.
 const MESSAGE: &str = "notifications/message";
@@ -96,10 +85,10 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// Returns the level of a log message; the last one, if it is none.
 fn level_of(message: &Value) -> usize {
-    let level = LEVELS
+    let level = LoggingLevel::ALL
         .iter()
-        .position(|it| message["params"]["level"] == *it);
-    level.unwrap_or(LEVELS.len())
+        .position(|it| message["params"]["level"] == it.as_str());
+    level.unwrap_or(LoggingLevel::ALL.len())
 }
 
 fn is_log(message: &&Value) -> bool {
@@ -185,7 +174,7 @@ async fn declaration(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn set_level(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     // The mildest one is the last, for the checks after this one.
-    for level in LEVELS.iter().rev() {
+    for level in LoggingLevel::ALL.iter().rev().map(|it| it.as_str()) {
         let answer = cx
             .request("logging/setLevel", json!({"level": level}))
             .await?;

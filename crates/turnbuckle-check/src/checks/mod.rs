@@ -1,10 +1,11 @@
-//! The checks of servers, one file for each topic.
+//! The checks, one file for each topic; those of clients are one of them.
 
 mod ask;
 mod auth;
 mod cache;
 mod cancel;
 mod capabilities;
+pub(crate) mod client;
 mod completion;
 mod envelope;
 mod formats;
@@ -71,7 +72,7 @@ const BESIDE: &[&[Check]] = &[
 /// The checks of all messages, after all others.
 const LAST: &[&[Check]] = &[rpc::FINAL_CHECKS];
 
-/// Returns every check, in the order of reports.
+/// Returns every check of servers, in the order of reports.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
     [IN_TURN, BESIDE, LAST]
         .into_iter()

@@ -99,7 +99,6 @@ impl CheckTarget {
 
     /// Converts the error of a run into that of the command.
     pub(crate) fn to_cli_error(&self, error: CheckError) -> CliError {
-        let text = error.to_string();
         match error {
             CheckError::LoginRequired { challenge } => {
                 let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,10 +110,18 @@ impl CheckTarget {
                         failure: failure.clone(),
                     })
             }
-            CheckError::NoSuchCheck { .. } => {
-                CliError::usage(text).hint("`turnbuckle check --list` lists all checks")
-            }
-            _ => CliError::new(text).status(ExitStatus::Unreachable),
+            error => check_error(&error),
         }
+    }
+}
+
+/// Converts an error of a run, but a missing login, into that of the command.
+pub(crate) fn check_error(error: &CheckError) -> CliError {
+    let text = error.to_string();
+    match error {
+        CheckError::NoSuchCheck { .. } => {
+            CliError::usage(text).hint("`turnbuckle check --list` lists all checks")
+        }
+        _ => CliError::new(text).status(ExitStatus::Unreachable),
     }
 }

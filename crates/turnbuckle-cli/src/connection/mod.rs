@@ -34,7 +34,7 @@ use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
 use work::catch_signals;
 
-pub(crate) use check_target::CheckTarget;
+pub(crate) use check_target::{CheckTarget, check_error};
 pub(crate) use config::server_names;
 pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
 pub(crate) use consent::confirm_target;

@@ -225,6 +225,28 @@ fn all_checks_are_listed_with_their_pages() {
         .iter()
         .filter(|check| check.get("requirement").is_some());
     assert!(cited.count() > 10);
+    let ids = |words: &[&str]| -> Vec<String> {
+        let list = run(&[&["check", "--list", "-o", "json"], words].concat()).ends(0);
+        let list = list.json();
+        let ids = list.as_array().unwrap().iter();
+        ids.map(|check| check["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let of_clients = ids(&["--client"]);
+    assert!(
+        of_clients.len() > 20 && of_clients.iter().all(|id| id.starts_with("client.")),
+        "{of_clients:?}"
+    );
+    assert_eq!(ids(&["--only", "tools.unique"]), ["tools.unique"]);
+    let notes = ids(&[
+        "--client",
+        "--level",
+        "must",
+        "--only",
+        "client.retry-only-safe",
+    ]);
+    assert_eq!(notes, [""; 0]);
+    run(&["check", "--list", "--client", "--only", "tools.unique"]).ends(2);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::{EraKind, Method, MethodRole, Party, Revision};
 
 use super::answer;
@@ -12,7 +13,7 @@ use super::items;
 use super::outlet::Outlet;
 use super::refusal::{Refusal, error_to};
 use super::server::Sound;
-use super::session::{LEVELS, Session};
+use super::session::Session;
 
 /// The rest of the work on a message.
 pub(super) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -198,7 +199,11 @@ impl Sound {
             return Err(Refusal::new(-32022, "unsupported protocol version").with(data));
         };
         let level = meta.get(format!("{ENVELOPE}logLevel"));
-        if level.is_some_and(|level| !LEVELS.iter().any(|known| level == known)) {
+        if level.is_some_and(|level| {
+            !LoggingLevel::ALL
+                .iter()
+                .any(|known| level == known.as_str())
+        }) {
             return Err(Refusal::new(-32602, "_meta names an unknown logLevel"));
         }
         let capabilities = &meta[format!("{ENVELOPE}clientCapabilities")];

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::{EraKind, Features, Revision};
 
 use super::outlet::Outlet;
 use super::server::Sound;
-use super::session::{LEVELS, Session};
+use super::session::Session;
 
 /// An admitted request.
 pub(super) struct Call {
@@ -33,7 +34,11 @@ impl Call {
 
     /// Sends a log message, if the client wants it.
     pub(super) fn log(&self, level: &str, text: &str) {
-        let rank = |level: &str| LEVELS.iter().position(|known| *known == level);
+        let rank = |level: &str| {
+            LoggingLevel::ALL
+                .iter()
+                .position(|known| known.as_str() == level)
+        };
         let least = match self.is_modern() {
             false => Some(self.session.level()),
             true => {

@@ -7,23 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::Revision;
 
 use super::super::lock;
 use super::faults::Cause;
 use super::outlet::Outlet;
-
-/// The levels of log messages, from the lowest.
-pub(super) const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
 
 /// One connection over lines, one session of HTTP, or one request of the modern era over HTTP.
 #[derive(Default)]
@@ -89,7 +78,9 @@ impl Session {
 
     /// Sets the lowest level that the client wants; `false` if there is no such level.
     pub(super) fn set_level(&self, level: &Value) -> bool {
-        let found = LEVELS.iter().position(|known| level == known);
+        let found = LoggingLevel::ALL
+            .iter()
+            .position(|known| level == known.as_str());
         lock(&self.state).level = found.unwrap_or_default();
         found.is_some()
     }

@@ -1,12 +1,11 @@
 //! `check --client`: judges a client by scripted servers.
 
-use turnbuckle_check::report::Level;
-use turnbuckle_check::{CheckError, ClientChecker, relay};
+use turnbuckle_check::{ClientChecker, relay};
 use turnbuckle_session::internal::ShutdownSignals;
 
 use super::files::Files;
 use super::{Options, judge, reports};
-use crate::connection::unless_interrupted;
+use crate::connection::{check_error, unless_interrupted};
 use crate::error::{CliError, ExitStatus};
 use crate::output::Console;
 
@@ -29,21 +28,15 @@ pub(super) async fn run(options: &Options, files: &Files) -> Result<(), CliError
     let own = own.map_err(|error| CliError::new(format!("this program has no path: {error}")))?;
     let own = own.to_string_lossy().into_owned();
     let relay = std::iter::once(own).chain(RELAY.map(str::to_owned));
-    let mut checker = ClientChecker::new(words).relay_command(relay);
-    checker = args.only.iter().fold(checker, ClientChecker::only);
-    checker = args.skip.iter().fold(checker, ClientChecker::skip);
-    for (id, level, _) in ClientChecker::checks() {
-        if level > Level::from(args.level) {
-            checker = checker.skip(id);
-        }
-    }
+    let checker = ClientChecker::new(words).relay_command(relay);
+    let mut checker = checker.selection(args.selection());
     if let Some(limit) = target.common.protocol.timeout {
         checker = checker.time_limit(limit);
     }
     let console = Console::new(&target.common.output);
     let mut signals = ShutdownSignals::new()
         .map_err(|error| CliError::new(format!("signals cannot be caught: {error}")))?;
-    let run = async { checker.run().await.map_err(to_cli_error) };
+    let run = async { checker.run().await.map_err(|error| check_error(&error)) };
     let mut report = unless_interrupted(&mut signals, run).await?;
     files.apply(&mut report)?;
     reports::write(&report, &args.reports, &console)?;
@@ -62,14 +55,4 @@ pub(super) async fn relay_to(place: &str) -> Result<(), CliError> {
         CliError::new(format!("the scripted server cannot be reached: {error}"))
             .status(ExitStatus::Unreachable)
     })
-}
-
-fn to_cli_error(error: CheckError) -> CliError {
-    let text = error.to_string();
-    match error {
-        CheckError::NoSuchCheck { .. } => {
-            CliError::usage(text).hint("`turnbuckle check --list` lists all checks")
-        }
-        _ => CliError::new(text).status(ExitStatus::Unreachable),
-    }
 }

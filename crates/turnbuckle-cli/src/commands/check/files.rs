@@ -9,7 +9,7 @@ use turnbuckle_check::lock::{Lock, MAX_LOCK_BYTES};
 use turnbuckle_check::report::{Kind, Report};
 use turnbuckle_check::{Checker, ClientChecker, FileError};
 
-use super::CheckArgs;
+use super::args::CheckArgs;
 use crate::error::CliError;
 use crate::input::{open_file, read_text_limited};
 
@@ -102,7 +102,7 @@ fn parse_baseline(path: &Path, text: &str, kind: Kind) -> Result<Baseline, CliEr
         true => Baseline::parse_expected_failures(text, kind),
         false => {
             let of_servers = Checker::checks().into_iter().map(|check| check.id);
-            let of_clients = ClientChecker::checks().into_iter().map(|(id, ..)| id);
+            let of_clients = ClientChecker::checks().into_iter().map(|check| check.id);
             let ids: Vec<_> = of_servers.chain(of_clients).collect();
             Baseline::parse(text, &ids)
         }

@@ -4,7 +4,9 @@ use serde::Serialize;
 use turnbuckle::Revision;
 use turnbuckle_check::{Checker, Citation, ClientChecker, Requirement};
 
+use super::args::CheckArgs;
 use crate::args::CommonArgs;
+use crate::connection::check_error;
 use crate::error::CliError;
 use crate::output::{Console, Style};
 
@@ -17,23 +19,22 @@ struct ListedCheck {
     requirement: Option<Citation>,
 }
 
-/// Prints each check with its level, its rule and its page in the newest revision that has one.
-pub(super) fn print(common: &CommonArgs) -> Result<(), CliError> {
+/// Prints each chosen check with its level, its rule and its page in the newest revision that has one.
+pub(super) fn print(common: &CommonArgs, args: &CheckArgs) -> Result<(), CliError> {
     let console = Console::new(&common.output);
-    let checks = Checker::checks().into_iter().map(|check| ListedCheck {
+    let mut checks = ClientChecker::checks();
+    if !args.client {
+        checks.splice(..0, Checker::checks());
+    }
+    let chosen = args.selection().select(checks);
+    let chosen = chosen.map_err(|error| check_error(&error))?;
+    let checks = chosen.into_iter().map(|check| ListedCheck {
         id: check.id,
         level: check.level.as_str(),
         title: check.title,
         requirement: Requirement::cite(check.requirements, Revision::NEWEST),
     });
-    let of_clients = ClientChecker::checks().into_iter();
-    let of_clients = of_clients.map(|(id, level, title)| ListedCheck {
-        id,
-        level: level.as_str(),
-        title,
-        requirement: None,
-    });
-    let checks: Vec<_> = checks.chain(of_clients).collect();
+    let checks: Vec<_> = checks.collect();
     if !console.is_text() {
         return console.print_json(&serde_json::to_string(&checks)?);
     }

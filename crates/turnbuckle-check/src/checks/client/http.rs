@@ -1,70 +1,83 @@
 //! Rules for requests of HTTP.
 
 use serde_json::Value;
-use turnbuckle_wire::revision::EraKind;
 
-use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
-use crate::checker::clients::scenario::{INVALID_TOOL, REMOTE_PATH, Scenario};
-use crate::checker::clients::tape::{Entry, Head};
+use crate::case::Bind;
+use crate::check::Check;
 use crate::report::Level;
+use crate::script::conduct::{
+    Breach, Entry, Head, INVALID_TOOL, Outcome, REMOTE_PATH, Run, Scenario, breach, has_envelope,
+    outcome,
+};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "client.accept-header",
-        level: Level::Must,
-        title: "every POST accepts JSON and streams",
-        requirements: &["ab175fb19019", "178c17027890"],
-        fix: "send `Accept: application/json, text/event-stream` with every POST",
-        judge: accept_header,
-    },
-    Rule {
-        id: "client.session-header",
-        level: Level::Must,
-        title: "every request of a session names it",
-        requirements: &["5a7bf177e037", "0c0c56bab89d"],
-        fix: "send the Mcp-Session-Id that came with the answer to `initialize`",
-        judge: session_header,
-    },
-    Rule {
-        id: "client.version-header",
-        level: Level::Must,
-        title: "every request of a session names its revision",
-        requirements: &["3847034bec20"],
-        fix: "send the negotiated revision as MCP-Protocol-Version",
-        judge: version_header,
-    },
-    Rule {
-        id: "client.mirrored-headers",
-        level: Level::Must,
-        title: "headers say what the message says",
-        requirements: &["32ff8c18720d", "6d367ec94155"],
-        fix: "send MCP-Protocol-Version, Mcp-Method, and where there is one Mcp-Name and Mcp-Param headers",
-        judge: mirrored_headers,
-    },
-    Rule {
-        id: "client.resumes-with-id",
-        level: Level::Should,
-        title: "a stream that was cut is resumed after the last event",
-        requirements: &["b9ec7ccd1c51", "18bb3bf45fc5"],
-        fix: "send GET with Last-Event-ID when the stream of a response ends too early",
-        judge: resumes,
-    },
-    Rule {
-        id: "client.invalid-header-tools-dropped",
-        level: Level::Must,
-        title: "a tool with a wrong `x-mcp-header` is not used",
-        requirements: &["39a170129d3c", "39cf4af3b9f7"],
-        fix: "leave tools out of the list whose `x-mcp-header` breaks the rules",
-        judge: invalid_tools,
-    },
-    Rule {
-        id: "client.no-remote-ref",
-        level: Level::Must,
-        title: "a reference in a schema to another host is not fetched",
-        requirements: &[],
-        fix: "resolve references within the schema alone",
-        judge: no_remote_ref,
-    },
+pub(super) const CHECKS: &[Check] = &[
+    Check::client(
+        "client.accept-header",
+        Level::Must,
+        "every POST accepts JSON and streams",
+        accept_header,
+    )
+    .only_over(&[Bind::Http])
+    .requires(&["ab175fb19019", "178c17027890"])
+    .fix("send `Accept: application/json, text/event-stream` with every POST"),
+    Check::client(
+        "client.session-header",
+        Level::Must,
+        "every request of a session names it",
+        session_header,
+    )
+    .legacy()
+    .only_over(&[Bind::Http])
+    .requires(&["5a7bf177e037", "0c0c56bab89d"])
+    .fix("send the Mcp-Session-Id that came with the answer to `initialize`"),
+    Check::client(
+        "client.version-header",
+        Level::Must,
+        "every request of a session names its revision",
+        version_header,
+    )
+    .legacy()
+    .only_over(&[Bind::Http])
+    .requires(&["3847034bec20"])
+    .fix("send the negotiated revision as MCP-Protocol-Version"),
+    Check::client(
+        "client.mirrored-headers",
+        Level::Must,
+        "headers say what the message says",
+        mirrored_headers,
+    )
+    .modern()
+    .only_over(&[Bind::Http])
+    .requires(&["32ff8c18720d", "6d367ec94155"])
+    .fix("send MCP-Protocol-Version, Mcp-Method, and where there is one Mcp-Name and Mcp-Param headers"),
+    Check::client(
+        "client.resumes-with-id",
+        Level::Should,
+        "a stream that was cut is resumed after the last event",
+        resumes,
+    )
+    .legacy()
+    .only_over(&[Bind::Http])
+    .requires(&["b9ec7ccd1c51", "18bb3bf45fc5"])
+    .fix("send GET with Last-Event-ID when the stream of a response ends too early"),
+    Check::client(
+        "client.invalid-header-tools-dropped",
+        Level::Must,
+        "a tool with a wrong `x-mcp-header` is not used",
+        invalid_tools,
+    )
+    .modern()
+    .only_over(&[Bind::Http])
+    .requires(&["39a170129d3c", "39cf4af3b9f7"])
+    .fix("leave tools out of the list whose `x-mcp-header` breaks the rules"),
+    Check::client(
+        "client.no-remote-ref",
+        Level::Must,
+        "a reference in a schema to another host is not fetched",
+        no_remote_ref,
+    )
+    .only_over(&[Bind::Http])
+    .fix("resolve references within the schema alone"),
 ];
 
 fn posts(run: &Run) -> impl Iterator<Item = (&Head, &Value)> {
@@ -133,9 +146,6 @@ fn version_header(run: &Run) -> Outcome {
 }
 
 fn mirrored_headers(run: &Run) -> Outcome {
-    if run.revision.features().era == EraKind::Legacy || !run.is_http {
-        return Err("the revision mirrors nothing in headers");
-    }
     let is_mismatch = |message: &&Value| message["error"]["code"] == -32020;
     let breaches = run
         .sent()

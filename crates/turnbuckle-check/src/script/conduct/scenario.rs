@@ -5,29 +5,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use turnbuckle_wire::revision::{EraKind, Revision};
+use turnbuckle_wire::revision::Revision;
 
 use super::tape::{Entry, Tape};
+use crate::case::{Bind, Case};
 use crate::script::{Interlude, Sound};
 
 /// Time that a client has for what a server asks of it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The name of a tool whose definition must be left out by clients over HTTP.
-pub(super) const INVALID_TOOL: &str = "check_invalid_header";
+pub(crate) const INVALID_TOOL: &str = "check_invalid_header";
 
 /// The method that no client knows.
-pub(super) const UNKNOWN_METHOD: &str = "check/unknown";
+pub(crate) const UNKNOWN_METHOD: &str = "check/unknown";
 
 /// The path of the schema that a definition refers to.
-pub(super) const REMOTE_PATH: &str = "/check/schema.json";
+pub(crate) const REMOTE_PATH: &str = "/check/schema.json";
 
 /// The state of a request that needs input.
-pub(super) const STATE: &str = "check-state=/+ \u{fc}";
+pub(crate) const STATE: &str = "check-state=/+ \u{fc}";
 
 /// One server that a client meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scenario {
+pub(crate) enum Scenario {
     /// A correct server that asks for a ping and for something unknown.
     Plain,
     /// A server of an older revision alone.
@@ -45,18 +46,18 @@ pub(super) enum Scenario {
 }
 
 impl Scenario {
-    /// Returns the scenarios of a revision over HTTP or over lines.
-    pub(super) fn all(revision: Revision, is_http: bool) -> &'static [Self] {
-        match (revision.features().era, is_http) {
-            (EraKind::Legacy, true) => &[Self::Plain, Self::Older, Self::Resume],
-            (EraKind::Legacy, false) => &[Self::Plain, Self::Older, Self::Stderr],
-            (EraKind::Modern, true) => &[Self::Plain, Self::Rounds, Self::Traps, Self::Cut],
-            (EraKind::Modern, false) => &[Self::Plain, Self::Rounds],
+    /// Returns the scenarios of a revision over a transport.
+    pub(crate) fn all(case: Case) -> &'static [Self] {
+        match (case.is_legacy(), case.binding == Bind::Http) {
+            (true, true) => &[Self::Plain, Self::Older, Self::Resume],
+            (true, false) => &[Self::Plain, Self::Older, Self::Stderr],
+            (false, true) => &[Self::Plain, Self::Rounds, Self::Traps, Self::Cut],
+            (false, false) => &[Self::Plain, Self::Rounds],
         }
     }
 
     /// Returns the server. `address` is that of its schemas.
-    pub(super) fn server(self, revision: Revision, tape: &Tape, address: &str) -> Sound {
+    pub(crate) fn server(self, revision: Revision, tape: &Tape, address: &str) -> Sound {
         let revision = match self {
             Self::Older => Revision::V2025_06_18,
             _ => revision,

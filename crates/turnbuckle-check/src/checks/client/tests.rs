@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use turnbuckle_wire::revision::Revision;
 
-use super::rules::all;
-use super::run::Run;
-use super::scenario::{INVALID_TOOL, REMOTE_PATH, STATE, Scenario, UNKNOWN_METHOD};
-use super::tape::{Entry, Head};
+use super::all;
+use crate::case::{Bind, Case};
+use crate::script::conduct::{
+    Entry, Head, INVALID_TOOL, REMOTE_PATH, Run, STATE, Scenario, UNKNOWN_METHOD,
+};
 
 /// Headers of a request of HTTP, by their names.
 type Headers = Vec<(&'static str, String)>;
@@ -99,15 +100,20 @@ fn modern() -> Vec<Entry> {
 
 /// Returns the rules that a client breaks.
 fn broken(revision: Revision, scenario: Scenario, entries: Vec<Entry>) -> BTreeSet<&'static str> {
+    let binding = match scenario {
+        Scenario::Stderr => Bind::Stream,
+        _ => Bind::Http,
+    };
+    let case = Case { revision, binding };
     let run = Run {
-        revision,
-        is_http: true,
+        case,
         scenario,
         entries,
     };
     all()
-        .filter(|rule| (rule.judge)(&run).is_ok_and(|breaches| !breaches.is_empty()))
-        .map(|rule| rule.id)
+        .filter(|check| check.exists_in(case))
+        .filter(|check| check.judge(&run).is_ok_and(|breaches| !breaches.is_empty()))
+        .map(|check| check.id)
         .collect()
 }
 
@@ -266,7 +272,7 @@ fn each_fault_of_a_client_is_found_by_its_rule_alone() {
         ("client.drains-stderr", old, Stderr, Vec::new()),
     ];
     let ids: BTreeSet<_> = rows.iter().map(|row| row.0).collect();
-    assert_eq!(ids, all().map(|rule| rule.id).collect());
+    assert_eq!(ids, all().map(|check| check.id).collect());
     for (id, revision, scenario, entries) in rows {
         // A session that begins without a handshake has nothing else of one either.
         let (revision, entries) = match id {

@@ -4,87 +4,93 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use serde_json::Value;
-use turnbuckle_wire::revision::{EraKind, Revision};
+use turnbuckle_wire::revision::Revision;
 
-use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, has_envelope, outcome};
-use crate::checker::clients::scenario::{Scenario, UNKNOWN_METHOD};
-use crate::checker::clients::tape::Entry;
+use crate::check::Check;
 use crate::oracle::{Oracle, Sender};
 use crate::report::Level;
+use crate::script::conduct::{
+    Breach, Entry, Outcome, Run, Scenario, UNKNOWN_METHOD, breach, has_envelope, outcome,
+};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "client.schema-valid",
-        level: Level::Must,
-        title: "every message is what the schema of its revision says",
-        requirements: &["9774fb4db6ac"],
-        fix: "compare the message with the schema of its revision: `turnbuckle schema --protocol-version`",
-        judge: schema_valid,
-    },
-    Rule {
-        id: "client.initialize-first",
-        level: Level::Must,
-        title: "a session begins with `initialize`",
-        requirements: &["2ab245507c45"],
-        fix: "send `initialize` before any other request",
-        judge: initialize_first,
-    },
-    Rule {
-        id: "client.initialized-sent",
-        level: Level::Must,
-        title: "`notifications/initialized` follows the answer to `initialize`",
-        requirements: &["21f0e54da123"],
-        fix: "send `notifications/initialized` once `initialize` is answered, before other requests",
-        judge: initialized_sent,
-    },
-    Rule {
-        id: "client.falls-back-to-older",
-        level: Level::Note,
-        title: "a server of an older revision is used in that revision",
-        requirements: &[],
-        fix: "go on with the revision that the server offers, if you speak it",
-        judge: falls_back,
-    },
-    Rule {
-        id: "client.no-id-reuse",
-        level: Level::Must,
-        title: "no request has the id of another one",
-        requirements: &["d3a20c5161d3"],
-        fix: "count up the ids of requests",
-        judge: no_id_reuse,
-    },
-    Rule {
-        id: "client.cancels-own",
-        level: Level::Must,
-        title: "a cancellation names a request that was sent, and never `initialize`",
-        requirements: &["182b4aaa7605"],
-        fix: "cancel requests that wait for their answers alone",
-        judge: cancels_own,
-    },
-    Rule {
-        id: "client.answers-ping",
-        level: Level::Must,
-        title: "a ping of the server is answered with an empty result",
-        requirements: &["2a241dfe298b"],
-        fix: "answer `ping` with `{}`",
-        judge: answers_ping,
-    },
-    Rule {
-        id: "client.unknown-request-32601",
-        level: Level::Must,
-        title: "a request with an unknown method is refused with -32601",
-        requirements: &["9774fb4db6ac"],
-        fix: "answer a method that you do not know with the error -32601 (Method not found)",
-        judge: unknown_request,
-    },
-    Rule {
-        id: "client.envelope-complete",
-        level: Level::Must,
-        title: "every request has a whole envelope",
-        requirements: &["cf13d0d127a9"],
-        fix: "put the protocol version and your capabilities into `_meta` of every request",
-        judge: envelope_complete,
-    },
+pub(super) const CHECKS: &[Check] = &[
+    Check::client(
+        "client.schema-valid",
+        Level::Must,
+        "every message is what the schema of its revision says",
+        schema_valid,
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
+    Check::client(
+        "client.initialize-first",
+        Level::Must,
+        "a session begins with `initialize`",
+        initialize_first,
+    )
+    .legacy()
+    .requires(&["2ab245507c45"])
+    .fix("send `initialize` before any other request"),
+    Check::client(
+        "client.initialized-sent",
+        Level::Must,
+        "`notifications/initialized` follows the answer to `initialize`",
+        initialized_sent,
+    )
+    .legacy()
+    .requires(&["21f0e54da123"])
+    .fix("send `notifications/initialized` once `initialize` is answered, before other requests"),
+    Check::client(
+        "client.falls-back-to-older",
+        Level::Note,
+        "a server of an older revision is used in that revision",
+        falls_back,
+    )
+    .legacy()
+    .fix("go on with the revision that the server offers, if you speak it"),
+    Check::client(
+        "client.no-id-reuse",
+        Level::Must,
+        "no request has the id of another one",
+        no_id_reuse,
+    )
+    .requires(&["d3a20c5161d3"])
+    .fix("count up the ids of requests"),
+    Check::client(
+        "client.cancels-own",
+        Level::Must,
+        "a cancellation names a request that was sent, and never `initialize`",
+        cancels_own,
+    )
+    .requires(&["182b4aaa7605"])
+    .fix("cancel requests that wait for their answers alone"),
+    Check::client(
+        "client.answers-ping",
+        Level::Must,
+        "a ping of the server is answered with an empty result",
+        answers_ping,
+    )
+    .legacy()
+    .requires(&["2a241dfe298b"])
+    .fix("answer `ping` with `{}`"),
+    Check::client(
+        "client.unknown-request-32601",
+        Level::Must,
+        "a request with an unknown method is refused with -32601",
+        unknown_request,
+    )
+    .legacy()
+    .requires(&["9774fb4db6ac"])
+    .fix("answer a method that you do not know with the error -32601 (Method not found)"),
+    Check::client(
+        "client.envelope-complete",
+        Level::Must,
+        "every request has a whole envelope",
+        envelope_complete,
+    )
+    .modern()
+    .requires(&["cf13d0d127a9"])
+    .fix("put the protocol version and your capabilities into `_meta` of every request"),
 ];
 
 fn schema_valid(run: &Run) -> Outcome {
@@ -97,7 +103,9 @@ fn schema_valid(run: &Run) -> Outcome {
     let session = run
         .handshake()
         .and_then(|it| it["protocolVersion"].as_str());
-    let session = session.and_then(Revision::parse).unwrap_or(run.revision);
+    let session = session
+        .and_then(Revision::parse)
+        .unwrap_or(run.case.revision);
     let mut breaches = Vec::new();
     for message in run.client_messages() {
         let named = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
@@ -132,9 +140,6 @@ fn is_early(message: &Value) -> bool {
 }
 
 fn initialize_first(run: &Run) -> Outcome {
-    if run.revision.features().era == EraKind::Modern {
-        return Err("the revision has no sessions");
-    }
     let mut opened = HashSet::new();
     let mut breaches = Vec::new();
     let mut has_session = false;
@@ -223,7 +228,7 @@ fn falls_back(run: &Run) -> Outcome {
 }
 
 fn no_id_reuse(run: &Run) -> Outcome {
-    let is_modern = run.revision.features().era == EraKind::Modern;
+    let is_modern = run.case.is_modern();
     let mut used = HashSet::new();
     let mut breaches = Vec::new();
     for entry in &run.entries {
@@ -326,9 +331,6 @@ fn unknown_request(run: &Run) -> Outcome {
 }
 
 fn envelope_complete(run: &Run) -> Outcome {
-    if run.revision.features().era == EraKind::Legacy {
-        return Err("the revision has no envelope");
-    }
     let mut breaches = Vec::new();
     let mut seen = 0;
     // A client that speaks both eras may open a session here, and is refused.

@@ -2,51 +2,57 @@
 
 use serde_json::Value;
 
-use crate::checker::clients::run::{Breach, Outcome, Rule, Run, breach, outcome};
-use crate::checker::clients::scenario::{STATE, Scenario};
+use crate::case::Bind;
+use crate::check::Check;
 use crate::report::Level;
+use crate::script::conduct::{Breach, Outcome, Run, STATE, Scenario, breach, outcome};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        id: "client.state-echoed",
-        level: Level::Must,
-        title: "a retry carries the state as it came",
-        requirements: &["c6d42bcccdf7"],
-        fix: "copy `requestState` into the retry, byte for byte",
-        judge: state_echoed,
-    },
-    Rule {
-        id: "client.retry-new-id",
-        level: Level::Must,
-        title: "a retry has an id of its own",
-        requirements: &["92cc9a4a8d2c", "013b00853412"],
-        fix: "send the retry as a request of its own, with a new id",
-        judge: new_id,
-    },
-    Rule {
-        id: "client.input-keys-once",
-        level: Level::Must,
-        title: "a retry answers each key that was asked, and no other",
-        requirements: &["8ea5efde43ca"],
-        fix: "put one answer for each key of `inputRequests` into `inputResponses`",
-        judge: input_keys,
-    },
-    Rule {
-        id: "client.retry-only-safe",
-        level: Level::Note,
-        title: "a call whose connection was lost is not sent again",
-        requirements: &[],
-        fix: "report the lost call: it may have been done",
-        judge: retry_only_safe,
-    },
-    Rule {
-        id: "client.drains-stderr",
-        level: Level::Must,
-        title: "the standard error of a server is read, or thrown away",
-        requirements: &[],
-        fix: "read the standard error of the process as it comes, or let it inherit yours",
-        judge: drains_stderr,
-    },
+pub(super) const CHECKS: &[Check] = &[
+    Check::client(
+        "client.state-echoed",
+        Level::Must,
+        "a retry carries the state as it came",
+        state_echoed,
+    )
+    .modern()
+    .requires(&["c6d42bcccdf7"])
+    .fix("copy `requestState` into the retry, byte for byte"),
+    Check::client(
+        "client.retry-new-id",
+        Level::Must,
+        "a retry has an id of its own",
+        new_id,
+    )
+    .modern()
+    .requires(&["92cc9a4a8d2c", "013b00853412"])
+    .fix("send the retry as a request of its own, with a new id"),
+    Check::client(
+        "client.input-keys-once",
+        Level::Must,
+        "a retry answers each key that was asked, and no other",
+        input_keys,
+    )
+    .modern()
+    .requires(&["8ea5efde43ca"])
+    .fix("put one answer for each key of `inputRequests` into `inputResponses`"),
+    Check::client(
+        "client.retry-only-safe",
+        Level::Note,
+        "a call whose connection was lost is not sent again",
+        retry_only_safe,
+    )
+    .modern()
+    .only_over(&[Bind::Http])
+    .fix("report the lost call: it may have been done"),
+    Check::client(
+        "client.drains-stderr",
+        Level::Must,
+        "the standard error of a server is read, or thrown away",
+        drains_stderr,
+    )
+    .legacy()
+    .only_over(&[Bind::Stream])
+    .fix("read the standard error of the process as it comes, or let it inherit yours"),
 ];
 
 /// Returns what the server asked, the request that it asked for, and the retry.

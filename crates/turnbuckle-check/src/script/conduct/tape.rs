@@ -11,7 +11,7 @@ const MAX_ENTRIES: usize = 20_000;
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     /// A request of HTTP, with its message; null if it has none.
     Request { head: Box<Head>, message: Value },
     /// A line on a connection; null if it is no JSON.
@@ -22,14 +22,14 @@ pub(super) enum Entry {
 
 /// The head of a request of HTTP.
 #[derive(Debug, Clone)]
-pub(super) struct Head {
-    pub(super) method: http::Method,
-    pub(super) path: String,
+pub(crate) struct Head {
+    pub(crate) method: http::Method,
+    pub(crate) path: String,
     headers: http::HeaderMap,
 }
 
 impl Head {
-    pub(super) fn new(parts: &Parts) -> Self {
+    pub(crate) fn new(parts: &Parts) -> Self {
         Self {
             method: parts.method.clone(),
             path: parts.uri.path().to_owned(),
@@ -38,14 +38,14 @@ impl Head {
     }
 
     /// Returns the text of a header.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
 impl Entry {
     /// Returns the message of the client, if the entry is one.
-    pub(super) fn client_message(&self) -> Option<&Value> {
+    pub(crate) fn client_message(&self) -> Option<&Value> {
         match self {
             Self::Request { message, .. } | Self::Line { message, .. } => {
                 Some(message).filter(|message| !message.is_null())
@@ -55,7 +55,7 @@ impl Entry {
     }
 
     /// Returns the head of a POST that carries a message.
-    pub(super) fn post(&self) -> Option<(&Head, &Value)> {
+    pub(crate) fn post(&self) -> Option<(&Head, &Value)> {
         match self {
             Self::Request { head, message } if head.method == http::Method::POST => {
                 Some((head, message))
@@ -67,7 +67,7 @@ impl Entry {
 
 /// A record that grows while a client runs; clones are the same record.
 #[derive(Debug, Clone)]
-pub(super) struct Tape(Arc<Mutex<Inner>>);
+pub(crate) struct Tape(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
@@ -76,7 +76,7 @@ struct Inner {
 }
 
 impl Tape {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(Inner {
             entries: Vec::new(),
             changed: Instant::now(),
@@ -87,7 +87,7 @@ impl Tape {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn push(&self, entry: Entry) {
+    pub(crate) fn push(&self, entry: Entry) {
         let mut inner = self.lock();
         inner.changed = Instant::now();
         if inner.entries.len() < MAX_ENTRIES {
@@ -95,17 +95,17 @@ impl Tape {
         }
     }
 
-    pub(super) fn entries(&self) -> Vec<Entry> {
+    pub(crate) fn entries(&self) -> Vec<Entry> {
         self.lock().entries.clone()
     }
 
     /// Returns whether an entry is there.
-    pub(super) fn has(&self, is_it: impl FnMut(&Entry) -> bool) -> bool {
+    pub(crate) fn has(&self, is_it: impl FnMut(&Entry) -> bool) -> bool {
         self.lock().entries.iter().any(is_it)
     }
 
     /// Returns for how long nothing has happened; `None` if nothing has happened at all.
-    pub(super) fn quiet_for(&self) -> Option<Duration> {
+    pub(crate) fn quiet_for(&self) -> Option<Duration> {
         let inner = self.lock();
         (!inner.entries.is_empty()).then(|| inner.changed.elapsed())
     }

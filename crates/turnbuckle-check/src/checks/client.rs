@@ -1,0 +1,16 @@
+//! The checks of clients: what they did with the scripted servers is judged.
+
+mod http;
+mod messages;
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+use crate::check::Check;
+
+/// Returns the checks of clients.
+pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
+    [messages::CHECKS, http::CHECKS, rounds::CHECKS]
+        .into_iter()
+        .flatten()
+}
