@@ -29,7 +29,7 @@ export class ApiError extends Error {
   }
 }
 
-type Query = Record<string, string | number | undefined>;
+type Query = Record<string, string | number | string[] | undefined>;
 
 async function send(method: string, path: string, body?: string): Promise<Response> {
   let response: Response;
@@ -64,7 +64,7 @@ async function reason(response: Response): Promise<string> {
 
 async function get<T>(path: string, query: Query = {}): Promise<T> {
   const parts = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
+    [value ?? []].flat().map((one) => `${name}=${encodeURIComponent(one)}`),
   );
   const response = await send("GET", parts.length > 0 ? `${path}?${parts.join("&")}` : path);
   return (await response.json()) as T;
@@ -80,6 +80,12 @@ const part = encodeURIComponent;
 
 /** A place in an entry of the timeline: the whole message, or a range of its bytes. */
 export type ValueSource = { n: number; at?: string | undefined };
+
+/** The values of a tree that are open: those above a depth, but for the paths that are toggled. */
+export type OpenValues = { depth: number; toggled: Set<string> };
+
+/** A piece of a text, and the offset of the next piece; null after the last. */
+export type TextPiece = { text: string; next: number | null };
 
 export const api = {
   login: (code: string) => post<void>("/login", { code }),
@@ -106,14 +112,14 @@ export const api = {
   timeline: (filter: string, from: number, count: number) =>
     get<TimelineWindow>("/timeline", { filter, from, count }),
   entry: (n: number) => get<EntryDetail>(`/timeline/${n}`),
-  rows: ({ n, at }: ValueSource, open: string, from: number, count: number) =>
-    get<ValueRows>(`/timeline/${n}/rows`, { open, from, count, at }),
+  rows: ({ n, at }: ValueSource, { depth, toggled }: OpenValues, from: number, count: number) =>
+    get<ValueRows>(`/timeline/${n}/rows`, { depth, from, count, at, toggle: [...toggled] }),
   search: ({ n, at }: ValueSource, text: string, from: number) =>
     get<Matches>(`/timeline/${n}/search`, { text, from, at }),
   blocks: (n: number, from: number, count: number) =>
     get<Blocks>(`/timeline/${n}/blocks`, { from, count }),
-  textOf: (n: number, path: string, offset: number) =>
-    get<Blocks>(`/timeline/${n}/blocks`, { path, offset }),
+  textOf: (n: number, block: string, from: number) =>
+    get<TextPiece>(`/timeline/${n}/text`, { block, from }),
   raw: async ({ n, at }: ValueSource) => {
     const query = at === undefined ? "" : `?at=${part(at)}`;
     return (await send("GET", `/timeline/${n}/raw${query}`)).text();

@@ -2,10 +2,11 @@
 
 import { signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import { api, rawAddress, type ValueSource } from "../api/client.ts";
+import { api, type OpenValues, rawAddress, type ValueSource } from "../api/client.ts";
 import type { Excerpt, ValueRow } from "../api/types.ts";
 import { plural, size } from "../pure/format.ts";
-import { isCombined } from "../pure/keys.ts";
+import { comboOf, isCombined } from "../pure/keys.ts";
+import { copyText } from "../store/actions.ts";
 import { RowWindow } from "../store/windows.ts";
 import { Failure, Skeleton } from "./bits.tsx";
 import { Icon } from "./icon.tsx";
@@ -13,33 +14,42 @@ import { Marked } from "./marked.tsx";
 import { VirtualList } from "./virtual.tsx";
 
 const ROW = 20;
-const ROOT = ".";
 
-/** A value with at most this many members and bytes is open from the start. */
-const OPEN_CHILDREN = 40;
+/** A message of at most this many bytes is open in whole from the start. */
 const OPEN_BYTES = 20_000;
-const OPEN_DEPTH = 6;
+const OPEN_DEPTH = 32;
+
+/** In a longer one, values with at most this many members are open, for a few levels. */
+const OPEN_CHILDREN = 40;
+const OPEN_ROUNDS = 6;
 
 /** The lines that are read to find the line of a match. */
 const MAX_SEARCHED = 50_000;
 
-type Tree = { rows: RowWindow<ValueRow>; open: Set<string>; fault: string | undefined };
+type Tree = { rows: RowWindow<ValueRow>; open: OpenValues; fault: string | undefined };
 
 function makeTree(source: ValueSource): Tree {
-  const seen = new Set<string>([ROOT]);
-  const tree: Tree = { rows: new RowWindow(load), open: new Set([ROOT]), fault: undefined };
+  const seen = new Set<string>();
+  const open: OpenValues = { depth: 1, toggled: new Set() };
+  const tree: Tree = { rows: new RowWindow(load), open, fault: undefined };
   async function load(from: number, count: number): Promise<{ total: number; rows: ValueRow[] }> {
     for (let round = 0; ; round += 1) {
-      const open = [...tree.open].join(",");
       const value = await api.rows(source, open, from, count);
       tree.fault = value.fault?.sentence;
-      const small = value.rows.filter((row) => isSmall(row) && !seen.has(row.path));
-      if (round >= OPEN_DEPTH || from > 0 || small.length === 0) {
-        return value;
-      }
-      for (const row of small) {
+      const fresh = value.rows.filter((row) => !seen.has(row.path));
+      const small = round < OPEN_ROUNDS && from === 0 ? fresh.filter(isSmall) : [];
+      for (const row of fresh) {
         seen.add(row.path);
-        tree.open.add(row.path);
+      }
+      const root = value.rows[0];
+      if (round === 0 && open.depth === 1 && from === 0 && root && root.size <= OPEN_BYTES) {
+        open.depth = OPEN_DEPTH;
+      } else if (small.length > 0) {
+        for (const row of small) {
+          open.toggled.add(row.path);
+        }
+      } else {
+        return value;
       }
     }
   }
@@ -48,6 +58,27 @@ function makeTree(source: ValueSource): Tree {
 
 function isSmall({ isOpen, children, size: bytes }: ValueRow): boolean {
   return !isOpen && children > 0 && children <= OPEN_CHILDREN && bytes <= OPEN_BYTES;
+}
+
+/** Returns the source of one value of a tree; undefined if it cannot be named. */
+function valueSource({ n, at }: ValueSource, path: string): ValueSource | undefined {
+  if (path === "") {
+    return { n, at };
+  }
+  if (at === undefined) {
+    return { n, at: path };
+  }
+  return at.includes("-") ? undefined : { n, at: `${at}.${path}` };
+}
+
+/** Opens or closes a value. */
+function setOpen({ depth, toggled }: OpenValues, path: string, isWanted: boolean): void {
+  const isOpenByDepth = (path === "" ? 0 : path.split(".").length) < depth;
+  if (isOpenByDepth === isWanted) {
+    toggled.delete(path);
+  } else {
+    toggled.add(path);
+  }
 }
 
 type Props = { n: number; at?: string | undefined; label: string; isSearchable?: boolean };
@@ -64,21 +95,21 @@ export function TreeView({ n, at, label, isSearchable = true }: Props) {
   }, [rows]);
 
   const toggle = (row: ValueRow, isOpen: boolean) => {
-    const path = row.path === "" ? ROOT : row.path;
     if (row.children > 0) {
-      if (isOpen) {
-        tree.open.add(path);
-      } else {
-        tree.open.delete(path);
-      }
+      setOpen(tree.open, row.path, isOpen);
       void rows.refresh();
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    const row = rows.row(current.value);
     if (isCombined(event)) {
+      const source = row && valueSource({ n, at }, row.path);
+      if (source && comboOf(event) === "Mod+C" && getSelection()?.isCollapsed) {
+        event.preventDefault();
+        void copyText(() => api.raw(source), "the value");
+      }
       return;
     }
-    const row = rows.row(current.value);
     const move: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     const by = move[event.key];
     if (by !== undefined) {
@@ -170,14 +201,14 @@ function TreeLine({ id, row, isCurrent, source, onClick }: LineProps) {
       </span>
       {row.key && (
         <span class={`tree-key ${row.isDuplicate ? "is-duplicate" : ""}`}>
-          <Cut excerpt={row.key} source={source} />
+          <Cut excerpt={row.key} source={undefined} />
           {row.isDuplicate && <span class="tag tag-warning">twice</span>}
           <span class="tree-colon">: </span>
         </span>
       )}
       {row.text ? (
         <span class={`tree-value is-${row.kind}`}>
-          <Cut excerpt={row.text} source={source} />
+          <Cut excerpt={row.text} source={valueSource(source, row.path)} />
         </span>
       ) : (
         <span class="tree-holder">
@@ -196,15 +227,24 @@ function TreeLine({ id, row, isCurrent, source, onClick }: LineProps) {
   );
 }
 
-function Cut({ excerpt, source }: { excerpt: Excerpt; source: ValueSource }) {
+function Cut({ excerpt, source }: { excerpt: Excerpt; source: ValueSource | undefined }) {
   return (
     <>
       <Marked text={excerpt.text} />
-      {excerpt.cut !== null && (
-        <a class="tree-cut" href={rawAddress(source)} download title="Save the whole value">
-          … {size(excerpt.cut)}
-        </a>
-      )}
+      {excerpt.cut !== null &&
+        (source ? (
+          <a
+            class="tree-cut"
+            href={rawAddress(source)}
+            download
+            title="Save the whole value"
+            onClick={(event) => event.stopPropagation()}
+          >
+            … {size(excerpt.cut)}
+          </a>
+        ) : (
+          <span class="tree-cut">… {size(excerpt.cut)}</span>
+        ))}
     </>
   );
 }
@@ -236,9 +276,8 @@ function TreeSearch(props: { source: ValueSource; tree: Tree; onFound: (row: num
   };
   const reveal = async (path: string) => {
     const parts = path === "" ? [] : path.split(".");
-    tree.open.add(ROOT);
-    for (let depth = 1; depth < parts.length; depth += 1) {
-      tree.open.add(parts.slice(0, depth).join("."));
+    for (let depth = 0; depth < parts.length; depth += 1) {
+      setOpen(tree.open, parts.slice(0, depth).join("."), true);
     }
     await tree.rows.refresh();
     const row = await rowOf(source, tree, path);
@@ -279,14 +318,13 @@ function TreeSearch(props: { source: ValueSource; tree: Tree; onFound: (row: num
 
 /** Returns the line of a path: the lines are read in order until it comes. */
 async function rowOf(source: ValueSource, tree: Tree, path: string): Promise<number | undefined> {
-  const open = [...tree.open].join(",");
-  const step = 1000;
-  for (let from = 0; from < Math.min(Math.max(tree.rows.total, 1), MAX_SEARCHED); from += step) {
-    const part = await api.rows(source, open, from, step);
+  for (let from = 0; from < Math.min(tree.rows.total, MAX_SEARCHED); ) {
+    const part = await api.rows(source, tree.open, from, 1000);
     const index = part.rows.findIndex((row) => row.path === path);
-    if (index >= 0) {
-      return from + index;
+    if (index >= 0 || part.rows.length === 0) {
+      return index >= 0 ? from + index : undefined;
     }
+    from += part.rows.length;
   }
   return undefined;
 }

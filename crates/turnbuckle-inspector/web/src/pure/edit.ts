@@ -118,8 +118,8 @@ export function toPointer(path: JsonPath): string {
     .join("");
 }
 
-/** Lays a JSON text out with two spaces for each level. Numbers, names and escapes stay. */
-export function layOut(text: string): string {
+/** Formats a JSON text with two spaces for each level. Numbers, names and escapes stay. */
+export function formatJson(text: string): string {
   const root = readJson(text).node;
   return root ? write(text, root, "") : text;
 }

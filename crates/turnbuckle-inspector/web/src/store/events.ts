@@ -34,9 +34,17 @@ function follow(): void {
   events.addEventListener("error", () => {
     link.value = "lost";
     if (events.readyState === EventSource.CLOSED) {
-      setTimeout(follow, RETRY_MS);
+      setTimeout(() => void reopen(), RETRY_MS);
     }
   });
+}
+
+/** Follows the changes again, unless the page needs a new login. */
+async function reopen(): Promise<void> {
+  await load(false);
+  if (link.peek() !== "locked") {
+    follow();
+  }
 }
 
 function apply(next: Versions): void {

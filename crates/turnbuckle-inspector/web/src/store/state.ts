@@ -15,7 +15,7 @@ export const place = signal<Place>(emptyPlace());
 /** The last failure of an action, shown until it is dismissed. */
 export const notice = signal<{ text: string; tone: "error" | "info" } | undefined>(undefined);
 
-export const overlay = signal<"palette" | "connect" | "keys" | undefined>(undefined);
+export const overlay = signal<"palette" | "connect" | "keys" | "request" | undefined>(undefined);
 
 export type NarrowPage = "rail" | "list" | "work" | "result" | "wire";
 

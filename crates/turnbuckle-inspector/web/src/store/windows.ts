@@ -81,12 +81,12 @@ export class RowWindow<Row> {
     const age = this.age;
     this.loading.add(chunk);
     try {
-      const part = await this.load(chunk * CHUNK, CHUNK);
+      const { total, rows } = await this.loadChunk(chunk);
       if (age !== this.age) {
         return;
       }
-      this.total = part.total;
-      this.chunks.set(chunk, part.rows);
+      this.total = total;
+      this.chunks.set(chunk, rows);
       this.error.value = undefined;
       this.isEmpty.value = false;
       this.drop(chunk);
@@ -97,6 +97,20 @@ export class RowWindow<Row> {
     }
     this.loading.delete(chunk);
     this.changes.value += 1;
+  }
+
+  /** Loads a chunk. An answer can have fewer rows than were asked for: the next one goes on there. */
+  private async loadChunk(chunk: number): Promise<Part<Row>> {
+    const start = chunk * CHUNK;
+    const { total, rows } = await this.load(start, CHUNK);
+    while (rows.length < CHUNK && start + rows.length < total) {
+      const more = await this.load(start + rows.length, CHUNK - rows.length);
+      if (more.rows.length === 0) {
+        break;
+      }
+      rows.push(...more.rows);
+    }
+    return { total, rows };
   }
 
   /** Drops the chunks that are farthest from the one that came last. */

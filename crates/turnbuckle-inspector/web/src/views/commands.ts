@@ -66,6 +66,13 @@ function pageCommands(): Command[] {
   ];
   if (current) {
     server.push({
+      id: "request",
+      title: "Send a request",
+      group: "Server",
+      keys: "S",
+      run: () => open("request"),
+    });
+    server.push({
       id: "restart",
       title: `Restart ${current.name}`,
       group: "Server",
@@ -76,7 +83,7 @@ function pageCommands(): Command[] {
   return [...sections, ...others, ...server, ...VIEW];
 }
 
-function open(which: "palette" | "connect" | "keys"): void {
+function open(which: "palette" | "connect" | "keys" | "request"): void {
   overlay.value = which;
 }
 

@@ -1,4 +1,5 @@
 import { Button, Empty } from "../parts/bits.tsx";
+import { Boundary } from "../parts/boundary.tsx";
 import { Icon, type IconName } from "../parts/icon.tsx";
 import { Split } from "../parts/split.tsx";
 import type { Place } from "../pure/place.ts";
@@ -6,6 +7,7 @@ import { changePlace } from "../store/actions.ts";
 import {
   inspector,
   isItemKind,
+  itemKey,
   link,
   type NarrowPage,
   narrowPage,
@@ -23,6 +25,7 @@ import { ListPane } from "./lists/list.tsx";
 import { Keys } from "./palette/keys.tsx";
 import { Palette } from "./palette/palette.tsx";
 import { Rail } from "./rail/rail.tsx";
+import { RequestDialog } from "./request/request.tsx";
 import { ConnectionPage, ConnectionPane } from "./server/connection.tsx";
 import { ServerPane } from "./server/server.tsx";
 import { WireDrawer } from "./wire/wire.tsx";
@@ -57,7 +60,9 @@ export function Shell() {
           data-pane="rail"
           style={{ "--size": `${sizes.rail}px` }}
         >
-          <Rail />
+          <Boundary name="list of servers">
+            <Rail />
+          </Boundary>
           <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
         </nav>
         {hasList && session.value && (
@@ -67,12 +72,16 @@ export function Shell() {
             style={{ "--size": `${sizes.list}px` }}
             aria-label="List"
           >
-            <ListOf />
+            <Boundary key={`${session.value.id}/${section.value}`} name="list">
+              <ListOf />
+            </Boundary>
             <SizeSplit name="list" label="Width of the list" min={180} max={800} />
           </section>
         )}
         <main class="pane pane-work" data-pane="work">
-          <WorkOf />
+          <Boundary key={`${session.value?.id}/${section.value}/${itemKey.value}`} name="item">
+            <WorkOf />
+          </Boundary>
         </main>
       </div>
       <section
@@ -82,7 +91,9 @@ export function Shell() {
         aria-label="Wire"
       >
         {wire.isOpen && <WireSplit />}
-        <WireDrawer />
+        <Boundary name="wire">
+          <WireDrawer />
+        </Boundary>
       </section>
       <NarrowBar />
       <Overlay />
@@ -218,6 +229,8 @@ function Overlay() {
       return <Connect />;
     case "keys":
       return <Keys />;
+    case "request":
+      return session.value ? <RequestDialog session={session.value} /> : null;
     case undefined:
       return null;
   }

@@ -60,6 +60,12 @@ const PANES: Record<string, (page: Page) => Promise<unknown>> = {
     await page.keyboard.press("C");
     await page.waitForSelector(".connect-form");
   },
+  request: async (page) => {
+    await page.keyboard.press("Escape");
+    await page.locator(".server-head", { hasText: "shop" }).dispatchEvent("click");
+    await page.keyboard.press("s");
+    await page.waitForSelector(".request-form");
+  },
   keys: async (page) => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");

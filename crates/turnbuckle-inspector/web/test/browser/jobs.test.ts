@@ -2,6 +2,7 @@
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startMock } from "../mock/server.ts";
 import { type Opened, open, startBrowser } from "./start.ts";
 
 let browser: Browser;
@@ -166,6 +167,60 @@ describe("other jobs", () => {
     await page.locator(".palette-line", { hasText: "delete_refund" }).first().waitFor();
     await page.keyboard.press("Enter");
     await page.locator(".item-head h2", { hasText: "delete_refund" }).waitFor();
+  });
+});
+
+describe("the program", () => {
+  it("may go away and come back: the page says so, and goes on", async () => {
+    await callWith("echo", "kept while the program is away");
+    const port = Number(new URL(opened.url).port);
+    await opened.stop();
+    await page.waitForSelector(".banner");
+    expect(await page.locator(".field textarea").first().inputValue()).toContain("kept while");
+    const again = await startMock(port);
+    await page.locator(".banner").waitFor({ state: "detached" });
+    opened.faults.length = 0;
+    await again.close();
+  });
+
+  it("asks for a new address when the login is refused", async () => {
+    await page.route("**/api/state", (route) => route.fulfill({ status: 401, body: "" }));
+    await page.reload();
+    expect(await text(".empty-title")).toContain("new address");
+    opened.faults.length = 0;
+  });
+});
+
+describe("long lists", () => {
+  it("reach the last of a million items", async () => {
+    await page.route("**/api/sessions/s1/items/tools?**", async (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      const from = Number(query.get("from"));
+      const count = Math.min(Number(query.get("count")), 1_000_000 - from);
+      const rows = Array.from({ length: count }, (_, at) => ({
+        key: `k${from + at}`,
+        name: `tool_${from + at}`,
+        title: null,
+        description: "One of many.",
+        hints: [],
+        fault: null,
+      }));
+      const json = {
+        total: 1_000_000,
+        matching: 1_000_000,
+        from,
+        rows,
+        isLoading: false,
+        error: null,
+      };
+      await route.fulfill({ json });
+    });
+    await page.reload();
+    await page.waitForSelector(".item");
+    await page.locator(".items").focus();
+    await page.keyboard.press("End");
+    await page.locator(".item", { hasText: "tool_999999" }).waitFor();
+    expect(await page.locator(".item").count()).toBeLessThan(60);
   });
 });
 

@@ -1,5 +1,5 @@
-// Times of the page on the mock. The limits are wide of those of the design, so that a busy machine
-// does not fail them; the figures are printed.
+// Times of the page on the mock. A busy machine makes every wait longer, so the limits are on the
+// time of the processor that the page needs; the waits and the longest tasks are printed.
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -11,58 +11,73 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-/** Returns the milliseconds from an action of the page to an element, and the longest task. */
-async function measure(page: Page, action: string, wanted: string): Promise<[number, number]> {
-  return await page.evaluate(
-    async ([click, selector]) => {
+type Figures = { waited: number; longestTask: number; processor: number };
+
+/** Runs an action in the page, waits for an element, and returns the milliseconds. */
+async function measure(page: Page, action: () => void, wanted: string): Promise<Figures> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  const used = async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? 0);
+  };
+  const before = await used();
+  const [waited, longestTask] = await page.evaluate(
+    async ([code, selector]) => {
       let longest = 0;
-      const observer = new PerformanceObserver((list) => {
-        for (const entry of list.getEntries()) {
-          longest = Math.max(longest, entry.duration);
-        }
+      const tasks = new PerformanceObserver((list) => {
+        longest = Math.max(longest, ...list.getEntries().map((entry) => entry.duration));
       });
-      observer.observe({ entryTypes: ["longtask"] });
+      tasks.observe({ entryTypes: ["longtask"] });
       const start = performance.now();
-      document.querySelector<HTMLElement>(click as string)?.click();
-      while (document.querySelector(selector as string) === null) {
-        await new Promise(requestAnimationFrame);
-      }
+      const shown = new Promise<void>((done) => {
+        const look = () => document.querySelector(selector as string) !== null && done();
+        new MutationObserver(look).observe(document, {
+          childList: true,
+          subtree: true,
+          attributes: true,
+        });
+      });
+      new Function(`(${code})()`)();
+      await shown;
+      await new Promise(requestAnimationFrame);
       const end = performance.now();
       await new Promise((done) => setTimeout(done, 100));
-      observer.disconnect();
-      return [end - start, longest] as [number, number];
+      tasks.disconnect();
+      return [end - start, longest] as const;
     },
-    [action, wanted],
+    [action.toString(), wanted],
   );
+  const processor = (await used()) - before;
+  await session.detach();
+  const round = Math.round;
+  return { waited: round(waited), longestTask: round(longestTask), processor: round(processor) };
 }
 
 describe("speed", () => {
   it("shows a long list, big results and many blocks without a long task", async () => {
     const { page, close } = await open(browser);
     await page.waitForSelector(".item");
-    const figures: Record<string, [number, number]> = {};
-    await page.evaluate(() => {
-      const heads = [...document.querySelectorAll<HTMLElement>(".server-head")];
-      heads
-        .find((head) => head.textContent?.includes("catalogue"))
-        ?.setAttribute("data-to", "many");
-    });
-    figures["1,000 tools"] = await measure(page, "[data-to=many]", '[aria-setsize="1000"]');
-    await page.locator("[data-filter]").click();
-    const key = await page.evaluate(async () => {
-      const input = document.querySelector<HTMLInputElement>("[data-filter]");
-      const start = performance.now();
-      if (input) {
-        input.value = "refund";
-        input.dispatchEvent(new Event("input", { bubbles: true }));
-      }
-      const handled = performance.now() - start;
-      while (document.querySelector('[aria-setsize="1000"]') !== null) {
-        await new Promise(requestAnimationFrame);
-      }
-      return [performance.now() - start, handled] as [number, number];
-    });
-    figures["a key in the filter"] = key;
+    const figures: Record<string, Figures> = {};
+    figures["1,000 tools"] = await measure(
+      page,
+      () => {
+        const heads = [...document.querySelectorAll<HTMLElement>(".server-head")];
+        heads.find((head) => head.textContent?.includes("catalogue"))?.click();
+      },
+      '[aria-setsize="1000"]',
+    );
+    figures["a key in the filter"] = await measure(
+      page,
+      () => {
+        const input = document.querySelector<HTMLInputElement>("[data-filter]");
+        if (input) {
+          input.value = "refund";
+          input.dispatchEvent(new Event("input", { bubbles: true }));
+        }
+      },
+      '[aria-setsize="143"]',
+    );
     await page.locator(".server-head", { hasText: "shop" }).click();
     for (const [name, selector] of [
       ["many_blocks", ".blocks .block:nth-child(40)"],
@@ -70,11 +85,15 @@ describe("speed", () => {
     ] as const) {
       await page.locator(".items .item", { hasText: name }).click();
       await page.locator("h2", { hasText: name }).waitFor();
-      figures[name] = await measure(page, ".action-row .button-primary", selector);
+      figures[name] = await measure(
+        page,
+        () => document.querySelector<HTMLElement>(".action-row .button-primary")?.click(),
+        selector,
+      );
     }
-    console.log(figures);
-    for (const [name, [, longest]] of Object.entries(figures)) {
-      expect([name, longest < 200]).toEqual([name, true]);
+    console.table(figures);
+    for (const [name, { processor }] of Object.entries(figures)) {
+      expect([name, processor < 250]).toEqual([name, true]);
     }
     await close();
   });

@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { type Running, startMock } from "../mock/server.ts";
 
-export type Opened = Running & { page: Page; faults: string[] };
+/** `stop` ends the mock alone, `close` the page too. */
+export type Opened = Running & { page: Page; faults: string[]; stop: () => Promise<void> };
 
 type Look = { width?: number; height?: number; scheme?: "light" | "dark" };
 
@@ -37,6 +38,7 @@ export async function open(browser: Browser, look: Look = {}): Promise<Opened> {
     ...running,
     page,
     faults,
+    stop: running.close,
     close: async () => {
       await page.close();
       await running.close();

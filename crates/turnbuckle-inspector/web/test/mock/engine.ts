@@ -233,7 +233,7 @@ export class Mock {
   window(filter: string, from: number, count: number): TimelineWindow {
     const words = filter.split(" ").filter((word) => word !== "");
     const faults = words
-      .filter((word) => /^\w+:/.test(word) && !/^(kind|status|method|session):/.test(word))
+      .filter((word) => /^\w+:/.test(word) && !/^(kind|status|method|session|about):/.test(word))
       .map((word) => ({ word, sentence: `There is no filter \`${word.split(":")[0]}\`.` }));
     const matching = this.timeline.filter(({ entry }) =>
       words.every((word) => matches(entry, word)),
@@ -296,6 +296,8 @@ function matches(entry: Entry, word: string): boolean {
       return entry.method === value;
     case "session":
       return entry.session === value;
+    case "about":
+      return entry.about === Number(value) || entry.n === Number(value);
     default:
       return JSON.stringify(entry).includes(word);
   }

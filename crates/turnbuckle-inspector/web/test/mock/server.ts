@@ -7,7 +7,7 @@ import type { ItemKind, RequestToSend } from "../../src/api/types.ts";
 import { items } from "./data.ts";
 import { Mock } from "./engine.ts";
 import { blobBytes } from "./results.ts";
-import { blocks, rows, search, textAt } from "./values.ts";
+import { blocks, rows, search, textAt, textPiece } from "./values.ts";
 
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
@@ -34,8 +34,9 @@ export async function startMock(port = 0): Promise<Running> {
     mock,
     url: `http://127.0.0.1:${bound}/`,
     close: async () => {
+      const closed = new Promise((done) => server.close(done));
       server.closeAllConnections();
-      await new Promise((done) => server.close(done));
+      await closed;
     },
   };
 }
@@ -226,17 +227,18 @@ function entryRoute(mock: Mock, n: number, view: string, query: URLSearchParams)
     case "":
       return mock.detail(n);
     case "rows":
-      return rows(text, new Set((query.get("open") ?? "").split(",")), from, count);
+      return rows(
+        text,
+        { depth: Number(query.get("depth") ?? 1), toggled: new Set(query.getAll("toggle")) },
+        from,
+        count,
+      );
     case "search":
       return search(text, query.get("text") ?? "");
     case "blocks":
-      return blocks(
-        stored.text,
-        from,
-        count,
-        query.get("path") ?? undefined,
-        Number(query.get("offset") ?? 0),
-      );
+      return blocks(stored.text, from, count);
+    case "text":
+      return textPiece(stored.text, query.get("block") ?? "", from);
     case "raw":
       return text;
     case "copy":

@@ -57,19 +57,25 @@ export function textAt(text: string, at: string | null): string {
     return text.slice(Number(range[1]), Number(range[2]));
   }
   let node = readJson(text).node;
-  for (const index of at.split(".").map(Number)) {
+  const steps = at === "" ? [] : at.split(".").map(Number);
+  for (const index of steps) {
     node = node && (node.kind === "array" ? node.items[index] : node.members[index]?.value);
   }
   return node ? text.slice(node.start, node.end) : "";
 }
 
-export function rows(text: string, open: Set<string>, from: number, count: number): ValueRows {
+export function rows(
+  text: string,
+  open: { depth: number; toggled: Set<string> },
+  from: number,
+  count: number,
+): ValueRows {
   const { node, fault } = readJson(text);
   const found: ValueRow[] = [];
   let total = 0;
   const visit = (child: Child, path: string, depth: number) => {
     const inner = children(text, child.node);
-    const isOpen = open.has(path === "" ? "." : path) && inner.length > 0;
+    const isOpen = depth < open.depth !== open.toggled.has(path) && inner.length > 0;
     const isHolder = child.node.kind === "object" || child.node.kind === "array";
     if (total >= from && total < from + count) {
       const raw = text.slice(child.node.start, child.node.end);
@@ -120,7 +126,7 @@ export function search(text: string, wanted: string): Matches {
   return { matches, next: null };
 }
 
-export function blocks(text: string, from: number, count: number, at?: string, offset = 0): Blocks {
+export function blocks(text: string, from: number, count: number): Blocks {
   const root = readJson(text).node;
   const list = (["content", "contents", "messages"] as const).find((name) =>
     root ? findNode(root, ["result", name]) : undefined,
@@ -131,11 +137,8 @@ export function blocks(text: string, from: number, count: number, at?: string, o
   const listIndex = result?.members.findIndex((member) => member.name === list) ?? 0;
   const prefix = `${resultIndex}.${listIndex}`;
   const all = node?.items ?? [];
-  const indexes = at === undefined ? all.keys() : [Number(at.slice(prefix.length + 1))].values();
-  const part = [...indexes].slice(from, from + count).map((index): Block => {
-    const item = all[index];
-    const raw = item ? text.slice(item.start, item.end) : "{}";
-    return block(raw, `${prefix}.${index}`, offset);
+  const part = all.slice(from, from + count).map((item, index): Block => {
+    return block(text.slice(item.start, item.end), `${prefix}.${from + index}`);
   });
   const structured =
     result?.members.findIndex((member) => member.name === "structuredContent") ?? -1;
@@ -148,7 +151,16 @@ export function blocks(text: string, from: number, count: number, at?: string, o
   };
 }
 
-function block(raw: string, path: string, offset: number): Block {
+/** Returns a piece of the text of the block at a path. */
+export function textPiece(text: string, path: string, from: number) {
+  const raw = textAt(text, path);
+  const inner = rawAt(raw, ["content"]) ?? raw;
+  const whole = stringAt(inner, ["text"]) ?? "";
+  const next = whole.length > from + PIECE ? from + PIECE : null;
+  return { text: whole.slice(from, from + PIECE), next };
+}
+
+function block(raw: string, path: string): Block {
   const role = stringAt(raw, ["role"]) ?? null;
   const inner = role === null ? raw : (rawAt(raw, ["content"]) ?? "{}");
   const at = (name: string) => stringAt(inner, [name]) ?? null;
@@ -157,9 +169,8 @@ function block(raw: string, path: string, offset: number): Block {
   const data = at("data") ?? at("blob");
   const facts = { mime: at("mimeType"), uri: at("uri") };
   if (whole !== null) {
-    const next = whole.length > offset + PIECE ? offset + PIECE : null;
-    const piece = whole.slice(offset, offset + PIECE);
-    return { path, role, annotations, content: { kind: "text", text: piece, next, ...facts } };
+    const piece = textPiece(raw, "", 0);
+    return { path, role, annotations, content: { kind: "text", ...piece, ...facts } };
   }
   if (data !== null) {
     const size = Math.floor((data.length * 3) / 4);

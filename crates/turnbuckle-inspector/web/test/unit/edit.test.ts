@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { layOut, rawAt, removeValue, setValue, stringAt, toPointer } from "../../src/pure/edit.ts";
+import {
+  formatJson,
+  rawAt,
+  removeValue,
+  setValue,
+  stringAt,
+  toPointer,
+} from "../../src/pure/edit.ts";
 
 const TEXT = '{\n  "a": 9007199254740993,\n  "b": [1, 1E400, "caf\\u00e9"],\n  "a": 2\n}';
 
@@ -63,16 +70,16 @@ describe("reading", () => {
   });
 });
 
-describe("layOut", () => {
+describe("formatJson", () => {
   it("keeps numbers, duplicate names and escapes", () => {
     const text = '{"a":1E400,"a":[1.10,{"b\\u00e9\\"":"\\ud800"}],"c":{},"d":[]}';
-    const laidOut = layOut(text);
+    const laidOut = formatJson(text);
     expect(laidOut.replace(/\n\s*/g, "").replaceAll(": ", ":")).toBe(text);
     expect(laidOut.split("\n")).toHaveLength(11);
   });
 
   it("leaves a text that is not JSON alone", () => {
-    expect(layOut("{a}")).toBe("{a}");
+    expect(formatJson("{a}")).toBe("{a}");
   });
 });
 

@@ -73,6 +73,12 @@ describe("RowWindow", () => {
     expect(window.row(0)).toBe("new");
   });
 
+  it("goes on where an answer with fewer rows ends", async () => {
+    const window = new RowWindow<number>(async (from) => ({ total: 70, rows: [from, from + 1] }));
+    await window.refresh();
+    expect([window.row(0), window.row(69)]).toEqual([0, 69]);
+  });
+
   it("holds a bounded number of rows", async () => {
     const window = numbers(1_000_000);
     await window.refresh();

@@ -144,10 +144,10 @@ function Ask({ question, text, onChange }: AskProps) {
             <Marked text={kind.params} />
           </pre>
           <h3>Answer</h3>
-          <RawEditor text={text} onChange={onChange} />
+          <RawEditor label="Answer as JSON" text={text} onChange={onChange} />
         </>
       );
     case "roots":
-      return <RawEditor text={text} onChange={onChange} />;
+      return <RawEditor label="Answer as JSON" text={text} onChange={onChange} />;
   }
 }

@@ -9,6 +9,7 @@ const FIXED = [
   { keys: "↑ ↓ or J K", title: "Move in a list" },
   { keys: "↵", title: "Open an item, or a value of a tree" },
   { keys: "← →", title: "Close or open a value of a tree" },
+  { keys: "Ctrl+C", title: "Copy a value of a tree as it was sent" },
   { keys: "Esc", title: "Close what is open" },
 ];
 

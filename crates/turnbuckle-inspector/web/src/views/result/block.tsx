@@ -103,9 +103,8 @@ function Text({ n, path, text, next }: TextProps) {
   const more = async () => {
     const from = pieces.value.next;
     const part = from === null ? undefined : await attempt(() => api.textOf(n, path, from));
-    const content = part?.blocks[0]?.content;
-    if (content?.kind === "text") {
-      pieces.value = { texts: [...pieces.value.texts, content.text], next: content.next };
+    if (part) {
+      pieces.value = { texts: [...pieces.value.texts, part.text], next: part.next };
     }
   };
   return (

@@ -5,7 +5,7 @@ import type { EntryDetail } from "../../api/types.ts";
 import { Marked } from "../../parts/marked.tsx";
 import { rawAt, stringAt } from "../../pure/edit.ts";
 import { shownValue } from "../../pure/form.ts";
-import { showEntry } from "../../store/actions.ts";
+import { setWireFilter } from "../../store/actions.ts";
 
 type Progress = { n: number; done: string; total: string | undefined; message: string | undefined };
 
@@ -57,7 +57,7 @@ export function Related({ n, detail }: { n: number; detail: EntryDetail }) {
         </>
       )}
       <span class="space" />
-      <button type="button" class="field-action" onClick={() => showEntry(last ?? n)}>
+      <button type="button" class="field-action" onClick={() => setWireFilter(`about:${n}`)}>
         {others.length === 1 ? "1 message about it" : `${others.length} messages about it`}
       </button>
     </div>

@@ -3,9 +3,10 @@ import { api } from "../../api/client.ts";
 import type { Session } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { layOut } from "../../pure/edit.ts";
+import { formatJson } from "../../pure/edit.ts";
 import { duration, plural } from "../../pure/format.ts";
 import { attempt, close, restart, selectSection, setSubscribed } from "../../store/actions.ts";
+import { overlay } from "../../store/state.ts";
 import { SECTIONS, summaryOf } from "../sections.ts";
 import { ConnectionPane } from "./connection.tsx";
 
@@ -26,6 +27,15 @@ export function ServerPane({ session }: { session: Session }) {
           </span>
         )}
         <span class="space" />
+        <Button
+          icon="play"
+          label="Send a request"
+          keys="S"
+          isDisabled={session.connection.state !== "ready"}
+          onClick={() => {
+            overlay.value = "request";
+          }}
+        />
         <Button icon="again" label="Restart" keys="R" onClick={() => void restart(session.id)} />
         <Button icon="close" label="Close" onClick={() => void close(session.id)} />
       </div>
@@ -120,7 +130,7 @@ export function ServerPane({ session }: { session: Session }) {
               {plural(session.lists.length, "list")}.
             </p>
             <pre class="raw">
-              <Marked text={layOut(server.capabilities)} />
+              <Marked text={formatJson(server.capabilities)} />
             </pre>
           </>
         )}

@@ -1,11 +1,11 @@
 import { useRef } from "preact/hooks";
-import { layOut } from "../../pure/edit.ts";
+import { formatJson } from "../../pure/edit.ts";
 import { lineAndColumn, readJson } from "../../pure/json.ts";
 
-type Props = { text: string; onChange: (text: string) => void };
+type Props = { label?: string; text: string; onChange: (text: string) => void };
 
 /** The editor of the JSON text of the arguments, which is sent as it stands. */
-export function RawEditor({ text, onChange }: Props) {
+export function RawEditor({ label = "Arguments as JSON", text, onChange }: Props) {
   const numbers = useRef<HTMLPreElement>(null);
   const { fault } = readJson(text);
   const lines = text.split("\n").length;
@@ -18,7 +18,7 @@ export function RawEditor({ text, onChange }: Props) {
         </pre>
         <textarea
           class="code"
-          aria-label="Arguments as JSON"
+          aria-label={label}
           aria-invalid={fault !== undefined}
           spellcheck={false}
           autocomplete="off"
@@ -49,8 +49,8 @@ export function RawEditor({ text, onChange }: Props) {
             Line {where.line}, column {where.column}: {fault.sentence}
           </button>
         ) : (
-          <button type="button" class="field-action" onClick={() => onChange(layOut(text))}>
-            lay out
+          <button type="button" class="field-action" onClick={() => onChange(formatJson(text))}>
+            Format
           </button>
         )}
       </div>
