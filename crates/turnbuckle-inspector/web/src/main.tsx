@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { start } from "./store/events.ts";
 import { storeOnLeave } from "./store/storage.ts";
+import { followTitle } from "./store/title.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shell.css";
@@ -17,6 +18,7 @@ import { Shell } from "./views/shell.tsx";
 const root = document.getElementById("app");
 if (root) {
   applyTheme();
+  followTitle();
   startCommands();
   storeOnLeave();
   render(<Shell />, root);

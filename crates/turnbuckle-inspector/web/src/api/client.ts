@@ -7,6 +7,7 @@ import type {
   Completion,
   CompletionRequest,
   EntryDetail,
+  Fault,
   InspectorState,
   ItemDefinition,
   ItemKind,
@@ -84,6 +85,12 @@ export type ValueSource = { n: number; at?: string | undefined };
 /** The values of a tree that are open: those above a depth, but for the paths that are toggled. */
 export type OpenValues = { depth: number; toggled: Set<string> };
 
+/** The outcome of an answer to a question. */
+export type AnswerOutcome =
+  | { outcome: "sent" }
+  | { outcome: "refused"; faults: Fault[] }
+  | { outcome: "gone" };
+
 /** A piece of a text, and the offset of the next piece; null after the last. */
 export type TextPiece = { text: string; next: number | null };
 
@@ -124,9 +131,11 @@ export const api = {
     const query = at === undefined ? "" : `?at=${part(at)}`;
     return (await send("GET", `/timeline/${n}/raw${query}`)).text();
   },
+  blob: async (n: number, path: string) =>
+    new Uint8Array(await (await send("GET", `/timeline/${n}/blob/${part(path)}`)).arrayBuffer()),
   copy: async (n: number, as: "command" | "curl" | "json") =>
     (await send("GET", `/timeline/${n}/copy?as=${as}`)).text(),
-  answer: (id: string, answer: Answer) => post<void>(`/inbox/${part(id)}`, answer),
+  answer: (id: string, answer: Answer) => post<AnswerOutcome>(`/inbox/${part(id)}`, answer),
   storePlace: (text: string) => send("PUT", "/place", text),
 };
 

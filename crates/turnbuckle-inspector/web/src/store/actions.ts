@@ -103,8 +103,13 @@ export async function setSubscribed(id: string, uri: string, isWanted: boolean):
   await attempt<unknown>(() => (isWanted ? api.subscribe(id, uri) : api.unsubscribe(id, uri)));
 }
 
-export async function answerQuestion(id: string, answer: Answer): Promise<void> {
-  await attempt(() => api.answer(id, answer));
+/** Answers a question, and returns the faults of the content if it is not sent for them. */
+export async function answerQuestion(id: string, answer: Answer): Promise<Fault[]> {
+  const outcome = await attempt(() => api.answer(id, answer));
+  if (outcome?.outcome === "gone") {
+    notice.value = { text: "The question does not wait for an answer any more.", tone: "info" };
+  }
+  return outcome?.outcome === "refused" ? outcome.faults : [];
 }
 
 /** Shows an entry of the timeline in the wire drawer. */

@@ -56,6 +56,7 @@ describe("tools", () => {
 
   it("shows numbers, duplicate names and escapes as they came", async () => {
     await callWith("search_orders", "A-1");
+    await page.locator(".block-tree .tree-line", { hasText: '"ok": true' }).waitFor();
     const lines = await page.locator(".block-tree .tree-line").allTextContents();
     const shown = lines.map((line) => line.replace(/\s+/g, "")).join("\n");
     for (const part of ["9007199254740993", "1E400", "1.10", '"caf\\u00e9\\ud83d\\ude00"']) {
@@ -108,7 +109,7 @@ describe("tools", () => {
       .locator(".block-text .mark")
       .evaluateAll((marks) => marks.map((mark) => mark.getAttribute("data-label")));
     expect(labels).toEqual(["RLO", "PDF", "ZWSP", "ESC[1;31m", "ESC[0m"]);
-    expect(await page.title()).toBe("turnbuckle inspect");
+    expect(await page.title()).toBe("shop · turnbuckle inspect");
   });
 });
 
@@ -137,6 +138,8 @@ describe("other jobs", () => {
     await item("ask_name").click();
     await page.locator("h2", { hasText: "ask_name" }).waitFor();
     await page.keyboard.press("Control+Enter");
+    await page.locator(".question button", { hasText: "Answer" }).click();
+    expect(await text(".question .refusal")).toContain("/name");
     await page.locator(".question textarea").fill("Ada");
     await page.locator(".question button", { hasText: "Answer" }).click();
     await page.waitForSelector(".run-status .tag-ok");

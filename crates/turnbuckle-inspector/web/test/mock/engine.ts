@@ -1,6 +1,8 @@
 // The state of the mock: sessions, timeline, inbox and place.
 
+import type { AnswerOutcome } from "../../src/api/client.ts";
 import type {
+  Answer,
   CheckRun,
   Entry,
   EntryDetail,
@@ -211,15 +213,22 @@ export class Mock {
     this.changed("inbox");
   }
 
-  reply(id: string, action: string): void {
+  reply(id: string, { action, content, anyway }: Answer): AnswerOutcome {
     const question = this.state.inbox.find((one) => one.id === id);
-    if (question) {
-      question.state =
-        action === "accept" ? "accepted" : action === "decline" ? "declined" : "cancelled";
-      this.waiting.get(id)?.();
-      this.waiting.delete(id);
-      this.changed("inbox");
+    const wait = this.waiting.get(id);
+    if (!question || !wait) {
+      return { outcome: "gone" };
     }
+    if (action === "accept" && !anyway && stringAt(content ?? "{}", ["name"]) === undefined) {
+      const faults = [{ path: "/name", sentence: "The value `name` is missing." }];
+      return { outcome: "refused", faults };
+    }
+    const states = { accept: "accepted", decline: "declined", cancel: "cancelled" } as const;
+    question.state = states[action];
+    this.waiting.delete(id);
+    wait();
+    this.changed("inbox");
+    return { outcome: "sent" };
   }
 
   cancel(n: number): void {

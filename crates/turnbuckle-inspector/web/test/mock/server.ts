@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ItemKind, RequestToSend } from "../../src/api/types.ts";
+import type { Answer, ItemKind, RequestToSend } from "../../src/api/types.ts";
 import { items } from "./data.ts";
 import { Mock } from "./engine.ts";
 import { blobBytes } from "./results.ts";
@@ -96,7 +96,7 @@ function events(mock: Mock, response: ServerResponse): void {
   response.on("close", () => mock.listeners.delete(listener));
 }
 
-type Answer = object | string | Uint8Array | undefined;
+type Reply = object | string | Uint8Array | undefined;
 
 function route(
   mock: Mock,
@@ -104,7 +104,7 @@ function route(
   [first = "", second = "", third = "", fourth = "", fifth = ""]: string[],
   query: URLSearchParams,
   body: string,
-): Answer {
+): Reply {
   const number = (name: string, otherwise: number) => Number(query.get(name) ?? otherwise);
   switch (`${method} ${first}`) {
     case "GET state":
@@ -113,8 +113,7 @@ function route(
       mock.state.place = body;
       return {};
     case "POST inbox":
-      mock.reply(second, (JSON.parse(body) as { action: string }).action);
-      return {};
+      return mock.reply(second, JSON.parse(body) as Answer);
     case "GET timeline": {
       if (second === "") {
         return mock.window(query.get("filter") ?? "", number("from", 0), number("count", 100));
@@ -150,7 +149,7 @@ function route(
   }
 }
 
-function openSession(mock: Mock, body: string): Answer {
+function openSession(mock: Mock, body: string): Reply {
   const source = JSON.parse(body) as { source: string; name?: string; url?: string };
   const known = mock.state.sessions[1];
   if (source.url?.startsWith("bad") || !known) {
@@ -174,7 +173,7 @@ function sessionAction(
   n: string,
   verb: string,
   body: string,
-): Answer {
+): Reply {
   const session = mock.state.sessions.find((one) => one.id === id);
   if (!session) {
     return undefined;
@@ -215,7 +214,7 @@ function sessionAction(
   return {};
 }
 
-function entryRoute(mock: Mock, n: number, view: string, query: URLSearchParams): Answer {
+function entryRoute(mock: Mock, n: number, view: string, query: URLSearchParams): Reply {
   const stored = mock.timeline[n - 1];
   if (!stored) {
     return undefined;
@@ -258,7 +257,7 @@ function list(
   filter: string,
   from: number,
   count: number,
-): Answer {
+): Reply {
   const all = items[id]?.[kind] ?? [];
   if (key !== "") {
     const item = all.find((one) => one.key === key);

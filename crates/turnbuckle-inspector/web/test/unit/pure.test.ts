@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clock, count, duration, plural, size } from "../../src/pure/format.ts";
 import { rank } from "../../src/pure/fuzzy.ts";
+import { hexDump } from "../../src/pure/hex.ts";
 import { comboOf, showCombo } from "../../src/pure/keys.ts";
 import { markHidden } from "../../src/pure/marks.ts";
 import { MAX_HEIGHT, scrollToRow, visibleRows } from "../../src/pure/scroll.ts";
@@ -102,4 +103,12 @@ it("rank puts matches at the start of a word first, and drops others", () => {
   const texts = ["Restart shop", "Tools", "Show the tools", "stools"];
   expect(rank(texts, "tool", (text) => text)).toEqual(["Tools", "Show the tools", "stools"]);
   expect(rank(texts, "show tool", (text) => text)).toEqual(["Show the tools"]);
+});
+
+it("hexDump shows offsets, bytes and ASCII", () => {
+  const lines = hexDump(new TextEncoder().encode("A\u0000é0123456789abcdef")).split("\n");
+  expect(lines[0]).toBe(
+    "000000  41 00 c3 a9 30 31 32 33 34 35 36 37 38 39 61 62  A...0123456789ab",
+  );
+  expect(lines[1]).toBe(`000010  63 64 65 66${" ".repeat(38)}cdef`);
 });

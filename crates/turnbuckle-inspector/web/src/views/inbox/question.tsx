@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { Question } from "../../api/types.ts";
+import type { Fault, Question } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { FormView } from "../../parts/form/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -28,12 +28,14 @@ export function QuestionView({
   const key = `question/${question.id}`;
   const text = place.value.drafts[key] ?? initial(question);
   const isSent = useSignal(false);
+  const faults = useSignal<Fault[]>([]);
   const name = sessions.value.find((one) => one.id === question.session)?.name ?? question.session;
   const isOpen = question.state === "open";
   const send = async (action: "accept" | "decline" | "cancel", anyway = false) => {
     isSent.value = true;
     const hasContent = action === "accept" && kind.kind !== "url";
-    await answerQuestion(question.id, { action, content: hasContent ? text : null, anyway });
+    const content = hasContent ? (place.peek().drafts[key] ?? initial(question)) : null;
+    faults.value = await answerQuestion(question.id, { action, content, anyway });
     isSent.value = false;
   };
   return (
@@ -49,12 +51,20 @@ export function QuestionView({
         {!isOpen && <span class="tag tag-quiet">{question.state}</span>}
       </div>
       <div class={isInline ? "question-body" : "question-body scroll"}>
-        <Ask question={question} text={text} onChange={(next) => setDraft(key, next)} />
-        {question.faults.length > 0 && (
+        <Ask
+          question={question}
+          text={text}
+          faults={faults.value}
+          onChange={(next) => {
+            faults.value = [];
+            setDraft(key, next);
+          }}
+        />
+        {faults.value.length > 0 && (
           <div class="refusal" role="alert">
             <p class="refusal-title">Not sent: the answer does not fit.</p>
             <ul>
-              {question.faults.map((fault) => (
+              {faults.value.map((fault) => (
                 <li key={`${fault.path} ${fault.sentence}`}>
                   {fault.path !== "" && <code>{fault.path}</code>} <Marked text={fault.sentence} />
                 </li>
@@ -72,7 +82,7 @@ export function QuestionView({
               isDisabled={isSent.value}
               onClick={() => void send("accept")}
             />
-            {question.faults.length > 0 && (
+            {faults.value.length > 0 && (
               <Button kind="danger" label="Send anyway" onClick={() => void send("accept", true)} />
             )}
             <Button
@@ -100,10 +110,15 @@ function initial({ kind }: Question): string {
   }
 }
 
-type AskProps = { question: Question; text: string; onChange: (text: string) => void };
+type AskProps = {
+  question: Question;
+  text: string;
+  faults: readonly Fault[];
+  onChange: (text: string) => void;
+};
 
-function Ask({ question, text, onChange }: AskProps) {
-  const { kind, faults, id } = question;
+function Ask({ question, text, faults, onChange }: AskProps) {
+  const { kind, id } = question;
   switch (kind.kind) {
     case "form":
       return (

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { api, blobAddress } from "../../api/client.ts";
+import { api } from "../../api/client.ts";
 import type { Block, BlockKind } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -8,6 +8,7 @@ import { TreeView } from "../../parts/tree.tsx";
 import { size } from "../../pure/format.ts";
 import { attempt, openItem } from "../../store/actions.ts";
 import { session } from "../../store/state.ts";
+import { BlobView } from "./blob.tsx";
 
 /** A block of content. */
 export function BlockView({ n, block }: { n: number; block: Block }) {
@@ -57,7 +58,7 @@ function Content({ n, path, content }: { n: number; path: string; content: Block
     case "text":
       return <Text n={n} path={path} text={content.text} next={content.next} />;
     case "blob":
-      return <Blob n={n} path={content.blob} mime={content.mime} />;
+      return <BlobView n={n} path={content.blob} mime={content.mime} />;
     case "link":
       return (
         <div class="block-link">
@@ -122,49 +123,5 @@ function Text({ n, path, text, next }: TextProps) {
         />
       )}
     </>
-  );
-}
-
-const IMAGES = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
-const SOUNDS = /^(audio)\/[\w.+-]+$/;
-
-function Blob({ n, path, mime }: { n: number; path: string; mime: string | null }) {
-  const hasFailed = useSignal(false);
-  const address = blobAddress(n, path);
-  const save = (
-    <a class="button button-plain" href={address} download>
-      <Icon name="save" />
-      <span>Save</span>
-    </a>
-  );
-  if (mime !== null && IMAGES.test(mime) && !hasFailed.value) {
-    return (
-      <div class="block-image">
-        <img
-          src={address}
-          alt="Content of the result"
-          loading="lazy"
-          onError={() => {
-            hasFailed.value = true;
-          }}
-        />
-        {save}
-      </div>
-    );
-  }
-  if (mime !== null && SOUNDS.test(mime)) {
-    return (
-      <div class="block-sound">
-        {/* biome-ignore lint/a11y/useMediaCaption: a server sends no captions */}
-        <audio controls preload="none" src={address} />
-        {save}
-      </div>
-    );
-  }
-  return (
-    <div class="block-sound">
-      {hasFailed.value && <span class="field-fault">These bytes are no image of this type.</span>}
-      {save}
-    </div>
   );
 }

@@ -6,6 +6,7 @@ import { Failure, Skeleton } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { TreeView } from "../../parts/tree.tsx";
 import { BlockView } from "./block.tsx";
+import { PlainResponse } from "./failure.tsx";
 
 const COUNT = 60;
 
@@ -63,7 +64,7 @@ export function BlocksView({ n, hasFailed }: { n: number; hasFailed: boolean }) 
   const { blocks, total, structured } = loaded.value;
   // A response without blocks, such as an error, is shown as it is.
   if (total === 0 && structured === null) {
-    return <TreeView n={n} label="Result" isSearchable={false} />;
+    return <PlainResponse n={n} />;
   }
   return (
     <div

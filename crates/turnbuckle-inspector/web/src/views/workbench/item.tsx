@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import type { Fault, ItemDefinition, ItemKind, Session } from "../../api/types.ts";
 import { Failure, HintTag, shownHints, Tabs } from "../../parts/bits.tsx";
 import { FormView } from "../../parts/form/form.tsx";
@@ -58,7 +58,8 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
   };
 
   const name = requestName(kind);
-  useEffect(() => {
+  // Before the item is painted: its key works as soon as it is seen.
+  useLayoutEffect(() => {
     const isReady = session.connection.state === "ready";
     const keys = "Mod+Enter";
     const title = `${name} ${row.name}`;
