@@ -53,12 +53,17 @@ impl Oracle {
     /// contains.
     #[must_use]
     pub fn load() -> Self {
-        let parse = |revision: Revision| {
-            Schema::parse(revision.as_str(), official::SCHEMAS[revision as usize])
-        };
+        Self::with_schemas(official::SCHEMAS.map(official::parse))
+    }
+
+    /// Creates an oracle that judges by other schemas of the revisions, oldest first.
+    #[must_use]
+    pub fn with_schemas(mut schemas: [Value; Revision::ALL.len()]) -> Self {
+        let take =
+            |revision: Revision| Schema::new(revision.as_str(), schemas[revision as usize].take());
         Self {
-            schemas: Revision::ALL.map(parse),
-            tasks: Schema::parse("ext-tasks", official::TASKS),
+            schemas: Revision::ALL.map(take),
+            tasks: Schema::new("ext-tasks", official::parse(official::TASKS)),
         }
     }
 

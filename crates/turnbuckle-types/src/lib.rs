@@ -79,7 +79,8 @@ mod words;
 
 pub mod base;
 #[cfg(feature = "describe")]
-#[cfg_attr(docsrs, doc(cfg(feature = "describe")))]
+// Hidden, since only `turnbuckle-wire` makes schemas of the types.
+#[doc(hidden)]
 pub mod describe;
 pub mod meta;
 pub mod method;

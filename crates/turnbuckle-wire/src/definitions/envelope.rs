@@ -8,7 +8,8 @@ use turnbuckle_types::{
     UrlElicitationRequiredData, meta,
 };
 
-use super::builder::{Builder, Members, any_of};
+use super::builder::{Builder, any_of};
+use super::members::Members;
 use super::names::is_draft_07;
 use crate::era::code_of;
 

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use turnbuckle_types::describe::{Describe, Shape};
 use turnbuckle_types::{CreateLegacyTaskResult, InputRequest, InputRequiredResult, RelatedTask};
 
-use super::builder::{Builder, Members, any_of};
+use super::builder::{Builder, any_of};
 use super::envelope::{define_response, frame};
+use super::members::Members;
 use crate::revision::{Method, Party};
 
 /// Adds the messages of the revision, and the unions of those that each side sends.

@@ -7,6 +7,7 @@
 
 mod builder;
 mod envelope;
+mod members;
 mod messages;
 mod names;
 mod shared;

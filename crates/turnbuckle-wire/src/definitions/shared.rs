@@ -7,8 +7,9 @@ use turnbuckle_types::{
     Prompt, SubscribeRequestParams, TextContent, TextResourceContents,
 };
 
-use super::builder::{Builder, Members, any_of};
+use super::builder::{Builder, any_of};
 use super::envelope::frame;
+use super::members::Members;
 use super::names::is_draft_07;
 use crate::revision::Features;
 

@@ -15,11 +15,9 @@ pub(crate) struct ObjectListing {
 pub(crate) struct FieldListing {
     /// The name of the field in its type.
     pub(crate) field: &'static str,
-    /// Returns whether a revision has the field.
-    pub(crate) exists: fn(&Features) -> bool,
-    /// Returns whether the schema of a revision that has the field lists it.
+    /// Returns whether the schema of a revision lists the field.
     pub(crate) is_listed: fn(&Features) -> bool,
-    /// Returns whether a revision that has the field demands it, although the type does not.
+    /// Returns whether a schema that lists the field demands it, although the type does not.
     pub(crate) is_demanded: fn(&Features) -> bool,
     /// The rule as the table writes it.
     pub(crate) rule: &'static str,

@@ -151,9 +151,13 @@ macro_rules! project_objects {
                 name: stringify!($Type),
                 fields: &[$($crate::era::project::listing::FieldListing {
                     field: stringify!($field),
-                    exists: project_objects!(@exists $($rule $($argument)?)?),
-                    is_listed: project_objects!(@is_listed $($mark $($mark_fact)?)?),
-                    is_demanded: project_objects!(@is_demanded $($rule)? $(+ $mark $($mark_fact)?)?),
+                    is_listed: |_features| {
+                        project_objects!(@has _features $($rule $($argument)?)?)
+                            && project_objects!(@has _features $(+ $mark $($mark_fact)?)?)
+                    },
+                    is_demanded: |_features| {
+                        project_objects!(@demands _features $($rule)? $(+ $mark $($mark_fact)?)?)
+                    },
                     rule: stringify!($($rule $($argument)?)?),
                 }),*],
             },
@@ -190,15 +194,14 @@ macro_rules! project_objects {
             $($($item)*)?
         }
     )+};
-    (@exists since $fact:ident) => { |features| features.$fact };
-    (@exists cached) => { |features| features.result_envelope };
-    (@exists $($rule:ident $function:ident)?) => { |_| true };
-    (@is_listed listed $fact:ident) => { |features| features.$fact };
-    (@is_listed $($mark:ident $($fact:ident)?)?) => { |_| true };
-    (@is_demanded cached) => { |_| true };
-    (@is_demanded $($rule:ident)? + required) => { |_| true };
-    (@is_demanded $($rule:ident)? + optional $fact:ident) => { |features| !features.$fact };
-    (@is_demanded $($rule:ident)? $(+ $mark:ident $fact:ident)?) => { |_| false };
+    (@has $features:ident since $fact:ident) => { $features.$fact };
+    (@has $features:ident cached) => { $features.result_envelope };
+    (@has $features:ident + listed $fact:ident) => { $features.$fact };
+    (@has $features:ident $(by $fate:ident)? $(+ $mark:ident $($fact:ident)?)?) => { true };
+    (@demands $features:ident cached) => { true };
+    (@demands $features:ident $($rule:ident)? + required) => { true };
+    (@demands $features:ident $($rule:ident)? + optional $fact:ident) => { !$features.$fact };
+    (@demands $features:ident $($rule:ident)? $(+ $mark:ident $fact:ident)?) => { false };
     (@cacheable cached) => { true };
     (@cacheable $($rule:ident)?) => { false };
     (@fits $field:expr, $features:ident) => {

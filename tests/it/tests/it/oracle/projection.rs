@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use turnbuckle_check::oracle::{Oracle, Sender};
 use turnbuckle_types::method::{Notification, Request};
 use turnbuckle_types::{ErrorKind, InputRequiredResult, method as m};
+use turnbuckle_wire::definitions::json_schema;
 use turnbuckle_wire::era::{Project, ProjectedResult, Reply, write_reply};
 use turnbuckle_wire::revision::{EraKind, Method, Party, Revision};
 use turnbuckle_wire::rpc;
@@ -260,6 +261,13 @@ fn every_message_is_one_of_its_revision() {
         faults.len(),
         faults.join("\n")
     );
+}
+
+#[test]
+fn every_message_is_one_of_our_own_schema() {
+    let oracle = Oracle::with_schemas(Revision::ALL.map(json_schema));
+    let faults = faults_of(&oracle, &all_samples());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
