@@ -5,7 +5,7 @@ import type { ItemKind, ItemRow } from "../../api/types.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { rank } from "../../pure/fuzzy.ts";
+import { matchScore, rank } from "../../pure/fuzzy.ts";
 import { openItem } from "../../store/actions.ts";
 import { allCommands, keyLabel } from "../../store/commands.ts";
 import { isItemKind, overlay, session } from "../../store/state.ts";
@@ -20,7 +20,7 @@ type Line = { id: string; title: string; note: string; keys?: string | undefined
 /** The palette: commands and items by name. */
 export function Palette() {
   const query = useSignal("");
-  const items = useSignal<Found[]>([]);
+  const found = useSignal<{ query: string; items: Found[] }>({ query: "", items: [] });
   const current = useSignal(0);
   const list = useRef<HTMLDivElement>(null);
   const close = () => {
@@ -29,17 +29,22 @@ export function Palette() {
 
   useEffect(() => {
     let isCurrent = true;
-    void findItems(query.value).then((found) => {
+    void findItems(query.value).then((items) => {
       if (isCurrent) {
-        items.value = found;
+        found.value = { query: query.value, items };
       }
     });
     return () => {
       isCurrent = false;
     };
-  }, [query.value, items]);
+  }, [query.value, found]);
 
   const id = session.value?.id;
+  // Items of an earlier query stay until the new ones are there, but for those that do not match.
+  const items = found.value.items.filter(
+    ({ row }) =>
+      found.value.query === query.value || matchScore(row.name, query.value) !== undefined,
+  );
   const commands = rank(allCommands(), query.value, (command) => command.title);
   const lines: Line[] = [
     ...commands.slice(0, MAX_COMMANDS).map((command) => ({
@@ -49,7 +54,7 @@ export function Palette() {
       keys: command.keys && keyLabel(command.keys),
       run: command.run,
     })),
-    ...items.value.map(({ kind, row }) => ({
+    ...items.map(({ kind, row }) => ({
       id: `${kind}/${row.key}`,
       title: row.name,
       note: sectionFacts(kind).one,
