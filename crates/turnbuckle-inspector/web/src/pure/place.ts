@@ -43,8 +43,9 @@ const SECTIONS: readonly string[] = [
 ];
 
 const MAX_DRAFTS = 200;
-const MAX_DRAFT_CHARACTERS = 200_000;
-const MAX_ALL_CHARACTERS = 600_000;
+/** The program keeps at most 1 MB: characters of three bytes, and escapes, fit in. */
+const MAX_DRAFT_CHARACTERS = 100_000;
+const MAX_ALL_CHARACTERS = 200_000;
 const MAX_RUNS = 20;
 
 /** Returns the place of somebody who opens the page for the first time. */
@@ -116,15 +117,19 @@ export function withDraft(
 ): Record<string, string> {
   const { [key]: _, ...others } = drafts;
   const kept = Object.entries(others).slice(1 - MAX_DRAFTS);
-  let all = text.length;
+  let all = storedCharacters(text);
   const fitting = kept
     .reverse()
     .filter(([, draft]) => {
-      all += draft.length;
+      all += storedCharacters(draft);
       return all <= MAX_ALL_CHARACTERS;
     })
     .reverse();
   return { ...Object.fromEntries(fitting), [key]: text };
+}
+
+function storedCharacters(draft: string): number {
+  return draft.length <= MAX_DRAFT_CHARACTERS ? draft.length : 0;
 }
 
 /** Returns the text of a place to store. A draft that is too long is not stored. */

@@ -25,9 +25,12 @@ describe("place", () => {
     for (let at = 0; at < 300; at += 1) {
       drafts = withDraft(drafts, `k${at}`, "x".repeat(5000));
     }
-    expect(Object.keys(drafts)).toHaveLength(120);
+    expect(Object.keys(drafts)).toHaveLength(40);
     expect(drafts.k299).toBeDefined();
-    expect(Object.keys(withDraft(drafts, "k200", "y")).at(-1)).toBe("k200");
+    expect(Object.keys(withDraft(drafts, "k270", "y")).at(-1)).toBe("k270");
+    const big = withDraft(drafts, "big", "x".repeat(500_000));
+    expect(Object.keys(big)).toHaveLength(41);
+    expect(readPlace(writePlace({ ...emptyPlace(), drafts: big })).drafts.big).toBeUndefined();
   });
 
   it("keeps the newest requests first, each once", () => {

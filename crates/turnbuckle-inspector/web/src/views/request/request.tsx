@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { Session } from "../../api/types.ts";
+import type { Fault, Session } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Marked } from "../../parts/marked.tsx";
@@ -28,6 +28,7 @@ export function RequestDialog({ session }: { session: Session }) {
   const key = `${session.id}/request`;
   const method = useSignal("ping");
   const isSending = useSignal(false);
+  const faults = useSignal<Fault[]>([]);
   const text = place.value.drafts[key] ?? "{}";
   const close = () => {
     overlay.value = undefined;
@@ -41,6 +42,8 @@ export function RequestDialog({ session }: { session: Session }) {
     if (sent && "n" in sent) {
       close();
       showEntry(sent.n);
+    } else {
+      faults.value = sent?.faults ?? [];
     }
   };
   return (
@@ -85,6 +88,11 @@ export function RequestDialog({ session }: { session: Session }) {
             onChange={(next) => setDraft(key, next)}
           />
         </div>
+        {faults.value.map((fault) => (
+          <p key={fault.path} class="field-fault" role="alert">
+            <Marked text={`Not sent: ${fault.sentence}`} />
+          </p>
+        ))}
         <div class="action-row">
           <button
             type="submit"

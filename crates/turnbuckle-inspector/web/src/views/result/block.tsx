@@ -4,7 +4,7 @@ import type { Block, BlockKind } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { size } from "../../pure/format.ts";
 import { attempt, openItem } from "../../store/actions.ts";
 import { session } from "../../store/state.ts";

@@ -4,7 +4,7 @@ import { api } from "../../api/client.ts";
 import type { Block, Blocks } from "../../api/types.ts";
 import { Failure, Skeleton } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { BlockView } from "./block.tsx";
 import { PlainResponse } from "./failure.tsx";
 

@@ -1,6 +1,6 @@
 import { Failure, Skeleton } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { rawAt, stringAt } from "../../pure/edit.ts";
 import { useEntry } from "./entry.ts";
 

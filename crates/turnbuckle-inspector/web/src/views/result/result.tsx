@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { ItemDefinition, ItemKind, Session } from "../../api/types.ts";
 import { Empty, Skeleton, Tabs } from "../../parts/bits.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { clock, duration } from "../../pure/format.ts";
 import type { ResultTab } from "../../pure/place.ts";
 import { changePlace, linkEntry } from "../../store/actions.ts";

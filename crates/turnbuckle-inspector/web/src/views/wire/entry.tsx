@@ -1,7 +1,7 @@
 import type { Header, HttpFacts } from "../../api/types.ts";
 import { Button, Failure, Skeleton } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { closeEntry, showEntry } from "../../store/actions.ts";
 import { CopyMenu } from "../result/copy.tsx";
 import { useEntry } from "../result/entry.ts";

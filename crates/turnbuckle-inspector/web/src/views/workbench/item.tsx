@@ -5,7 +5,7 @@ import { Failure, HintTag, shownHints, Tabs } from "../../parts/bits.tsx";
 import { FormView } from "../../parts/form/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { TreeView } from "../../parts/tree.tsx";
+import { TreeView } from "../../parts/tree/tree.tsx";
 import { changePlace, sendRequest, setDraft } from "../../store/actions.ts";
 import { keyLabel, offerCommands } from "../../store/commands.ts";
 import { narrowPage, place } from "../../store/state.ts";

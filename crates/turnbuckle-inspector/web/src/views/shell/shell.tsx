@@ -1,35 +1,33 @@
-import { Button, Empty } from "../parts/bits.tsx";
-import { Boundary } from "../parts/boundary.tsx";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { Split } from "../parts/split.tsx";
-import type { Place } from "../pure/place.ts";
-import { changePlace } from "../store/actions.ts";
+import { Boundary } from "../../parts/boundary.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Split } from "../../parts/split.tsx";
+import type { Place } from "../../pure/place.ts";
+import { changePlace } from "../../store/actions.ts";
 import {
   inspector,
   isItemKind,
   itemKey,
   link,
-  type NarrowPage,
   narrowPage,
-  notice,
-  openQuestions,
   overlay,
   place,
   section,
   session,
-} from "../store/state.ts";
-import { Connect, ConnectForm } from "./connect/connect.tsx";
-import { FindingsPane } from "./findings/findings.tsx";
-import { InboxList, InboxWork } from "./inbox/inbox.tsx";
-import { ListPane } from "./lists/list.tsx";
-import { Keys } from "./palette/keys.tsx";
-import { Palette } from "./palette/palette.tsx";
-import { Rail } from "./rail/rail.tsx";
-import { RequestDialog } from "./request/request.tsx";
-import { ConnectionPage, ConnectionPane } from "./server/connection.tsx";
-import { ServerPane } from "./server/server.tsx";
-import { WireDrawer } from "./wire/wire.tsx";
-import { Workbench } from "./workbench/workbench.tsx";
+} from "../../store/state.ts";
+import { Connect, ConnectForm } from "../connect/connect.tsx";
+import { FindingsPane } from "../findings/findings.tsx";
+import { InboxList, InboxWork } from "../inbox/inbox.tsx";
+import { ListPane } from "../lists/list.tsx";
+import { Keys } from "../palette/keys.tsx";
+import { Palette } from "../palette/palette.tsx";
+import { Rail } from "../rail/rail.tsx";
+import { RequestDialog } from "../request/request.tsx";
+import { ConnectionPage, ConnectionPane } from "../server/connection.tsx";
+import { ServerPane } from "../server/server.tsx";
+import { WireDrawer } from "../wire/wire.tsx";
+import { Workbench } from "../workbench/workbench.tsx";
+import { NarrowBar } from "./narrow.tsx";
+import { Locked, Lost, Notice } from "./states.tsx";
 
 /** The whole page: the panes, and what lies over them. */
 export function Shell() {
@@ -186,41 +184,6 @@ function setSize(name: keyof Place["sizes"], value: number): void {
   changePlace(({ sizes }) => ({ sizes: { ...sizes, [name]: Math.round(value) } }));
 }
 
-const PAGES: readonly { id: NarrowPage; title: string; icon: IconName }[] = [
-  { id: "rail", title: "Servers", icon: "server" },
-  { id: "list", title: "List", icon: "tasks" },
-  { id: "work", title: "Item", icon: "tools" },
-  { id: "result", title: "Result", icon: "play" },
-  { id: "wire", title: "Wire", icon: "wire" },
-];
-
-/** The bar of a narrow window, which shows one pane at a time. */
-function NarrowBar() {
-  return (
-    <nav class="narrow-bar" aria-label="Panes">
-      {PAGES.map(({ id, title, icon }) => (
-        <button
-          key={id}
-          type="button"
-          aria-current={narrowPage.value === id ? "page" : undefined}
-          onClick={() => {
-            narrowPage.value = id;
-            if (id === "wire") {
-              changePlace(({ wire }) => ({ wire: { ...wire, isOpen: true } }));
-            }
-          }}
-        >
-          <Icon name={icon} />
-          <span>{title}</span>
-          {id === "rail" && openQuestions.value.length > 0 && (
-            <span class="badge">{openQuestions.value.length}</span>
-          )}
-        </button>
-      ))}
-    </nav>
-  );
-}
-
 function Overlay() {
   switch (overlay.value) {
     case "palette":
@@ -234,51 +197,4 @@ function Overlay() {
     case undefined:
       return null;
   }
-}
-
-function Notice() {
-  const shown = notice.value;
-  return (
-    <div class="notices" role="status">
-      {shown && (
-        <div class={`notice notice-${shown.tone}`}>
-          <span>{shown.text}</span>
-          <Button
-            icon="close"
-            label="Dismiss"
-            isBare
-            onClick={() => {
-              notice.value = undefined;
-            }}
-          />
-        </div>
-      )}
-    </div>
-  );
-}
-
-function Locked() {
-  return (
-    <main class="welcome">
-      <Empty icon="alert" title="This page needs a new address">
-        <p>The code of the address was used, or is older than five minutes.</p>
-        <p>
-          Press <kbd>↵</kbd> in the terminal of <code>turnbuckle inspect</code>, and open the
-          address that it prints.
-        </p>
-      </Empty>
-    </main>
-  );
-}
-
-function Lost() {
-  return (
-    <main class="welcome">
-      <Empty icon="alert" title="turnbuckle does not answer">
-        <p>
-          Start <code>turnbuckle inspect</code> again, and open the address that it prints.
-        </p>
-      </Empty>
-    </main>
-  );
 }
