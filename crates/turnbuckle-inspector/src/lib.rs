@@ -3,15 +3,24 @@
 //! of schemas, and the questions of servers.
 //!
 //! The engine has no HTTP server, no terminal and no arguments of a command line: a command gives it
-//! servers to open, and passes the types of [`api`] on to a page.
+//! servers to open ([`OpenServer`]), calls an [`Inspector`], and passes the types of [`api`] on to a page.
 
 pub mod api;
-#[allow(dead_code, reason = "sessions, which are built on it, come next")]
+mod call;
 mod change;
+mod check_run;
+mod inbox;
+mod inspector;
+mod items;
 mod outline;
-#[allow(dead_code, reason = "sessions, which are built on it, come next")]
+mod place;
+mod session;
+mod target;
 mod timeline;
 pub mod values;
 
 pub use change::{ChangeBatches, Changes};
+pub use inspector::{Inspector, InspectorError, InspectorLimits};
+pub use items::ItemLimits;
+pub use target::{BoxFuture, ConnectionObserver, OpenError, OpenServer, OpenedServer};
 pub use timeline::{Filter, Timeline, TimelineLimits};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::form::Form;
+use super::form::{Fault, Form};
 
 /// A question of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,8 +21,6 @@ pub struct Question {
     pub about: Option<u64>,
     /// The state of the question.
     pub state: QuestionState,
-    /// The reason why the last answer was not sent.
-    pub faults: Vec<super::form::Fault>,
     /// The subject of the question.
     pub kind: QuestionKind,
 }
@@ -111,4 +109,20 @@ pub enum AnswerAction {
     Decline,
     /// Dismisses the question without a choice.
     Cancel,
+}
+
+/// The outcome of answering a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(tag = "outcome", rename_all = "camelCase")]
+pub enum AnswerOutcome {
+    /// The answer was sent.
+    Sent,
+    /// The content does not fit, and the question is still open.
+    Refused {
+        /// The faults of the content.
+        faults: Vec<Fault>,
+    },
+    /// The question waits for no answer any more.
+    Gone,
 }

@@ -17,7 +17,7 @@ pub enum ItemKind {
     Templates,
     /// Prompts (`prompts/list`).
     Prompts,
-    /// Skills, which a server offers as resources of their own.
+    /// Skills of the extension for skills.
     Skills,
     /// Tasks (`tasks/list`), and those that calls of this session became.
     Tasks,

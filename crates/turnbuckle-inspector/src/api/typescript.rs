@@ -20,6 +20,7 @@ fn types() -> String {
     let declarations = declarations![
         Answer,
         AnswerAction,
+        AnswerOutcome,
         Block,
         BlockKind,
         Blocks,

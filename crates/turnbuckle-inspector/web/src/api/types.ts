@@ -23,6 +23,15 @@ anyway: boolean, };
 export type AnswerAction = "accept" | "decline" | "cancel";
 
 /**
+ * The outcome of answering a question.
+ */
+export type AnswerOutcome = { "outcome": "sent" } | { "outcome": "refused",
+/**
+ * The faults of the content.
+ */
+faults: Array<Fault>, } | { "outcome": "gone" };
+
+/**
  * A block of content.
  */
 export type Block = {
@@ -851,10 +860,6 @@ about: number | null,
  * The state of the question.
  */
 state: QuestionState,
-/**
- * The reason why the last answer was not sent.
- */
-faults: Array<Fault>,
 /**
  * The subject of the question.
  */

@@ -1,0 +1,170 @@
+//! Runs of the checks against the server of a session, over connections of their own.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::task::AbortHandle;
+use turnbuckle_check::Checker;
+use turnbuckle_check::report::{Report, Verdict};
+
+use crate::api::{CheckRun, CheckRunState, Finding, OpenSource, Severity};
+use crate::change::Changes;
+use crate::target::OpenServer;
+
+/// The most findings that are kept.
+const MAX_FINDINGS: usize = 1_000;
+
+/// The most lines of messages of one finding.
+const MAX_EVIDENCE: usize = 20;
+
+/// The last run of the checks of one session.
+pub(crate) struct CheckRuns {
+    topic: String,
+    changes: Changes,
+    state: Mutex<State>,
+}
+
+struct State {
+    run: CheckRun,
+    task: Option<AbortHandle>,
+}
+
+impl CheckRuns {
+    pub(crate) fn new(session: &str, changes: Changes) -> Arc<Self> {
+        Arc::new(Self {
+            topic: format!("check/{session}"),
+            changes,
+            state: Mutex::new(State {
+                run: empty_run(CheckRunState::Idle),
+                task: None,
+            }),
+        })
+    }
+
+    /// Starts a run, unless one goes on.
+    pub(crate) fn start(self: &Arc<Self>, opener: Arc<dyn OpenServer>, source: OpenSource) {
+        let mut state = self.lock();
+        if state.run.state == CheckRunState::Running {
+            return;
+        }
+        state.run = empty_run(CheckRunState::Running);
+        let runs = self.clone();
+        let task = tokio::spawn(async move {
+            let outcome = runs.run(&*opener, &source).await;
+            runs.change(|run| match outcome {
+                Ok(report) => *run = read_report(report),
+                Err(error) => {
+                    run.state = CheckRunState::Failed;
+                    run.error = Some(error);
+                }
+            });
+        });
+        state.task = Some(task.abort_handle());
+        drop(state);
+        self.changes.add(&self.topic);
+    }
+
+    async fn run(
+        self: &Arc<Self>,
+        opener: &dyn OpenServer,
+        source: &OpenSource,
+    ) -> Result<Report, String> {
+        let target = opener
+            .check_target(source)
+            .await
+            .map_err(|error| error.to_string())?;
+        let runs = Arc::downgrade(self);
+        let checker = Checker::new(target).on_progress(move |progress| {
+            if let Some(runs) = runs.upgrade() {
+                runs.change(|run| {
+                    run.done = u32::try_from(progress.done).unwrap_or(u32::MAX);
+                    run.total = u32::try_from(progress.total).unwrap_or(u32::MAX);
+                });
+            }
+        });
+        Box::pin(checker.run())
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    /// Returns the last run.
+    pub(crate) fn last(&self) -> CheckRun {
+        self.lock().run.clone()
+    }
+
+    /// Ends the run that goes on.
+    pub(crate) fn stop(&self) {
+        if let Some(task) = self.lock().task.take() {
+            task.abort();
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut CheckRun)) {
+        change(&mut self.lock().run);
+        self.changes.add(&self.topic);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn empty_run(state: CheckRunState) -> CheckRun {
+    CheckRun {
+        state,
+        done: 0,
+        total: 0,
+        passed: 0,
+        skipped: 0,
+        findings: Vec::new(),
+        left_out: 0,
+        error: None,
+    }
+}
+
+/// Reads a report: findings of all revisions and transports, the worst first.
+fn read_report(report: Report) -> CheckRun {
+    let mut run = empty_run(CheckRunState::Done);
+    for case in report.cases {
+        if let Some(stopped) = case.stopped {
+            run.error.get_or_insert(stopped);
+        }
+        for check in case.checks {
+            run.total += 1;
+            match check.verdict {
+                Verdict::Pass => run.passed += 1,
+                Verdict::Skip => run.skipped += 1,
+                _ => {}
+            }
+            let severity = match check.verdict {
+                Verdict::Fail => Severity::Error,
+                Verdict::Warn => Severity::Warning,
+                _ => Severity::Note,
+            };
+            let topic = check.id.split('.').next().unwrap_or_default().to_owned();
+            for finding in check.findings {
+                if run.findings.len() == MAX_FINDINGS {
+                    run.left_out += 1;
+                    continue;
+                }
+                let lines = finding.messages.into_iter().take(MAX_EVIDENCE);
+                let citation = finding.requirement;
+                run.findings.push(Finding {
+                    check: check.id.clone(),
+                    topic: topic.clone(),
+                    severity,
+                    message: finding.sentence,
+                    evidence: lines
+                        .map(|line| format!("{} {}", line.direction, line.text))
+                        .collect(),
+                    advice: Some(finding.fix).filter(|fix| !fix.is_empty()),
+                    requirement: citation.as_ref().map(|citation| citation.gist.clone()),
+                    link: citation.map(|citation| citation.link),
+                    revision: Some(case.revision.clone()),
+                });
+            }
+        }
+    }
+    run.done = run.total;
+    run.findings.sort_by_key(|finding| finding.severity);
+    run
+}

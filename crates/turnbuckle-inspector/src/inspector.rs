@@ -1,0 +1,420 @@
+//! The Inspector: the object that the routes of the page call.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use turnbuckle_types::Request as _;
+use turnbuckle_types::method::{CallTool, GetPrompt, GetTask, ReadResource};
+
+use crate::api::{
+    Answer, AnswerOutcome, CheckRun, Completion, CompletionRequest, InspectorState, ItemDefinition,
+    ItemKind, ItemsWindow, OpenSource, RequestToSend, SendOutcome,
+};
+use crate::call::form_of_item;
+use crate::change::Changes;
+use crate::check_run::CheckRuns;
+use crate::inbox::Inbox;
+use crate::items::{ItemLimits, Items};
+use crate::place::PageState;
+use crate::session::{Session, Shared};
+use crate::target::OpenServer;
+use crate::timeline::{Timeline, TimelineLimits};
+use crate::values::Document;
+
+/// The most sessions. The oldest that is closed goes first.
+const MAX_SESSIONS: usize = 32;
+
+/// The most values whose index is kept, and the most bytes of them.
+const MAX_DOCUMENTS: usize = 8;
+const MAX_DOCUMENT_BYTES: usize = 256 << 20;
+
+/// The most that an [`Inspector`] keeps.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InspectorLimits {
+    /// The limits of the timeline.
+    pub timeline: TimelineLimits,
+    /// The limits of the lists of servers.
+    pub items: ItemLimits,
+}
+
+/// The reason why the Inspector did not do what the page asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InspectorError {
+    /// There is no such session, item, request or entry.
+    #[error("there is no {0} like this, or no longer")]
+    NotFound(&'static str),
+    /// The request cannot be met.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// The sessions with servers, and everything that is known about them. Its methods are called inside
+/// of a tokio runtime.
+pub struct Inspector {
+    shared: Shared,
+    page: PageState,
+    sessions: Mutex<Sessions>,
+    documents: Mutex<VecDeque<KeptDocument>>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    list: Vec<(Arc<Session>, Arc<CheckRuns>)>,
+    last_id: u64,
+}
+
+struct KeptDocument {
+    n: u64,
+    range: Option<(u64, u64)>,
+    document: Arc<Document>,
+}
+
+impl Inspector {
+    /// Creates an Inspector without sessions.
+    #[must_use]
+    pub fn new(opener: Arc<dyn OpenServer>, limits: InspectorLimits) -> Self {
+        let changes = Changes::default();
+        let shared = Shared {
+            opener,
+            timeline: Timeline::new(limits.timeline, changes.clone()),
+            items: Items::new(limits.items, changes.clone()),
+            inbox: Inbox::new(changes.clone()),
+            changes: changes.clone(),
+        };
+        Self {
+            shared,
+            page: PageState::new(changes),
+            sessions: Mutex::default(),
+            documents: Mutex::default(),
+        }
+    }
+
+    /// Returns everything small at once.
+    #[must_use]
+    pub fn state(&self) -> InspectorState {
+        // The versions come first: a change meanwhile makes the page ask again.
+        let versions = self.shared.changes.versions();
+        let sessions = self
+            .lock()
+            .list
+            .iter()
+            .map(|(session, _)| session.to_api())
+            .collect();
+        InspectorState {
+            servers: self.shared.opener.servers(),
+            sessions,
+            inbox: self.shared.inbox.questions(),
+            place: self.page.text(),
+            versions,
+        }
+    }
+
+    /// Returns the versions of all topics, to wait for changes.
+    #[must_use]
+    pub fn changes(&self) -> &Changes {
+        &self.shared.changes
+    }
+
+    /// Returns the timeline.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.shared.timeline
+    }
+
+    /// Opens a session and returns its id. It connects by itself.
+    ///
+    /// # Errors
+    /// Fails if there are too many sessions.
+    pub fn open(&self, source: OpenSource) -> Result<String, InspectorError> {
+        let mut sessions = self.lock();
+        if sessions.list.len() >= MAX_SESSIONS {
+            let is_over = |(session, _): &(Arc<Session>, _)| session.is_over();
+            let Some(index) = sessions.list.iter().position(is_over) else {
+                let sentence = format!("{MAX_SESSIONS} sessions are open: close one");
+                return Err(InspectorError::Refused(sentence));
+            };
+            let (session, runs) = sessions.list.remove(index);
+            self.forget(&session, &runs);
+        }
+        sessions.last_id += 1;
+        let id = format!("s{}", sessions.last_id);
+        let runs = CheckRuns::new(&id, self.shared.changes.clone());
+        let session = Session::start(id.clone(), source, self.shared.clone());
+        sessions.list.push((session, runs));
+        Ok(id)
+    }
+
+    /// Ends the connection of a session and opens another one.
+    ///
+    /// # Errors
+    /// Fails if there is no such session, as all methods with the id of a session do.
+    pub async fn restart(&self, session: &str) -> Result<(), InspectorError> {
+        self.session(session)?.restart().await;
+        Ok(())
+    }
+
+    /// Closes a session and forgets its lists. Its entries stay in the timeline.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub async fn close(&self, session: &str) -> Result<(), InspectorError> {
+        let found = {
+            let mut sessions = self.lock();
+            let index = sessions.list.iter().position(|(it, _)| it.id == session);
+            index.map(|index| sessions.list.remove(index))
+        };
+        let (session, runs) = found.ok_or(InspectorError::NotFound("session"))?;
+        session.close().await;
+        self.forget(&session, &runs);
+        Ok(())
+    }
+
+    fn forget(&self, session: &Session, runs: &CheckRuns) {
+        runs.stop();
+        self.shared.items.remove_session(&session.id);
+        self.shared.changes.remove_session(&session.id);
+        self.shared.changes.add("sessions");
+    }
+
+    /// Closes all sessions.
+    pub async fn close_all(&self) {
+        let sessions = std::mem::take(&mut self.lock().list);
+        for (session, runs) in sessions {
+            runs.stop();
+            session.close().await;
+        }
+    }
+
+    /// Reads the lists of a session again.
+    ///
+    /// # Errors
+    /// Fails if the session is not connected.
+    pub fn refresh(&self, session: &str) -> Result<(), InspectorError> {
+        self.session(session)?
+            .refresh()
+            .map_err(InspectorError::Refused)
+    }
+
+    /// Returns the items of a list that pass a filter, from an index on.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub fn items(
+        &self,
+        session: &str,
+        kind: ItemKind,
+        filter: &str,
+        from: usize,
+        count: usize,
+    ) -> Result<ItemsWindow, InspectorError> {
+        let session = self.session(session)?;
+        Ok(self
+            .shared
+            .items
+            .window(&session.id, kind, filter, from, count))
+    }
+
+    /// Returns the definition of an item, with its form.
+    ///
+    /// # Errors
+    /// Fails if there is no such item.
+    pub fn definition(
+        &self,
+        session: &str,
+        kind: ItemKind,
+        key: &str,
+    ) -> Result<ItemDefinition, InspectorError> {
+        let session = self.session(session)?;
+        let item = self.shared.items.find(&session.id, kind, key);
+        let item = item.ok_or(InspectorError::NotFound("item"))?;
+        let description = Document::new(item.raw.clone());
+        let description = description
+            .root()
+            .and_then(|root| root.member("description")?.as_str());
+        let server = session.to_api().server;
+        let has = |fact: fn(&crate::api::ServerFacts) -> bool| server.as_ref().is_some_and(fact);
+        let method = match kind {
+            ItemKind::Tools => CallTool::METHOD,
+            ItemKind::Prompts => GetPrompt::METHOD,
+            ItemKind::Resources | ItemKind::Templates | ItemKind::Skills => ReadResource::METHOD,
+            ItemKind::Tasks => GetTask::METHOD,
+        };
+        Ok(ItemDefinition {
+            row: item.row,
+            description,
+            method: method.to_owned(),
+            form: form_of_item(kind, &item.raw),
+            raw: item.range,
+            can_subscribe: kind == ItemKind::Resources && has(|server| server.can_subscribe),
+            can_complete: matches!(kind, ItemKind::Prompts | ItemKind::Templates)
+                && has(|server| server.can_complete),
+        })
+    }
+
+    /// Sends a request, unless its parameters have faults.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub async fn send(
+        &self,
+        session: &str,
+        request: RequestToSend,
+    ) -> Result<SendOutcome, InspectorError> {
+        Ok(self.session(session)?.send(request).await)
+    }
+
+    /// Cancels the request with the number `n`.
+    ///
+    /// # Errors
+    /// Fails if the request has its response already.
+    pub fn cancel(&self, session: &str, n: u64) -> Result<(), InspectorError> {
+        match self.session(session)?.cancel(n) {
+            true => Ok(()),
+            false => Err(InspectorError::NotFound("request")),
+        }
+    }
+
+    /// Subscribes to the updates of a resource.
+    ///
+    /// # Errors
+    /// Fails if the server refuses.
+    pub async fn subscribe(&self, session: &str, uri: String) -> Result<(), InspectorError> {
+        let session = self.session(session)?;
+        session
+            .subscribe(uri)
+            .await
+            .map_err(InspectorError::Refused)
+    }
+
+    /// Ends the subscription to a resource.
+    ///
+    /// # Errors
+    /// Fails if there is none.
+    pub fn unsubscribe(&self, session: &str, uri: &str) -> Result<(), InspectorError> {
+        match self.session(session)?.unsubscribe(uri) {
+            true => Ok(()),
+            false => Err(InspectorError::NotFound("subscription")),
+        }
+    }
+
+    /// Sets the least severe level of log messages that the server is asked for.
+    ///
+    /// # Errors
+    /// Fails if there is no such level, or the server refuses.
+    pub async fn set_log_level(&self, session: &str, level: &str) -> Result<(), InspectorError> {
+        let session = self.session(session)?;
+        session
+            .set_log_level(level)
+            .await
+            .map_err(InspectorError::Refused)
+    }
+
+    /// Asks the server for the values that an argument may have.
+    ///
+    /// # Errors
+    /// Fails if there is no answer.
+    pub async fn complete(
+        &self,
+        session: &str,
+        request: CompletionRequest,
+    ) -> Result<Completion, InspectorError> {
+        let session = self.session(session)?;
+        session
+            .complete(request)
+            .await
+            .map_err(InspectorError::Refused)
+    }
+
+    /// Starts the checks of the server of a session, unless they run.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub fn start_check(&self, session: &str) -> Result<(), InspectorError> {
+        let (session, runs) = self.find(session)?;
+        runs.start(self.shared.opener.clone(), session.source.clone());
+        Ok(())
+    }
+
+    /// Returns the last run of the checks.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub fn check_run(&self, session: &str) -> Result<CheckRun, InspectorError> {
+        Ok(self.find(session)?.1.last())
+    }
+
+    /// Answers a question of a server.
+    #[must_use]
+    pub fn answer(&self, question: &str, answer: Answer) -> AnswerOutcome {
+        self.shared.inbox.answer(question, answer)
+    }
+
+    /// Replaces the state that the page keeps.
+    ///
+    /// # Errors
+    /// Fails if the text is too long or no JSON.
+    pub fn set_place(&self, text: String) -> Result<(), InspectorError> {
+        self.page.set(text).map_err(InspectorError::Refused)
+    }
+
+    /// Returns the JSON of an entry, or of a range of its bytes, with its index. Indexing takes time that
+    /// grows with the text: about 60 ms for 10 MB.
+    ///
+    /// # Errors
+    /// Fails if there is no such entry or range.
+    pub fn document(
+        &self,
+        n: u64,
+        range: Option<(u64, u64)>,
+    ) -> Result<Arc<Document>, InspectorError> {
+        let is_wanted = |kept: &KeptDocument| kept.n == n && kept.range == range;
+        if let Some(kept) = self.lock_documents().iter().find(|kept| is_wanted(kept)) {
+            return Ok(kept.document.clone());
+        }
+        let missing = InspectorError::NotFound("entry");
+        let mut bytes = self.shared.timeline.bytes(n).ok_or(missing.clone())?;
+        if let Some((start, end)) = range {
+            let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
+                return Err(missing);
+            };
+            if start > end || end > bytes.len() {
+                return Err(missing);
+            }
+            bytes = bytes.slice(start..end);
+        }
+        let document = Arc::new(Document::new(bytes));
+        let mut kept = self.lock_documents();
+        kept.push_front(KeptDocument {
+            n,
+            range,
+            document: document.clone(),
+        });
+        let mut bytes = 0;
+        kept.retain(|kept| {
+            bytes += kept.document.memory_bytes();
+            bytes <= MAX_DOCUMENT_BYTES
+        });
+        kept.truncate(MAX_DOCUMENTS);
+        Ok(document)
+    }
+
+    fn session(&self, id: &str) -> Result<Arc<Session>, InspectorError> {
+        Ok(self.find(id)?.0)
+    }
+
+    fn find(&self, id: &str) -> Result<(Arc<Session>, Arc<CheckRuns>), InspectorError> {
+        let sessions = self.lock();
+        let found = sessions.list.iter().find(|(session, _)| session.id == id);
+        found.cloned().ok_or(InspectorError::NotFound("session"))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_documents(&self) -> MutexGuard<'_, VecDeque<KeptDocument>> {
+        self.documents
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

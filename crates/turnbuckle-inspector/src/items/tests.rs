@@ -1,0 +1,115 @@
+use super::*;
+use crate::api::Hint;
+
+fn items(max_items: usize, max_bytes: usize) -> Items {
+    let limits = ItemLimits {
+        max_items,
+        max_bytes,
+    };
+    Items::new(limits, Changes::default())
+}
+
+fn page(tools: &str, cursor: &str) -> Bytes {
+    Bytes::from(format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{tools}]{cursor}}}}}"#
+    ))
+}
+
+fn names(items: &Items, filter: &str) -> String {
+    let window = items.window("s1", ItemKind::Tools, filter, 0, 100);
+    let names: Vec<_> = window.rows.into_iter().map(|row| row.key).collect();
+    names.join(" | ")
+}
+
+const ADD: &str = r#"{"name":"add","description":"Adds\nnumbers","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#;
+const BAD: &str = r#"{"name":"b\u0061d","inputSchema":7}"#;
+
+#[test]
+fn a_list_is_filled_page_by_page_and_filtered() {
+    let items = items(100, 1 << 20);
+    items.begin("s1", ItemKind::Tools);
+    let cursor = items.add_page(
+        "s1",
+        ItemKind::Tools,
+        3,
+        page(ADD, r#","nextCursor":"a\"b""#),
+    );
+    assert_eq!(cursor.unwrap().as_deref(), Some("a\"b"));
+    assert!(items.window("s1", ItemKind::Tools, "", 0, 1).is_loading);
+    let second = page(&format!("{BAD},{ADD}"), "");
+    assert_eq!(items.add_page("s1", ItemKind::Tools, 5, second), Ok(None));
+    items.finish("s1", ItemKind::Tools, None);
+    assert_eq!(names(&items, ""), "add | bad | add (2)");
+    assert_eq!(names(&items, "NUMB adds"), "add | add (2)");
+    assert_eq!(names(&items, "numb bad"), "");
+    let window = items.window("s1", ItemKind::Tools, "add", 1, 1);
+    assert_eq!(
+        (window.total, window.matching, window.rows.len()),
+        (3, 2, 1)
+    );
+    let add = items.find("s1", ItemKind::Tools, "add").unwrap();
+    assert_eq!((&*add.raw, add.range.n), (ADD.as_bytes(), 3));
+    assert_eq!(add.row.hints, [Hint::ReadOnly]);
+    assert_eq!(add.row.description.as_deref(), Some("Adds numbers"));
+    let bad = items.find("s1", ItemKind::Tools, "bad").unwrap().row;
+    assert!(bad.fault.is_some() && add.row.fault.is_none());
+    assert_eq!(bad.hints, [Hint::Destructive]);
+}
+
+#[test]
+fn the_items_stay_until_the_list_is_there_again() {
+    let items = items(100, 1 << 20);
+    let fill = |tools: &str| {
+        items.begin("s1", ItemKind::Tools);
+        assert_ne!(names(&items, ""), "x");
+        items
+            .add_page("s1", ItemKind::Tools, 1, page(tools, ""))
+            .unwrap();
+        items.finish("s1", ItemKind::Tools, None);
+    };
+    fill(ADD);
+    items.begin("s1", ItemKind::Tools);
+    assert_eq!(names(&items, ""), "add");
+    items.finish("s1", ItemKind::Tools, Some("lost".into()));
+    let window = items.window("s1", ItemKind::Tools, "", 0, 9);
+    assert_eq!((window.total, window.error.as_deref()), (1, Some("lost")));
+    fill(BAD);
+    assert_eq!(names(&items, ""), "bad");
+    items.remove_session("s1");
+    assert_eq!((names(&items, ""), items.lock().bytes), (String::new(), 0));
+}
+
+#[test]
+fn lists_are_bounded_in_items_and_bytes_in_sum() {
+    let few = items(2, 1 << 20);
+    let three = page(&[ADD; 3].join(","), "");
+    let error = few
+        .add_page("s1", ItemKind::Tools, 1, three.clone())
+        .unwrap_err();
+    assert!(error.contains("max_items"), "{error}");
+    assert_eq!(names(&few, ""), "add | add (2)");
+    let small = items(100, 1_500);
+    let error = small.add_page("s1", ItemKind::Tools, 1, three.clone());
+    let more = small.add_page("s2", ItemKind::Tools, 1, three.clone());
+    assert!(error.is_err() || more.is_err());
+    assert!(more.unwrap_err().contains("max_bytes"));
+    small.finish("s1", ItemKind::Tools, None);
+    assert!(small.lock().bytes <= 4_000);
+    small.remove_session("s1");
+    small.remove_session("s2");
+    assert_eq!(small.lock().bytes, 0);
+}
+
+#[test]
+fn a_result_without_the_list_is_an_error() {
+    let items = items(9, 1 << 20);
+    for text in ["", "{}", r#"{"result":{}}"#, r#"{"result":[]}"#] {
+        let added = items.add_page(
+            "s1",
+            ItemKind::Tools,
+            1,
+            Bytes::from_static(text.as_bytes()),
+        );
+        assert_eq!(added, Err("the result has no `tools`".to_owned()), "{text}");
+    }
+}

@@ -1,0 +1,94 @@
+//! Filling the lists of a session.
+
+use std::collections::HashSet;
+
+use turnbuckle_client::{Client, Error, ServerMethod};
+use turnbuckle_session::transport::is_server_method;
+use turnbuckle_types::method::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools,
+};
+use turnbuckle_types::{PaginatedRequestParams, Request};
+
+use super::Session;
+use crate::api::ItemKind;
+use crate::target::{SENDING, SendSlot};
+
+/// The most pages of a list.
+const MAX_PAGES: usize = 10_000;
+
+impl Session {
+    /// Returns the lists that the server says it has.
+    pub(super) fn kinds(&self, client: &Client) -> Vec<ItemKind> {
+        let Some(info) = client.server_info() else {
+            return Vec::new();
+        };
+        let capabilities = &info.capabilities;
+        let has_tasks = capabilities
+            .tasks
+            .as_ref()
+            .is_some_and(|tasks| tasks.list.is_some())
+            && is_server_method(ListTasks::METHOD, info.revision);
+        let kinds = [
+            (capabilities.tools.is_some(), ItemKind::Tools),
+            (capabilities.resources.is_some(), ItemKind::Resources),
+            (capabilities.resources.is_some(), ItemKind::Templates),
+            (capabilities.prompts.is_some(), ItemKind::Prompts),
+            (has_tasks, ItemKind::Tasks),
+        ];
+        let kinds = kinds.into_iter().filter(|(is_there, _)| *is_there);
+        kinds.map(|(_, kind)| kind).collect()
+    }
+
+    /// Fills lists, one after the other.
+    pub(super) async fn fill_lists(&self, client: &Client, kinds: &[ItemKind]) {
+        for kind in kinds {
+            let _filling = self.filling[*kind as usize].lock().await;
+            let items = &self.shared.items;
+            items.begin(&self.id, *kind);
+            let error = match kind {
+                ItemKind::Tools => self.fill::<ListTools>(client, *kind).await,
+                ItemKind::Resources => self.fill::<ListResources>(client, *kind).await,
+                ItemKind::Templates => self.fill::<ListResourceTemplates>(client, *kind).await,
+                ItemKind::Prompts => self.fill::<ListPrompts>(client, *kind).await,
+                ItemKind::Tasks => self.fill::<ListTasks>(client, *kind).await,
+                ItemKind::Skills => Ok(()),
+            };
+            items.finish(&self.id, *kind, error.err());
+        }
+    }
+
+    /// Reads the pages of a list, as the server wrote them.
+    async fn fill<M>(&self, client: &Client, kind: ItemKind) -> Result<(), String>
+    where
+        M: ServerMethod<Params = PaginatedRequestParams>,
+    {
+        let mut seen = HashSet::new();
+        let mut cursor = None;
+        for _ in 0..MAX_PAGES {
+            let mut params = PaginatedRequestParams::new();
+            params.cursor = cursor;
+            let (slot, _) = SendSlot::new(<M as Request>::METHOD);
+            let request = client.request::<M>(params);
+            let outcome = SENDING.scope(slot.clone(), Box::pin(request.send())).await;
+            let timeline = &self.shared.timeline;
+            let answer = slot.number().and_then(|n| timeline.entry(n)?.answer);
+            let page = answer.and_then(|n| Some((n, timeline.bytes(n)?)));
+            cursor = match (page, outcome) {
+                // Items that the client cannot decode are shown with their fault.
+                (Some((n, bytes)), Ok(_) | Err(Error::InvalidResult { .. })) => {
+                    self.shared.items.add_page(&self.id, kind, n, bytes)?
+                }
+                (_, Err(error)) => return Err(Self::sentence(&error)),
+                (None, Ok(_)) => return Err("the result is no longer in the timeline".to_owned()),
+            };
+            match &cursor {
+                Some(cursor) if !seen.insert(cursor.clone()) => {
+                    return Err("the list does not come to an end: a cursor came twice".to_owned());
+                }
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
+        Err(format!("the list has more than {MAX_PAGES} pages"))
+    }
+}

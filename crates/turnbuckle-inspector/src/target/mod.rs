@@ -1,0 +1,68 @@
+//! The servers that can be opened, and the observation of a connection to one.
+
+mod observer;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use turnbuckle_session::transport::Connector;
+
+use crate::api::{OpenSource, ServerEntry, Step, TransportKind};
+
+pub use observer::ConnectionObserver;
+pub(crate) use observer::{SENDING, SendSlot};
+
+/// A future on the heap.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Opens servers: the command that runs the Inspector implements it.
+pub trait OpenServer: Send + Sync + 'static {
+    /// Returns the servers that the user can choose: that of the command line, then those of the
+    /// configuration.
+    fn servers(&self) -> Vec<ServerEntry>;
+
+    /// Prepares the connection to a server. `observer` is told of everything that the engine cannot see:
+    /// lines of stderr, HTTP exchanges, steps of connecting, a login.
+    ///
+    /// # Errors
+    /// Fails if there is no such server, or the user does not trust it.
+    fn open<'a>(
+        &'a self,
+        source: &'a OpenSource,
+        observer: ConnectionObserver,
+    ) -> BoxFuture<'a, Result<OpenedServer, OpenError>>;
+
+    /// Prepares connections of the checks to a server.
+    ///
+    /// # Errors
+    /// Fails as [`open`](Self::open) does.
+    fn check_target<'a>(
+        &'a self,
+        source: &'a OpenSource,
+    ) -> BoxFuture<'a, Result<turnbuckle_check::Target, OpenError>>;
+
+    /// Returns a text with its secrets replaced; `None` if it has none.
+    fn redact(&self, text: &str) -> Option<String>;
+}
+
+/// A server that is ready to be connected to.
+pub struct OpenedServer {
+    /// The way to its links.
+    pub connector: Arc<dyn Connector>,
+    /// The name in the configuration, or a short one made of the address.
+    pub name: String,
+    /// The URL or the command line, without secrets.
+    pub address: String,
+    /// The transport of the links.
+    pub transport: TransportKind,
+}
+
+/// The reason why a server cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", errors.join(": "))]
+pub struct OpenError {
+    /// The step that failed.
+    pub step: Step,
+    /// The error, then the causes of it.
+    pub errors: Vec<String>,
+}

@@ -1,0 +1,206 @@
+//! Servers in memory that an Inspector opens.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use turnbuckle_inspector::api::{
+    Answer, AnswerAction, ConnectionState, Entry, InspectorState, ItemKind, OpenSource,
+    RequestToSend, SendOutcome, ServerEntry, Step, TransportKind,
+};
+use turnbuckle_inspector::{
+    BoxFuture, ConnectionObserver, Filter, Inspector, InspectorLimits, OpenError, OpenServer,
+    OpenedServer,
+};
+use turnbuckle_server::Server;
+use turnbuckle_session::handler::{Limits, Signal};
+use turnbuckle_session::transport::{
+    Dispatch, TransportConnector, TransportContext, memory_pair, serve,
+};
+
+/// Opens the same server again and again, each time on a connection of its own.
+pub(crate) struct MemoryServers {
+    server: Server,
+    /// The signal that ends the last connection.
+    stop: Mutex<Signal>,
+    failure: Mutex<Option<OpenError>>,
+}
+
+impl MemoryServers {
+    /// Ends the last connection, as a program that crashes does.
+    pub(crate) fn crash(&self) {
+        self.stop.lock().unwrap().cancel();
+    }
+
+    pub(crate) fn fail_with(&self, failure: Option<OpenError>) {
+        *self.failure.lock().unwrap() = failure;
+    }
+}
+
+impl OpenServer for MemoryServers {
+    fn servers(&self) -> Vec<ServerEntry> {
+        Vec::new()
+    }
+
+    fn open<'a>(
+        &'a self,
+        _: &'a OpenSource,
+        observer: ConnectionObserver,
+    ) -> BoxFuture<'a, Result<OpenedServer, OpenError>> {
+        observer.set_pid(42);
+        observer.add_stderr(b"starting with key-12345");
+        let opened = match self.failure.lock().unwrap().clone() {
+            Some(failure) => Err(failure),
+            None => {
+                let (here, there) = memory_pair();
+                let stop = Signal::new();
+                *self.stop.lock().unwrap() = stop.clone();
+                let server: Arc<dyn Dispatch> = Arc::new(self.server.clone());
+                let context = TransportContext::default();
+                tokio::spawn(serve(server, there, Limits::default(), context, stop));
+                Ok(OpenedServer {
+                    connector: Arc::new(TransportConnector::new(here)),
+                    name: "memory".into(),
+                    address: "a server in memory".into(),
+                    transport: TransportKind::Program,
+                })
+            }
+        };
+        Box::pin(std::future::ready(opened))
+    }
+
+    fn check_target<'a>(
+        &'a self,
+        _: &'a OpenSource,
+    ) -> BoxFuture<'a, Result<turnbuckle_check::Target, OpenError>> {
+        let error = OpenError {
+            step: Step::Start,
+            errors: vec!["it cannot be checked".into()],
+        };
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    fn redact(&self, text: &str) -> Option<String> {
+        text.contains("key-12345")
+            .then(|| text.replace("key-12345", "[redacted]"))
+    }
+}
+
+/// An Inspector with one session.
+pub(crate) struct Bench {
+    pub(crate) inspector: Inspector,
+    pub(crate) servers: Arc<MemoryServers>,
+    pub(crate) session: String,
+}
+
+impl Bench {
+    pub(crate) fn open(server: Server) -> Self {
+        let servers = Arc::new(MemoryServers {
+            server,
+            stop: Mutex::new(Signal::new()),
+            failure: Mutex::default(),
+        });
+        let inspector = Inspector::new(servers.clone(), InspectorLimits::default());
+        let session = inspector.open(OpenSource::Given).unwrap();
+        Self {
+            inspector,
+            servers,
+            session,
+        }
+    }
+
+    /// Opens a session and waits until its lists are there.
+    pub(crate) async fn connect(server: Server) -> Self {
+        let bench = Self::open(server);
+        bench.wait_for_lists().await;
+        bench
+    }
+
+    pub(crate) async fn wait_for_lists(&self) {
+        self.wait(|state| {
+            let session = &state.sessions[0];
+            let is_ready = session.connection == ConnectionState::Ready;
+            is_ready
+                && !session.lists.is_empty()
+                && session.lists.iter().all(|list| !list.is_loading)
+        })
+        .await;
+    }
+
+    /// Waits until something is so, with each change.
+    pub(crate) async fn wait(&self, is_so: impl Fn(&InspectorState) -> bool) {
+        let waiting = async {
+            loop {
+                let state = self.inspector.state();
+                if is_so(&state) {
+                    break;
+                }
+                self.inspector
+                    .changes()
+                    .batches(state.versions)
+                    .next()
+                    .await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), waiting).await;
+        assert!(waited.is_ok(), "{:#?}", self.inspector.state());
+    }
+
+    /// Waits until an entry is so.
+    pub(crate) async fn wait_for_entry(&self, n: u64, is_so: impl Fn(&Entry) -> bool) -> Entry {
+        self.wait(|_| {
+            self.inspector
+                .timeline()
+                .entry(n)
+                .is_some_and(|entry| is_so(&entry))
+        })
+        .await;
+        self.inspector.timeline().entry(n).unwrap()
+    }
+
+    pub(crate) fn connection(&self) -> ConnectionState {
+        self.inspector.state().sessions[0].connection.clone()
+    }
+
+    pub(crate) async fn send(&self, method: &str, params: &str, anyway: bool) -> SendOutcome {
+        let request = RequestToSend {
+            method: method.into(),
+            params: params.into(),
+            timeout_ms: None,
+            anyway,
+        };
+        self.inspector.send(&self.session, request).await.unwrap()
+    }
+
+    /// Sends a call of a tool and returns the number of its entry.
+    pub(crate) async fn call(&self, tool: &str, arguments: &str) -> u64 {
+        let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+        match self.send("tools/call", &params, false).await {
+            SendOutcome::Sent { n } => n,
+            refused => panic!("{refused:?}"),
+        }
+    }
+
+    /// Returns the texts of the entries that pass a filter.
+    pub(crate) fn texts(&self, filter: &str) -> Vec<String> {
+        let timeline = self.inspector.timeline();
+        let entries = timeline.query(&Filter::parse(filter), 0, 1000).entries;
+        let text = |entry: Entry| timeline.detail(entry.n).unwrap().text;
+        entries.into_iter().map(text).collect()
+    }
+
+    pub(crate) fn names(&self, kind: ItemKind) -> Vec<String> {
+        let window = self
+            .inspector
+            .items(&self.session, kind, "", 0, 100)
+            .unwrap();
+        window.rows.into_iter().map(|row| row.name).collect()
+    }
+}
+
+pub(crate) fn accept(content: &str) -> Answer {
+    Answer {
+        action: AnswerAction::Accept,
+        content: Some(content.into()),
+        anyway: false,
+    }
+}
