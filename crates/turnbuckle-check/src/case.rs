@@ -119,6 +119,6 @@ impl Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} over a {:?}", self.revision, self.binding)
+        write!(f, "{} over {}", self.revision, self.binding.as_str())
     }
 }

@@ -10,8 +10,8 @@ use turnbuckle_wire::revision::{EraKind, Features, Revision};
 use crate::case::{Bind, Case};
 use crate::need::Stop;
 use crate::probe::{
-    Ask, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, SchemaFault, SseLink,
-    Transcript,
+    Ask, Handshake, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, SchemaFault,
+    SseLink, Transcript,
 };
 use crate::survey::{Answered, Survey};
 use crate::target::Target;
@@ -133,9 +133,15 @@ impl<'r> CheckContext<'r> {
         options: ProbeOptions,
     ) -> impl Future<Output = Result<Probe, Stop>> + Send + use<'r> {
         let (target, case, transcript) = (self.target, self.case, self.transcript.clone());
+        let is_silent = self.is_modern() && options.handshake == Handshake::Whole;
         async move {
             let link = open(target, case, options.timeout).await?;
-            Ok(Probe::connect(case.revision, link, options, transcript).await?)
+            let mut probe = Probe::connect(case.revision, link, options, transcript).await?;
+            // A process may still be starting: the limits of the waits that follow are not for that.
+            if is_silent && case.binding == Bind::Stream && target.has_process() {
+                probe.request("server/discover", json!({})).await?;
+            }
+            Ok(probe)
         }
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::case::Bind;
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
+use crate::probe::Handshake;
 use crate::report::Level;
 
 /// Key of `_meta` in which a request names its revision.
@@ -109,7 +110,7 @@ async fn discover(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn nothing_remembered(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let mut probe = cx.fresh(cx.options()).await?;
+    let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
     let answer = probe.request("tools/list", json!({})).await?;
     if answer.get("result").is_none() {
         let error = &answer["error"];

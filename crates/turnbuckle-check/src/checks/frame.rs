@@ -2,6 +2,7 @@
 //!
 //! Specification: basic/transports, "stdio".
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,23 +10,16 @@ use serde_json::{Value, json};
 use crate::case::Bind;
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
-use crate::probe::{Arrival, LinesLink, Link, ProbeError};
+use crate::probe::{Arrival, LinesLink, Link, ProbeError, START_FACTOR, SchemaFault};
 use crate::report::Level;
 
 /// The size of a long line.
 const LONG_LINE_BYTES: usize = 1 << 20;
 
+/// Lines that are no messages, of which a report names each.
+const MAX_STRAYS: usize = 10;
+
 pub(super) const CHECKS: &[Check] = &[
-    Check::new(
-        "frame.stdout-is-messages",
-        Level::Must,
-        "nothing but messages is written to standard output",
-        |cx| Box::pin(stdout_is_messages(cx)),
-    )
-    .only_over(&[Bind::Stream])
-    .once()
-    .requires(&["69b7bfae298c", "126d7348daa8", "41e2a7e9626a"])
-    .fix("write logs to standard error; one message per line to standard output, and nothing else"),
     Check::new(
         "frame.split-writes",
         Level::Must,
@@ -90,25 +84,54 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("end the processes that you have started before you end"),
 ];
 
-/// Opens a connection and does what makes a harmless request possible.
+/// The check that is made last: what other checks made the server write is part of it.
+pub(super) const FINAL_CHECKS: &[Check] = &[Check::new(
+    "frame.stdout-is-messages",
+    Level::Must,
+    "nothing but messages is written to standard output",
+    |cx| Box::pin(stdout_is_messages(cx)),
+)
+.only_over(&[Bind::Stream])
+.once()
+.requires(&["69b7bfae298c", "126d7348daa8", "41e2a7e9626a"])
+.fix("write logs to standard error; one message per line to standard output, and nothing else")];
+
+/// Opens a connection and waits for its first answer: a process may have to start.
 async fn open(cx: &mut CheckContext<'_>) -> Result<LinesLink, Stop> {
+    open_noting(cx, &mut Vec::new()).await
+}
+
+/// Opens a connection and waits for its first answer, and notes the lines that are no messages.
+async fn open_noting(
+    cx: &mut CheckContext<'_>,
+    strays: &mut Vec<Vec<u8>>,
+) -> Result<LinesLink, Stop> {
     let opening = cx.lines();
     let is_modern = cx.is_modern();
-    let params = cx.options().handshake_params(cx.revision());
-    let limit = cx.timeout();
+    let first = match is_modern {
+        true => cx.message(0, cx.harmless_request(), json!({})),
+        false => {
+            let params = cx.options().handshake_params(cx.revision());
+            json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        }
+    };
+    let limit = cx.timeout() * START_FACTOR;
     let mut lines = opening.await?;
+    lines.send(first.to_string().as_bytes()).await?;
+    next_answer(&mut lines, limit, strays).await?;
     if !is_modern {
-        let request = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        lines.send(request.to_string().as_bytes()).await?;
-        next_answer(&mut lines, limit).await?;
         let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         lines.send(done.to_string().as_bytes()).await?;
     }
     Ok(lines)
 }
 
-/// Returns the next line that is a response.
-async fn next_answer(lines: &mut LinesLink, limit: Duration) -> Result<Value, ProbeError> {
+/// Returns the next line that is a response, and notes the lines before it that are no messages.
+async fn next_answer(
+    lines: &mut LinesLink,
+    limit: Duration,
+    strays: &mut Vec<Vec<u8>>,
+) -> Result<Value, ProbeError> {
     let reading = async {
         loop {
             let Some(Arrival::Frame(line)) = lines.next().await? else {
@@ -116,10 +139,13 @@ async fn next_answer(lines: &mut LinesLink, limit: Duration) -> Result<Value, Pr
                     what: "an answer".into(),
                 });
             };
-            if let Ok(message) = serde_json::from_slice::<Value>(&line)
-                && message.get("method").is_none()
-            {
-                return Ok(message);
+            match serde_json::from_slice::<Value>(&line) {
+                Ok(message) if is_message(&message) && message.get("method").is_none() => {
+                    return Ok(message);
+                }
+                Ok(message) if is_message(&message) => {}
+                _ if strays.len() < MAX_STRAYS => strays.push(line),
+                _ => {}
             }
         }
     };
@@ -132,27 +158,32 @@ async fn next_answer(lines: &mut LinesLink, limit: Duration) -> Result<Value, Pr
         .unwrap_or(Err(out))
 }
 
+fn is_message(line: &Value) -> bool {
+    line.is_object() || line.is_array()
+}
+
 async fn stdout_is_messages(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let limit = cx.timeout();
-    let mut lines = open(cx).await?;
+    let mut strays = Vec::new();
+    let mut lines = open_noting(cx, &mut strays).await?;
     let request = cx.message(1, cx.harmless_request(), json!({}));
     lines.send(request.to_string().as_bytes()).await?;
-    let mut written = vec![];
-    loop {
-        let next = tokio::time::timeout(limit, lines.next()).await;
-        let Ok(Ok(Some(Arrival::Frame(line)))) = next else {
-            break;
-        };
-        let is_answer = serde_json::from_slice::<Value>(&line).is_ok_and(|it| it["id"] == 1);
-        written.push(line);
-        if is_answer {
-            break;
-        }
-    }
-    written.extend(lines.drain(limit).await.unwrap_or_default());
-    for line in written {
-        let text = String::from_utf8_lossy(&line);
-        if !serde_json::from_slice::<Value>(&line).is_ok_and(|it| it.is_object() || it.is_array()) {
+    let _ = next_answer(&mut lines, limit, &mut strays).await;
+    let last = lines.drain(limit).await.unwrap_or_default();
+    strays.extend(last.into_iter().filter(|line| {
+        let line = serde_json::from_slice::<Value>(line);
+        !line.is_ok_and(|line| is_message(&line))
+    }));
+    let mut texts: Vec<_> = strays
+        .iter()
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    let others = cx.schema_faults().iter();
+    let others = others.filter(|it| it.faults.iter().any(|fault| fault == SchemaFault::NOT_JSON));
+    texts.extend(others.map(|it| it.message.clone()));
+    let mut seen = HashSet::new();
+    for text in texts {
+        if seen.len() < MAX_STRAYS && seen.insert(text.clone()) {
             cx.fault(format!("a line of standard output is no message: {text}"));
         }
     }
@@ -171,7 +202,7 @@ async fn split_writes(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         lines.write(piece).await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    let answer = next_answer(&mut lines, limit).await?;
+    let answer = next_answer(&mut lines, limit, &mut Vec::new()).await?;
     if answer["id"] != "check-ü" {
         cx.fault(format!(
             "a message in three pieces is answered with {answer}"
@@ -189,7 +220,7 @@ async fn garbage_survived(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let request = cx.message("check-after", cx.harmless_request(), json!({}));
     lines.send(request.to_string().as_bytes()).await?;
     loop {
-        match next_answer(&mut lines, limit).await {
+        match next_answer(&mut lines, limit, &mut Vec::new()).await {
             Ok(answer) if answer["id"] == "check-after" => return Ok(()),
             Ok(_) => {}
             Err(error) => {
@@ -206,7 +237,7 @@ async fn megabyte_line(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let params = json!({"_meta": {"example.com/check": "x".repeat(LONG_LINE_BYTES)}});
     let request = cx.message("check-long", cx.harmless_request(), params);
     lines.send(request.to_string().as_bytes()).await?;
-    if let Err(error) = next_answer(&mut lines, limit).await {
+    if let Err(error) = next_answer(&mut lines, limit, &mut Vec::new()).await {
         cx.fault(format!("a message of one megabyte: {error}"));
     }
     Ok(())

@@ -70,7 +70,7 @@ const BESIDE: &[&[Check]] = &[
 ];
 
 /// The checks of all messages, after all others.
-const LAST: &[&[Check]] = &[rpc::FINAL_CHECKS];
+const LAST: &[&[Check]] = &[frame::FINAL_CHECKS, rpc::FINAL_CHECKS];
 
 /// Returns every check of servers, in the order of reports.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {

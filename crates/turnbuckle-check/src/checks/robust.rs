@@ -118,7 +118,8 @@ async fn number_limits(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     // Beyond 2^53 - 1 JSON has no exact integers in common.
     for id in [0, -1, i64::from(i32::MAX) + 1, (1 << 53) - 1] {
         let message = cx.message(id, cx.harmless_request(), json!({}));
-        let mut probe = cx.fresh(cx.options()).await?;
+        let probe = cx.probe().await?;
+        probe.take_messages();
         probe.send(&message).await?;
         match probe.response(id).await {
             Ok(_) => {}
@@ -126,6 +127,7 @@ async fn number_limits(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
                 let strays = probe.take_messages();
                 let found = strays.iter().find(|it| it.get("method").is_none());
                 let found = found.map(|it| it["id"].to_string());
+                cx.drop_shared();
                 match found {
                     Some(found) => {
                         cx.fault(format!(
@@ -136,6 +138,7 @@ async fn number_limits(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
                 }
             }
             Err(error) => {
+                cx.drop_shared();
                 cx.fault(format!("a request with the id {id} failed: {error}"));
             }
         }

@@ -2,6 +2,8 @@
 //!
 //! Specification: basic, "Messages"; JSON-RPC 2.0.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use turnbuckle_wire::revision::Revision;
 
@@ -9,6 +11,9 @@ use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::probe::{ProbeError, SchemaFault};
 use crate::report::Level;
+
+/// Time in which an error that was overtaken by another answer comes.
+const LATE: Duration = Duration::from_millis(300);
 
 /// The checks that look for themselves.
 pub(super) const CHECKS: &[Check] = &[
@@ -89,6 +94,14 @@ pub(super) const FINAL_CHECKS: &[Check] = &[
     )
     .requires(&["86dfb9db8878", "e38b2b6c6e6a"])
     .fix("leave out what the revision of the request does not define"),
+    Check::new(
+        "rpc.no-null-id",
+        Level::Note,
+        "an error without an id says so by leaving it out",
+        |cx| Box::pin(no_null_id(cx)),
+    )
+    .revisions(&[Revision::V2025_11_25, Revision::V2026_07_28])
+    .fix("leave `id` out where it could not be read: JSON-RPC says null, but the schema of MCP allows none"),
 ];
 
 async fn id_type_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
@@ -142,40 +155,65 @@ async fn invalid_request(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     .await
 }
 
-/// Sends a text over a connection of its own and expects an error.
+/// Sends a text and expects an error.
 async fn refused_text(
     cx: &mut CheckContext<'_>,
     text: &[u8],
     code: i64,
     what: &str,
 ) -> Result<(), Stop> {
-    let mut probe = cx.fresh(cx.options()).await?;
-    probe.bytes(text).await?;
-    // The answer to what comes after it ends the wait, where a server ignores the text.
-    let method = cx.harmless_request();
     let answer = match cx.case().is_duplex() {
-        true => {
-            let message = cx.message("after", method, json!({}));
-            probe.send(&message).await?;
-            let after = probe.response("after").await;
-            let found = probe.take_messages();
-            let found = found.into_iter().find(|it| it.get("error").is_some());
-            match (found, after) {
-                (Some(found), _) => found,
-                (None, Ok(_)) => {
-                    cx.fault(format!("{what} is not answered"));
-                    return Ok(());
-                }
-                (None, Err(error)) => {
-                    cx.fault(format!("after {what} the server answers no more: {error}"));
-                    return Ok(());
+        true => match answer_in_order(cx, text, what).await? {
+            Some(answer) => answer,
+            None => return Ok(()),
+        },
+        false => {
+            let mut probe = cx.fresh(cx.options()).await?;
+            probe.bytes(text).await?;
+            loop {
+                let frame = probe.next_frame().await?;
+                // The session's own stream may carry something else.
+                if frame.get("method").is_none() {
+                    break frame;
                 }
             }
         }
-        false => probe.next_frame().await?,
     };
     expect_code(cx, &answer, code, what);
     Ok(())
+}
+
+/// Sends a text and a request over the shared connection, and returns the error that comes before the answer to
+/// the request. Reports a fault if there is none.
+async fn answer_in_order(
+    cx: &mut CheckContext<'_>,
+    text: &[u8],
+    what: &str,
+) -> Result<Option<Value>, Stop> {
+    let method = cx.harmless_request();
+    let probe = cx.probe().await?;
+    probe.take_messages();
+    probe.bytes(text).await?;
+    // The answer to what comes after it ends the wait, where a server ignores the text.
+    let after = probe.request(method, json!({})).await;
+    let mut found = probe.take_messages();
+    if after.is_ok() && !found.iter().any(is_error) {
+        // A server may answer in another order.
+        probe.wait(LATE).await?;
+        found = probe.take_messages();
+    }
+    let found = found.into_iter().find(is_error);
+    match (&found, after) {
+        (Some(_), Ok(_)) => {}
+        // What breaks is this connection, not that of the next check.
+        (Some(_), Err(_)) => cx.drop_shared(),
+        (None, Ok(_)) => cx.fault(format!("{what} is not answered")),
+        (None, Err(error)) => {
+            cx.drop_shared();
+            cx.fault(format!("after {what} the server answers no more: {error}"));
+        }
+    }
+    Ok(found)
 }
 
 async fn notification_unanswered(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
@@ -224,7 +262,18 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     probe.send(&batch).await?;
     let mut answers = Vec::new();
     for id in ["batch-1", "batch-2"] {
-        answers.push((id, probe.response(id).await?));
+        match probe.response(id).await {
+            Ok(answer) => answers.push((id, answer)),
+            Err(error) => {
+                let found = probe.take_messages();
+                let Some(refusal) = found.iter().find(|it| is_error(it)) else {
+                    return Err(error.into());
+                };
+                let refusal = &refusal["error"];
+                cx.fault(format!("the batch is refused: {refusal}"));
+                return Ok(());
+            }
+        }
     }
     for (id, answer) in answers {
         if answer.get("result").is_none() {
@@ -239,8 +288,13 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn schema_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     // Text that is not JSON is judged where it comes.
+    // Over HTTP a refusal need not have an id.
+    let is_http = !cx.case().is_duplex();
     report_schema_faults(cx, |fault| {
-        !is_later_name(fault) && fault != SchemaFault::NOT_JSON
+        let may_lack_id = is_http && fault.ends_with(": \"id\" is a required property");
+        let is_elsewhere =
+            is_later_name(fault) || is_null_id(fault) || fault == SchemaFault::NOT_JSON;
+        !is_elsewhere && !may_lack_id
     })
 }
 
@@ -250,7 +304,7 @@ async fn no_later_names(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 fn report_schema_faults(
     cx: &mut CheckContext<'_>,
-    is_wanted: fn(&str) -> bool,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> Result<(), Stop> {
     let mut seen = Vec::new();
     for fault in cx.schema_faults() {
@@ -268,7 +322,19 @@ fn report_schema_faults(
     Ok(())
 }
 
-fn is_later_name(fault: &str) -> bool {
+async fn no_null_id(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    report_schema_faults(cx, is_null_id)
+}
+
+fn is_null_id(fault: &str) -> bool {
+    fault.contains("JSONRPCErrorResponse/id: null is not of types")
+}
+
+fn is_error(message: &Value) -> bool {
+    message.get("error").is_some()
+}
+
+pub(super) fn is_later_name(fault: &str) -> bool {
     fault.contains(" is a name of ")
 }
 

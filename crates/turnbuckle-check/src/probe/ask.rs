@@ -467,7 +467,11 @@ pub(super) async fn pass_on(
         // An error without an id refuses the request, though it is not its answer.
         has_message = body.get("error").is_none() || !body["id"].is_null();
         is_told = true;
-        let _ = arrives.send(Arrival::Frame(plain.clone())).await;
+        let arrival = match id.is_none() && !has_message && !head.status.is_success() {
+            true => Arrival::Refusal,
+            false => Arrival::Frame,
+        };
+        let _ = arrives.send(arrival(plain.clone())).await;
     }
     let error = match failure {
         Some(error) => error,

@@ -15,7 +15,7 @@ use super::{Arrival, Handshake, Link, ProbeError, ProbeOptions, Transcript};
 const MAX_MESSAGES: usize = 2_000;
 
 /// Factor of the time limit until the first message of a connection: a process may have to start.
-const START_FACTOR: u32 = 4;
+pub(crate) const START_FACTOR: u32 = 4;
 
 /// A client that speaks one revision over one link. Dropping it breaks its connection.
 pub struct Probe {
@@ -130,8 +130,13 @@ impl Probe {
                     }
                 }
             }
-            if !self.receive(&what, end).await? {
-                return Err(ProbeError::Closed { what });
+            match self.receive(&what, end).await {
+                Ok(true) => {}
+                Ok(false) => return Err(ProbeError::Closed { what }),
+                Err(ProbeError::TimedOut { what, .. }) => {
+                    return Err(ProbeError::TimedOut { what, limit });
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -306,7 +311,7 @@ impl Probe {
                 // The frame before it says so already: an error without an id.
                 Arrival::Failed { .. } if std::mem::take(&mut self.is_refused) => {}
                 Arrival::Failed { error, .. } => return Err(error),
-                Arrival::Frame(frame) => {
+                Arrival::Frame(frame) | Arrival::Refusal(frame) => {
                     let message = self.record.record_received(&frame)?;
                     self.is_refused = message.get("error").is_some() && message["id"].is_null();
                     for answer in elements(message) {
@@ -411,6 +416,10 @@ impl Probe {
     fn take(&mut self, arrival: Arrival) -> Result<(), ProbeError> {
         let frame = match arrival {
             Arrival::Frame(frame) => frame,
+            Arrival::Refusal(frame) => {
+                self.record.record_received(&frame)?;
+                return Ok(());
+            }
             Arrival::Failed { id, error } => {
                 if let Some(answer @ None) = id.and_then(|id| self.open.get_mut(&id)) {
                     *answer = Some(Err(error));

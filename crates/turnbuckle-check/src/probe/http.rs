@@ -5,6 +5,7 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, header};
@@ -23,6 +24,9 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Arrivals that wait to be taken; what comes after them waits in the connections.
 const QUEUE: usize = 1 << 16;
+
+/// Time in which a server accepts `notifications/initialized`.
+const ACCEPTANCE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Frames to an endpoint, and what its responses carry.
 pub struct HttpLink {
@@ -84,8 +88,14 @@ impl HttpLink {
             Some(id) => drop(self.exchanges.insert(id, reading)),
             None => self.others.push(reading),
         }
-        if message["method"] == "notifications/initialized" && self.session().is_some() {
-            self.open_general().await;
+        if message["method"] == "notifications/initialized" {
+            // What comes next takes another connection, and would overtake it.
+            if let Some(accepting) = self.others.last_mut() {
+                let _ = tokio::time::timeout(ACCEPTANCE_LIMIT, accepting).await;
+            }
+            if self.session().is_some() {
+                self.open_general().await;
+            }
         }
     }
 

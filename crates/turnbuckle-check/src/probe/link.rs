@@ -8,6 +8,8 @@ use crate::target::BoxFuture;
 pub enum Arrival {
     /// One frame: a message or a batch.
     Frame(Vec<u8>),
+    /// An error without an id, with an HTTP status that refuses what was posted. It answers nothing.
+    Refusal(Vec<u8>),
     /// The exchange of a request ended without a message.
     Failed {
         /// Text of the request's id; `None` for what was no request.

@@ -21,6 +21,7 @@ mod transcript;
 pub(crate) use ask::mirrored_headers;
 pub use ask::{Answer, Ask, Events};
 pub use client::Probe;
+pub(crate) use client::START_FACTOR;
 pub use error::ProbeError;
 pub use events::{Event, EventReader};
 pub use http::HttpLink;

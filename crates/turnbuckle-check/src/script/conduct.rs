@@ -5,5 +5,5 @@ mod scenario;
 mod tape;
 
 pub(crate) use run::{Breach, Outcome, Run, breach, has_envelope, outcome};
-pub(crate) use scenario::{INVALID_TOOL, REMOTE_PATH, STATE, Scenario, UNKNOWN_METHOD};
+pub(crate) use scenario::{INVALID_TOOL, REMOTE_PATH, Scenario, UNKNOWN_METHOD};
 pub(crate) use tape::{Entry, Head, Tape};

@@ -12,7 +12,18 @@ fn silent(id: &'static str) -> Sound {
     Sound::new().on_message(move |message| (message["id"] == id).then(Vec::<Value>::new))
 }
 
-pub(crate) fn rows() -> Vec<Row> {
+fn printing(sound: Sound) -> Row {
+    row("frame.stdout-is-messages", sound).alone(Revision::NEWEST_LEGACY, Bind::Stream)
+}
+
+/// Returns servers that print at other times.
+pub(crate) fn printing_rows() -> Vec<Row> {
+    let banner = Sound::new().on_line(|line| {
+        let message: Value = serde_json::from_slice(line).unwrap_or_default();
+        if message["result"].get("serverInfo").is_some() {
+            line.splice(0..0, *b"listening\n");
+        }
+    });
     // At no other time is a ping answered with that id: the rest of the run is not disturbed.
     let chatty = Sound::new().on_line(|line| {
         let message: Value = serde_json::from_slice(line).unwrap_or_default();
@@ -24,13 +35,23 @@ pub(crate) fn rows() -> Vec<Row> {
             line.splice(0..0, *b"working\n");
         }
     });
+    vec![printing(banner), printing(chatty)]
+}
+
+pub(crate) fn rows() -> Vec<Row> {
     let short_lines = Sound::new().on_read_line(|line| {
         if line.len() > 1 << 20 {
             line.clear();
         }
     });
+    let print_in_a_tool = Sound::new().on_line(|line| {
+        let message: Value = serde_json::from_slice(line).unwrap_or_default();
+        if message["result"].get("content").is_some() {
+            line.splice(0..0, *b"adding\n");
+        }
+    });
     vec![
-        row("frame.stdout-is-messages", chatty).alone(Revision::NEWEST_LEGACY, Bind::Stream),
+        printing(print_in_a_tool),
         row("frame.split-writes", silent("check-ü")),
         row("frame.garbage-line-survived", silent("check-after")),
         row("frame.megabyte-line", short_lines),

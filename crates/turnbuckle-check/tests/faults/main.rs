@@ -81,6 +81,13 @@ async fn a_server_with_a_login_skills_or_tasks_has_no_findings() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_a_server_prints_is_found_at_any_time() {
+    for row in frame::printing_rows() {
+        assert_eq!(row.fault().await, None);
+    }
+}
+
 #[test]
 fn every_check_has_a_row() {
     let ids: BTreeSet<_> = Checker::checks().iter().map(|check| check.id).collect();

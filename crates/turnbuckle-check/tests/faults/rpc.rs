@@ -24,6 +24,13 @@ pub(crate) fn rows() -> Vec<Row> {
             }
         }
     });
+    let null_ids = Sound::new().on_reply(|_, messages| {
+        for message in messages {
+            if message.get("error").is_some() && message.get("id").is_none() {
+                message["id"] = Value::Null;
+            }
+        }
+    });
     let half_batch =
         Sound::new().on_message(|message| (message["id"] == "batch-2").then(Vec::<Value>::new));
     vec![
@@ -46,6 +53,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 result["prompts"][0]["description"] = 5.into()
             }),
         ),
+        row("rpc.no-null-id", null_ids),
         row(
             "rpc.no-later-names",
             result("prompts/list", |result| {

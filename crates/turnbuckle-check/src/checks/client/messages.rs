@@ -7,6 +7,7 @@ use serde_json::Value;
 use turnbuckle_wire::revision::Revision;
 
 use crate::check::Check;
+use crate::checks::rpc::is_later_name;
 use crate::oracle::{Oracle, Sender};
 use crate::report::Level;
 use crate::script::conduct::{
@@ -22,6 +23,13 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .requires(&["9774fb4db6ac"])
     .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
+    Check::client(
+        "client.no-later-names",
+        Level::Note,
+        "no message uses a name that a later revision has introduced",
+        no_later_names,
+    )
+    .fix("leave out what the revision of the session does not define"),
     Check::client(
         "client.initialize-first",
         Level::Must,
@@ -94,6 +102,15 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn schema_valid(run: &Run) -> Outcome {
+    judged(run, |fault| !is_later_name(fault))
+}
+
+fn no_later_names(run: &Run) -> Outcome {
+    judged(run, is_later_name)
+}
+
+/// Judges every message by the schema of its revision, and keeps the faults that are wanted.
+fn judged(run: &Run, is_wanted: impl Fn(&str) -> bool) -> Outcome {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     let oracle = ORACLE.get_or_init(Oracle::load);
     let asked: HashMap<_, _> = run
@@ -108,7 +125,12 @@ fn schema_valid(run: &Run) -> Outcome {
         .unwrap_or(run.case.revision);
     let mut breaches = Vec::new();
     for message in run.client_messages() {
-        let named = message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        // The first request of a session is of the revision that it asks for.
+        let named = match message["method"].as_str() {
+            Some("initialize") => &message["params"]["protocolVersion"],
+            _ => &message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"],
+        };
+        let named = named.as_str();
         let revision = match named.and_then(Revision::parse) {
             Some(named) => named,
             None if message["method"] == "server/discover" => Revision::NEWEST,
@@ -123,8 +145,11 @@ fn schema_valid(run: &Run) -> Outcome {
         if is_unknown || method == Some(UNKNOWN_METHOD) {
             continue;
         }
-        if let Err(faults) = oracle.check_message(revision, Sender::Client, message, method) {
-            breaches.push(breach(faults.join("; "), message));
+        if let Err(mut faults) = oracle.check_message(revision, Sender::Client, message, method) {
+            faults.retain(|fault| is_wanted(fault));
+            if !faults.is_empty() {
+                breaches.push(breach(faults.join("; "), message));
+            }
         }
     }
     outcome(

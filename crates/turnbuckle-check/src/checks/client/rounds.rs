@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::case::Bind;
 use crate::check::Check;
 use crate::report::Level;
-use crate::script::conduct::{Breach, Outcome, Run, STATE, Scenario, breach, outcome};
+use crate::script::conduct::{Breach, Outcome, Run, Scenario, breach, outcome};
 
 pub(super) const CHECKS: &[Check] = &[
     Check::client(
@@ -87,9 +87,9 @@ const NO_RETRY: &str = "the client sent no request again that needed input";
 
 fn state_echoed(run: &Run) -> Outcome {
     let retries = retries(run);
-    let wrong = retries
-        .iter()
-        .filter(|(.., retry)| retry["params"]["requestState"] != STATE);
+    let wrong = retries.iter().filter(|(asked, _, retry)| {
+        retry["params"].get("requestState") != asked["result"].get("requestState")
+    });
     let breaches = wrong
         .map(|(.., retry)| {
             breach(

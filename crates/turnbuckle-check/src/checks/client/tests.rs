@@ -8,11 +8,14 @@ use turnbuckle_wire::revision::Revision;
 use super::all;
 use crate::case::{Bind, Case};
 use crate::script::conduct::{
-    Entry, Head, INVALID_TOOL, REMOTE_PATH, Run, STATE, Scenario, UNKNOWN_METHOD,
+    Entry, Head, INVALID_TOOL, REMOTE_PATH, Run, Scenario, UNKNOWN_METHOD,
 };
 
 /// Headers of a request of HTTP, by their names.
 type Headers = Vec<(&'static str, String)>;
+
+/// The state of a request that needs input.
+const STATE: &str = "one=/+ \u{fc}";
 
 fn request(method: &str, path: &str, headers: &Headers, message: Value) -> Entry {
     let mut request = http::Request::builder().method(method).uri(path);
@@ -132,6 +135,41 @@ fn without(mut entries: Vec<Entry>, at: usize) -> Vec<Entry> {
     entries
 }
 
+#[test]
+fn a_retry_has_the_state_that_was_sent_or_none() {
+    let both = |change: fn(&mut Value)| with(with(modern(), 3, change), 4, change);
+    let conversations = [
+        both(|it| match it.get("result") {
+            Some(_) => it["result"]["requestState"] = "other".into(),
+            None => it["params"]["requestState"] = "other".into(),
+        }),
+        both(|it| {
+            let key = if it.get("result").is_some() {
+                "result"
+            } else {
+                "params"
+            };
+            it[key].as_object_mut().unwrap().remove("requestState");
+        }),
+    ];
+    for entries in conversations {
+        let broken = broken(Revision::NEWEST, Scenario::Plain, entries);
+        assert_eq!(broken, BTreeSet::new());
+    }
+}
+
+#[test]
+fn the_first_request_is_of_the_revision_that_it_asks_for() {
+    let entries = with(legacy(), 0, |it| {
+        it["params"]["capabilities"] = json!({"elicitation": {"form": {}, "url": {}}});
+    });
+    let entries = with(entries, 1, |it| {
+        it["result"]["protocolVersion"] = "2025-06-18".into()
+    });
+    let broken = broken(Revision::NEWEST_LEGACY, Scenario::Older, entries);
+    assert!(!broken.contains("client.no-later-names"), "{broken:?}");
+}
+
 /// Returns a right session whose POST at that place has other headers.
 fn with_headers(at: usize, more: &[(&'static str, &str)]) -> Vec<Entry> {
     let mut entries = legacy();
@@ -178,6 +216,14 @@ fn each_fault_of_a_client_is_found_by_its_rule_alone() {
             old,
             Plain,
             with(legacy(), 3, |it| it["params"]["cursor"] = 7.into()),
+        ),
+        (
+            "client.no-later-names",
+            old,
+            Plain,
+            with(legacy(), 0, |it| {
+                it["params"]["capabilities"] = json!({"extensions": {}});
+            }),
         ),
         ("client.initialize-first", new, Plain, Vec::new()),
         ("client.initialized-sent", old, Plain, without(legacy(), 2)),
