@@ -18,5 +18,56 @@ pub(super) const TASKS: &str = include_str!("../../schemas/ext-tasks/schema.json
 /// Reads one of them.
 #[expect(clippy::expect_used, reason = "the schemas are part of this crate")]
 pub(super) fn parse(schema: &str) -> Value {
-    serde_json::from_str(schema).expect("an official schema is JSON")
+    let mut schema = serde_json::from_str(schema).expect("an official schema is JSON");
+    allow_fractions(&mut schema);
+    schema
+}
+
+/// Allows fractions and null where the schema in TypeScript does, of which the JSON Schema is made.
+fn allow_fractions(schema: &mut Value) {
+    const CONTENT: &str = "ElicitResult/properties/content/additionalProperties";
+    let places = [
+        (format!("{CONTENT}/type"), false),
+        (format!("{CONTENT}/anyOf/1/type"), false),
+        ("JSONValue/anyOf/2/type".to_owned(), true),
+    ];
+    for keyword in ["definitions", "$defs"] {
+        for (place, has_null) in &places {
+            let kinds = schema.pointer_mut(&format!("/{keyword}/{place}"));
+            let Some(Value::Array(kinds)) = kinds else {
+                continue;
+            };
+            kinds.push("number".into());
+            if *has_null {
+                kinds.push("null".into());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use turnbuckle_wire::revision::Revision;
+
+    use crate::oracle::Oracle;
+
+    #[test]
+    fn fractions_and_null_are_values() {
+        let oracle = Oracle::load();
+        let result = json!({"action": "accept", "content": {"score": 95.5}});
+        for revision in [
+            Revision::V2025_06_18,
+            Revision::V2025_11_25,
+            Revision::V2026_07_28,
+        ] {
+            assert_eq!(oracle.validate(revision, "ElicitResult", &result), Ok(()));
+        }
+        for value in [json!(0.5), json!(null)] {
+            assert_eq!(
+                oracle.validate(Revision::NEWEST, "JSONValue", &value),
+                Ok(())
+            );
+        }
+    }
 }

@@ -102,15 +102,15 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn schema_valid(run: &Run) -> Outcome {
-    judged(run, |fault| !is_later_name(fault))
+    judge_messages(run, |fault| !is_later_name(fault))
 }
 
 fn no_later_names(run: &Run) -> Outcome {
-    judged(run, is_later_name)
+    judge_messages(run, is_later_name)
 }
 
 /// Judges every message by the schema of its revision, and keeps the faults that are wanted.
-fn judged(run: &Run, is_wanted: impl Fn(&str) -> bool) -> Outcome {
+fn judge_messages(run: &Run, is_wanted: impl Fn(&str) -> bool) -> Outcome {
     static ORACLE: OnceLock<Oracle> = OnceLock::new();
     let oracle = ORACLE.get_or_init(Oracle::load);
     let asked: HashMap<_, _> = run
