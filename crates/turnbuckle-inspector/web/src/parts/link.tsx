@@ -5,7 +5,11 @@ type Props = { url: string; class?: string; children: ComponentChildren };
 /** A link to an address that a server named. Only addresses of the web can be opened. */
 export function WebLink({ url, class: name = "", children }: Props) {
   if (!/^https?:\/\//i.test(url)) {
-    return <span class="quiet">The address is not one of the web, and is not opened.</span>;
+    return (
+      <span>
+        {children} <span class="quiet">(not opened: its address is not one of the web)</span>
+      </span>
+    );
   }
   return (
     <a class={name} href={url} target="_blank" rel="noopener noreferrer">

@@ -133,11 +133,16 @@ const VIEW: Command[] = [
 
 function focus(page: "list" | "wire", selector: string): void {
   narrowPage.value = page;
-  requestAnimationFrame(() => {
+  const take = () => {
     const input = document.querySelector<HTMLInputElement>(selector);
     input?.focus();
     input?.select();
-  });
+    return input !== null && document.activeElement === input;
+  };
+  // At once, so that the next key is typed into it; later if its pane must be shown first.
+  if (!take()) {
+    requestAnimationFrame(take);
+  }
 }
 
 /** Moves the focus to the first element of the next pane. */

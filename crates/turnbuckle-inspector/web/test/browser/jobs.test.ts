@@ -123,6 +123,24 @@ describe("other jobs", () => {
     expect(opened.mock.state.sessions[0]?.subscriptions).toContain("shop://orders/open");
   });
 
+  it("shows Markdown without its HTML, its images and its scripts", async () => {
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).hostname));
+    await page.keyboard.press("2");
+    await item("shop://help/returns").click();
+    await page.waitForSelector(".markdown table");
+    expect(await page.locator(".markdown ol li").count()).toBe(2);
+    expect(await text(".markdown")).toContain('<img src=x onerror="');
+    expect(await page.locator(".markdown img").count()).toBe(0);
+    const links = page.locator(".markdown a");
+    expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))).toEqual([
+      "https://shop.example/form",
+    ]);
+    expect(new Set(asked)).toEqual(new Set(["127.0.0.1"]));
+    await page.locator(".block-action").click();
+    expect(await text(".block-text")).toContain("# Returns");
+  });
+
   it("fills in a prompt with a completed value", async () => {
     await page.keyboard.press("4");
     await item("write_reminder").click();

@@ -7,6 +7,25 @@ const PNG =
 export const EXACT =
   '{"total":9007199254740993,"price":1E400,"rate":1.10,"name":"caf\\u00e9 \\ud83d\\ude00","id":1,"id":2,"empty":{},"none":null,"ok":true}';
 
+/** Markdown with parts that must not become active. */
+const GUIDE = `# Returns
+
+Send it **within 30 days**, see [the form](https://shop.example/form) or [this](javascript:alert(1)).
+
+1. Pack the goods
+2. Print the \`label\`
+
+| Size | Price |
+|---|---|
+| small | 4.90 |
+
+<img src=x onerror="document.title='taken'"> ![logo](https://tracker.example/logo.png)
+
+\`\`\`sh
+turnbuckle call refund
+\`\`\`
+`;
+
 const text = (value: string) => `{"type":"text","text":${JSON.stringify(value)}}`;
 
 function orders(count: number): string {
@@ -28,6 +47,10 @@ export function resultOf(method: string, name: string, args: string): string {
     case "resources/read":
       if (name.endsWith(".png")) {
         return `{"contents":[{"uri":${JSON.stringify(name)},"blob":"${PNG}","mimeType":"image/png"}]}`;
+      }
+      if (name.includes("/help/")) {
+        const piece = `{"uri":${JSON.stringify(name)},"mimeType":"text/markdown","text":${JSON.stringify(GUIDE)}}`;
+        return `{"contents":[${piece}]}`;
       }
       return `{"contents":[{"uri":${JSON.stringify(name)},"mimeType":"application/json","text":${JSON.stringify(orders(3))}}]}`;
     case "prompts/get":

@@ -1,14 +1,12 @@
-import { useSignal } from "@preact/signals";
-import { api } from "../../api/client.ts";
 import type { Block, BlockKind } from "../../api/types.ts";
-import { Button } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { TreeView } from "../../parts/tree/tree.tsx";
 import { size } from "../../pure/format.ts";
-import { attempt, openItem } from "../../store/actions.ts";
+import { openItem } from "../../store/actions.ts";
 import { session } from "../../store/state.ts";
 import { BlobView } from "./blob.tsx";
+import { TextView } from "./text.tsx";
 
 /** A block of content. */
 export function BlockView({ n, block }: { n: number; block: Block }) {
@@ -56,7 +54,9 @@ function blockName(content: BlockKind): string {
 function Content({ n, path, content }: { n: number; path: string; content: BlockKind }) {
   switch (content.kind) {
     case "text":
-      return <Text n={n} path={path} text={content.text} next={content.next} />;
+      return (
+        <TextView n={n} path={path} text={content.text} next={content.next} mime={content.mime} />
+      );
     case "blob":
       return <BlobView n={n} path={content.blob} mime={content.mime} />;
     case "link":
@@ -94,34 +94,4 @@ function Content({ n, path, content }: { n: number; path: string; content: Block
         </div>
       );
   }
-}
-
-type TextProps = { n: number; path: string; text: string; next: number | null };
-
-/** A text, piece by piece. */
-function Text({ n, path, text, next }: TextProps) {
-  const pieces = useSignal<{ texts: string[]; next: number | null }>({ texts: [text], next });
-  const more = async () => {
-    const from = pieces.value.next;
-    const part = from === null ? undefined : await attempt(() => api.textOf(n, path, from));
-    if (part) {
-      pieces.value = { texts: [...pieces.value.texts, part.text], next: part.next };
-    }
-  };
-  return (
-    <>
-      <pre class="block-text">
-        {pieces.value.texts.map((piece, index) => (
-          <Marked key={index} text={piece} />
-        ))}
-      </pre>
-      {pieces.value.next !== null && (
-        <Button
-          icon="down"
-          label={`More, from ${size(pieces.value.next)}`}
-          onClick={() => void more()}
-        />
-      )}
-    </>
-  );
 }

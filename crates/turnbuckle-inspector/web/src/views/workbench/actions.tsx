@@ -105,10 +105,10 @@ function TimeoutChoice() {
         changePlace(() => ({ timeoutMs: value === "" ? undefined : Number(value) }));
       }}
     >
-      <option value="">default timeout</option>
+      <option value="">timeout</option>
       {TIMEOUTS.map((seconds) => (
         <option key={seconds} value={String(seconds * 1000)}>
-          {seconds < 60 ? `${seconds} s` : `${seconds / 60} min`} timeout
+          {seconds < 60 ? `${seconds} s` : `${seconds / 60} min`}
         </option>
       ))}
     </select>
