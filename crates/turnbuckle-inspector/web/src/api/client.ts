@@ -2,12 +2,12 @@
 
 import type {
   Answer,
+  AnswerOutcome,
   Blocks,
   CheckRun,
   Completion,
   CompletionRequest,
   EntryDetail,
-  Fault,
   InspectorState,
   ItemDefinition,
   ItemKind,
@@ -16,7 +16,6 @@ import type {
   OpenSource,
   RequestToSend,
   SendOutcome,
-  Session,
   TimelineWindow,
   ValueRows,
 } from "./types.ts";
@@ -85,19 +84,13 @@ export type ValueSource = { n: number; at?: string | undefined };
 /** The values of a tree that are open: those above a depth, but for the paths that are toggled. */
 export type OpenValues = { depth: number; toggled: Set<string> };
 
-/** The outcome of an answer to a question. */
-export type AnswerOutcome =
-  | { outcome: "sent" }
-  | { outcome: "refused"; faults: Fault[] }
-  | { outcome: "gone" };
-
 /** A piece of a text, and the offset of the next piece; null after the last. */
 export type TextPiece = { text: string; next: number | null };
 
 export const api = {
   login: (code: string) => post<void>("/login", { code }),
   state: () => get<InspectorState>("/state"),
-  open: (source: OpenSource) => post<Session>("/sessions", source),
+  open: (source: OpenSource) => post<{ id: string }>("/sessions", source),
   session: (id: string, action: "restart" | "close" | "refresh" | "login") =>
     post<void>(`/sessions/${part(id)}/${action}`),
   items: (id: string, kind: ItemKind, filter: string, from: number, count: number) =>

@@ -1,8 +1,8 @@
 // The state of the mock: sessions, timeline, inbox and place.
 
-import type { AnswerOutcome } from "../../src/api/client.ts";
 import type {
   Answer,
+  AnswerOutcome,
   CheckRun,
   Entry,
   EntryDetail,
@@ -195,7 +195,6 @@ export class Mock {
       atUs: this.clock,
       about: n,
       state: "open",
-      faults: [],
       kind: {
         kind: "form",
         message: "To whom shall the greeting go?",
