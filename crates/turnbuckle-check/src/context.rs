@@ -10,8 +10,8 @@ use turnbuckle_wire::revision::{EraKind, Features, Revision};
 use crate::case::{Bind, Case};
 use crate::need::Stop;
 use crate::probe::{
-    Ask, Handshake, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, SchemaFault,
-    SseLink, Transcript,
+    Ask, Handshake, HttpLink, LinesLink, Link, Probe, ProbeError, ProbeOptions, RuleFault,
+    SchemaFault, SseLink, Transcript,
 };
 use crate::survey::{Answered, Survey};
 use crate::target::Target;
@@ -28,6 +28,15 @@ pub(crate) struct Fault {
     pub(crate) evidence: Option<String>,
 }
 
+/// Messages of a case that were judged wrong as they came, whatever check they came in.
+#[derive(Debug, Default)]
+pub(crate) struct JudgedMessages {
+    /// Messages that their schemas refuse.
+    pub(crate) schema_faults: Vec<SchemaFault>,
+    /// Messages that break a rule about the conversation.
+    pub(crate) rule_faults: Vec<RuleFault>,
+}
+
 /// The surroundings of a check in one revision over one transport.
 pub(crate) struct CheckContext<'r> {
     case: Case,
@@ -37,7 +46,7 @@ pub(crate) struct CheckContext<'r> {
     transcript: Transcript,
     /// The connection that checks share; `None` before the first needs it, and after it broke.
     shared: &'r mut Option<Probe>,
-    schema_faults: &'r [SchemaFault],
+    judged: &'r JudgedMessages,
     faults: Vec<Fault>,
 }
 
@@ -49,7 +58,7 @@ impl<'r> CheckContext<'r> {
         timeout: Duration,
         transcript: Transcript,
         shared: &'r mut Option<Probe>,
-        schema_faults: &'r [SchemaFault],
+        judged: &'r JudgedMessages,
     ) -> Self {
         Self {
             case,
@@ -58,7 +67,7 @@ impl<'r> CheckContext<'r> {
             timeout,
             transcript,
             shared,
-            schema_faults,
+            judged,
             faults: Vec::new(),
         }
     }
@@ -102,7 +111,13 @@ impl<'r> CheckContext<'r> {
     /// Returns the messages of the case so far that their schemas refuse.
     #[must_use]
     pub(crate) fn schema_faults(&self) -> &'r [SchemaFault] {
-        self.schema_faults
+        &self.judged.schema_faults
+    }
+
+    /// Returns the messages of the case so far that break rules about the conversation.
+    #[must_use]
+    pub(crate) fn rule_faults(&self) -> &'r [RuleFault] {
+        &self.judged.rule_faults
     }
 
     /// Returns the options of a connection: no capabilities, the whole handshake.

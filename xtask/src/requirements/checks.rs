@@ -143,6 +143,10 @@ fn rewrite(text: &str, checks: &BTreeMap<&str, BTreeSet<&str>>) -> String {
         if let Some(id) = line.strip_prefix("id = \"") {
             wanted = checks.get(id.trim_end().trim_end_matches('"'));
         }
+        // What a check sees needs no reason for not being seen.
+        if wanted.is_some() && line.starts_with("unseen = ") {
+            continue;
+        }
         if line.is_empty() {
             out.extend(wanted.take().into_iter().flat_map(list));
         }
@@ -247,7 +251,7 @@ mod tests {
         ]
         .into();
         let checks = BTreeMap::from([("a", BTreeSet::from(["x.y", "x.z"])), ("c", long)]);
-        let before = "id = \"a\"\nby = []\n\nid = \"b\"\ncheck = [\"gone\"]\n\nid = \"c\"\ncheck = [\n    \"old\",\n]\n";
+        let before = "id = \"a\"\nby = []\nunseen = \"far\"\n\nid = \"b\"\ncheck = [\"gone\"]\n\nid = \"c\"\ncheck = [\n    \"old\",\n]\n";
         let after = rewrite(before, &checks);
         assert_eq!(
             after,

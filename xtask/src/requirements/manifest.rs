@@ -156,6 +156,10 @@ impl Requirement {
             (!tests && !self.by.is_empty(), "`by` without tests to come"),
             (!tests && reason.is_empty(), "no reason"),
             (!tests && self.unseen.is_some(), "`unseen` beside a reason"),
+            (
+                !self.check.is_empty() && self.unseen.is_some(),
+                "`unseen` beside a check",
+            ),
         ]
         .into_iter()
         .filter_map(|(wrong, fault)| wrong.then_some(fault))

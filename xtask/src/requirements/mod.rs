@@ -27,7 +27,7 @@ pub(crate) enum Command {
         /// The pages of the specification.
         #[command(flatten)]
         pages: Pages,
-        /// Fail for requirements that are still open
+        /// Fail for requirements that are still open, and for tested ones with neither check nor reason
         #[arg(long)]
         strict: bool,
     },
@@ -154,6 +154,9 @@ fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
     faults.extend(checks.faults(&manifest));
     if let (true, Some(open)) = (strict, report.counts.get(&manifest::Status::Open)) {
         faults.push(format!("{open} requirements are still open"));
+    }
+    if strict {
+        faults.extend(status::faults(&manifest));
     }
     if faults.is_empty() {
         return Ok(());

@@ -48,6 +48,18 @@ pub(super) fn counts(manifest: &Manifest) -> BTreeMap<Visibility, usize> {
     counts
 }
 
+/// Returns a fault for each tested requirement that no check sees, and that does not say why.
+pub(super) fn faults(manifest: &Manifest) -> impl Iterator<Item = String> {
+    let tested_only = |entry: &&Requirement| {
+        Visibility::from_entry(entry) == Visibility::TestedOnly && entry.status == Status::Tested
+    };
+    let entries = manifest.requirements.values().filter(tested_only);
+    entries.map(|entry| {
+        let (id, gist) = (&entry.id, &entry.gist);
+        format!("{id} ({gist}): no check requires it, and `unseen` does not say why")
+    })
+}
+
 /// Returns a line for each requirement: id, level, state here, checks or the reason for none, gist.
 pub(super) fn table(manifest: &Manifest) -> String {
     let mut text = String::new();
@@ -105,6 +117,11 @@ mod tests {
         assert_eq!(
             counts(&manifest),
             each.map(|visibility| (visibility, 1)).into()
+        );
+        let found: Vec<_> = faults(&manifest).collect();
+        assert_eq!(
+            found,
+            ["000000000003 (cats purr): no check requires it, and `unseen` does not say why"]
         );
         assert_eq!(
             table(&manifest).lines().next(),

@@ -11,8 +11,8 @@ use super::{Checker, Progress, connect};
 use crate::case::{Bind, Case};
 use crate::check::{Check, Stop};
 use crate::checks::CheckOrder;
-use crate::context::{CheckContext, Fault};
-use crate::probe::{Direction, Probe, ProbeError, SchemaFault, Transcript};
+use crate::context::{CheckContext, Fault, JudgedMessages};
+use crate::probe::{Direction, Probe, ProbeError, Transcript};
 use crate::report::{CaseReport, CheckReport, Finding, MAX_MESSAGES, MessageLine, Verdict};
 use crate::requirement::Requirement;
 use crate::survey::Survey;
@@ -26,8 +26,8 @@ const MAX_WAITS: u32 = 6;
 /// Characters of the name of a server, and of its version, that a report keeps.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Messages against their schemas that a case keeps.
-const MAX_SCHEMA_FAULTS: usize = 500;
+/// Messages against their schemas that a case keeps, and messages against other rules.
+const MAX_JUDGED: usize = 500;
 
 /// Returns the report of a case in which nothing was checked.
 pub(super) fn empty_report(case: Case) -> CaseReport {
@@ -76,8 +76,14 @@ impl Checker {
             run.make(&order.in_turn, &survey, &schedule),
             beside.make(&order.beside, &survey, &schedule),
         );
-        run.schema_faults.append(&mut beside.schema_faults);
-        run.schema_faults.truncate(MAX_SCHEMA_FAULTS);
+        let JudgedMessages {
+            schema_faults,
+            rule_faults,
+        } = &mut run.judged;
+        schema_faults.append(&mut beside.judged.schema_faults);
+        schema_faults.truncate(MAX_JUDGED);
+        rule_faults.append(&mut beside.judged.rule_faults);
+        rule_faults.truncate(MAX_JUDGED);
         drop(beside);
         let third = match first.stopped.is_some() || second.stopped.is_some() {
             true => MadeChecks::default(),
@@ -140,7 +146,7 @@ struct CaseRun<'r> {
     case: Case,
     shared: Option<Probe>,
     transcript: Transcript,
-    schema_faults: Vec<SchemaFault>,
+    judged: JudgedMessages,
 }
 
 impl<'r> CaseRun<'r> {
@@ -150,7 +156,7 @@ impl<'r> CaseRun<'r> {
             case,
             shared: None,
             transcript: Transcript::default(),
-            schema_faults: Vec::new(),
+            judged: JudgedMessages::default(),
         }
     }
 
@@ -211,14 +217,19 @@ impl<'r> CaseRun<'r> {
         let mut survey = Survey::read(&mut probe, handshake).await?;
         survey.allowed_tools = checker.allowed_tools.clone();
         self.shared = Some(probe);
-        self.keep_schema_faults();
+        self.keep_judged_messages();
         Ok(survey)
     }
 
-    fn keep_schema_faults(&mut self) {
-        let room = MAX_SCHEMA_FAULTS - self.schema_faults.len();
-        let faults = self.transcript.take_faults().into_iter();
-        self.schema_faults.extend(faults.take(room));
+    fn keep_judged_messages(&mut self) {
+        let JudgedMessages {
+            schema_faults,
+            rule_faults,
+        } = &mut self.judged;
+        let room = MAX_JUDGED - schema_faults.len();
+        schema_faults.extend(self.transcript.take_faults().into_iter().take(room));
+        let room = MAX_JUDGED - rule_faults.len();
+        rule_faults.extend(self.transcript.take_rule_faults().into_iter().take(room));
     }
 
     /// Makes one check; true if it had no answer in time.
@@ -259,7 +270,7 @@ impl<'r> CaseRun<'r> {
             checker.timeout,
             self.transcript.clone(),
             &mut self.shared,
-            &self.schema_faults,
+            &self.judged,
         );
         let limit = checker.timeout * MAX_WAITS;
         let outcome = timeout(limit, check.run(&mut context)).await;
@@ -290,7 +301,7 @@ impl<'r> CaseRun<'r> {
                 });
             }
         }
-        self.keep_schema_faults();
+        self.keep_judged_messages();
         if !faults.is_empty() {
             report.verdict = check.level.verdict();
             let lines = self.evidence();

@@ -2,9 +2,10 @@
 //!
 //! Specification: client/sampling, client/elicitation, client/roots; basic/patterns/mrtr (2026-07-28).
 
+mod answers;
 mod inputs;
 mod requests;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: [&[Check]; 2] = [requests::CHECKS, inputs::CHECKS];
+pub(super) const CHECKS: [&[Check]; 3] = [requests::CHECKS, inputs::CHECKS, answers::CHECKS];

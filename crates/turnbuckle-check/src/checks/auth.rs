@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(challenge(cx)),
     )
     .only_over(&[Bind::Http])
-    .requires(&["4558ad02d0ea", "8f44fa585c91", "b31c9281a31f", "cb2bd668084c"])
+    .requires(&["4558ad02d0ea", "8f44fa585c91", "b31c9281a31f", "cb2bd668084c", "3ae52de09483", "28f26ebdccb9", "f19141707e1e"])
     .fix("answer with 401 and `WWW-Authenticate: Bearer resource_metadata=\"…\"`"),
     Check::new(
         "auth.metadata-found",
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .revisions(WITH_METADATA)
-    .requires(&["15cf12af3afd", "60c9fa53da47", "07b3648000a8", "75cf14dd64d1"])
+    .requires(&["15cf12af3afd", "60c9fa53da47", "07b3648000a8", "75cf14dd64d1", "3cb045f671b0"])
     .once()
     .fix("serve the metadata of RFC 9728 below /.well-known/oauth-protected-resource"),
     Check::new(
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .only_over(&[Bind::Http])
     .revisions(WITH_METADATA)
-    .requires(&["b4ed9af096d1"])
+    .requires(&["b4ed9af096d1", "416eda68887e", "b2719fd95e8f"])
     .once()
     .fix("name authorization servers by https URLs"),
     Check::new(

@@ -36,11 +36,16 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "cancel.unknown-ignored",
         Level::Should,
-        "a cancellation of an unknown request is ignored",
+        "a cancellation of a request that is unknown or answered is ignored",
         |cx| Box::pin(unknown_ignored(cx)),
     )
     .only_over(&[Bind::Stream, Bind::Http, Bind::Sse])
-    .requires(&["d5a34268aa6e", "ee37dbe477da", "a4b7f49b39b8"])
+    .requires(&[
+        "d5a34268aa6e",
+        "ee37dbe477da",
+        "a4b7f49b39b8",
+        "e993277c3def",
+    ])
     .fix("ignore `notifications/cancelled` with an id that you do not know"),
 ];
 
@@ -89,7 +94,11 @@ async fn unknown_ignored(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let harmless = cx.harmless_request();
     let probe = cx.probe().await?;
     probe.take_messages();
+    // Its answer and the cancellation may have crossed.
+    let answered = probe.start(harmless, json!({})).await?;
+    probe.response(answered).await?;
     for params in [
+        json!({"requestId": answered}),
         json!({"requestId": "check-unknown", "reason": "a check"}),
         json!({"requestId": 987_654}),
         json!({"reason": "without an id"}),

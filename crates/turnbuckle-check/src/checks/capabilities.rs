@@ -9,7 +9,7 @@ use crate::context::CheckContext;
 use crate::report::Level;
 
 /// Requests that read, each with the capability that it needs.
-const READING: [(&str, &str); 5] = [
+pub(super) const READING: [(&str, &str); 5] = [
     ("tools", "tools/list"),
     ("resources", "resources/list"),
     ("resources", "resources/templates/list"),
@@ -62,7 +62,7 @@ async fn declared_answers(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 /// Returns parameters that a server with the capability accepts, or refuses with -32602.
-fn params(method: &str) -> Value {
+pub(super) fn params(method: &str) -> Value {
     match method {
         "completion/complete" => json!({"ref": {"type": "ref/prompt", "name": "check"},
             "argument": {"name": "check", "value": ""}}),

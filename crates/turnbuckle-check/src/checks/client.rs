@@ -3,6 +3,7 @@
 mod http;
 mod messages;
 mod rounds;
+mod sending;
 #[cfg(test)]
 mod tests;
 
@@ -10,7 +11,12 @@ use crate::check::Check;
 
 /// Returns the checks of clients.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
-    [messages::CHECKS, http::CHECKS, rounds::CHECKS]
-        .into_iter()
-        .flatten()
+    [
+        messages::CHECKS,
+        http::CHECKS,
+        rounds::CHECKS,
+        sending::CHECKS,
+    ]
+    .into_iter()
+    .flatten()
 }

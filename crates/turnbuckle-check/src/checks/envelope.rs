@@ -16,6 +16,9 @@ const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Key of `_meta` in which a request names the capabilities of the client.
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// A revision that does not exist.
+const UNKNOWN_REVISION: &str = "2999-12-31";
+
 /// Key of `_meta` in which a result names the server.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -92,7 +95,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .only_over(&[Bind::Http])
-    .requires(&["79ec2020c215"])
+    .requires(&["79ec2020c215", "6a6028059f8e"])
     .fix("send the error of a missing or unknown envelope with status 400"),
 ];
 
@@ -160,6 +163,19 @@ async fn status_400(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             "a request without `{CAPABILITIES}` has the status {status}"
         ));
     }
+    let meta = json!({VERSION: UNKNOWN_REVISION});
+    let message = cx.message("check-status", "tools/list", json!({"_meta": meta}));
+    let ask = cx.post(&message)?;
+    let answer = ask
+        .header("mcp-protocol-version", UNKNOWN_REVISION)
+        .send()
+        .await?;
+    if answer.status != 400 {
+        let status = answer.status;
+        cx.fault(format!(
+            "a request of the revision {UNKNOWN_REVISION} has the status {status}"
+        ));
+    }
     Ok(())
 }
 
@@ -184,15 +200,17 @@ async fn missing_field(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn unknown_version(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let meta = json!({VERSION: "2999-12-31"});
+    let meta = json!({VERSION: UNKNOWN_REVISION});
     let answer = cx.request("tools/list", json!({"_meta": meta})).await?;
     match answer["error"]["code"].as_i64() {
         Some(-32022) => {}
         Some(code) => cx.fault(format!(
-            "a request of the revision 2999-12-31 is refused with {code} instead of -32022"
+            "a request of the revision {UNKNOWN_REVISION} is refused with {code} instead of -32022"
         )),
         None => {
-            cx.fault("a request of the revision 2999-12-31, which does not exist, is served");
+            cx.fault(format!(
+                "a request of the revision {UNKNOWN_REVISION}, which does not exist, is served"
+            ));
             return Ok(());
         }
     }

@@ -2,19 +2,23 @@
 //!
 //! Specification: basic/transports, "Streamable HTTP".
 
+mod encoding;
 mod headers;
 mod requests;
 mod session;
 mod sessions;
 mod streams;
+mod unrelated;
 
 use crate::check::Check;
 
-pub(super) use session::opening;
+pub(super) use session::{Session, opening};
 
-pub(super) const CHECKS: [&[Check]; 4] = [
+pub(super) const CHECKS: [&[Check]; 6] = [
     requests::CHECKS,
     sessions::CHECKS,
     streams::CHECKS,
     headers::CHECKS,
+    encoding::CHECKS,
+    unrelated::CHECKS,
 ];

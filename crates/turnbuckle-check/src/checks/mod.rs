@@ -7,6 +7,8 @@ mod cancel;
 mod capabilities;
 pub(crate) mod client;
 mod completion;
+mod conversation;
+mod declared;
 mod envelope;
 mod formats;
 mod frame;
@@ -20,6 +22,7 @@ mod prompts;
 mod resources;
 mod robust;
 mod rpc;
+mod skill_resources;
 mod skills;
 mod start;
 mod tasks;
@@ -37,6 +40,8 @@ const IN_TURN: &[&[Check]] = &[
     http::CHECKS[1],
     http::CHECKS[2],
     http::CHECKS[3],
+    http::CHECKS[4],
+    http::CHECKS[5],
     auth::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
@@ -54,10 +59,13 @@ const IN_TURN: &[&[Check]] = &[
     logging::CHECKS,
     meta::CHECKS,
     capabilities::CHECKS,
+    declared::CHECKS,
     listen::CHECKS,
     ask::CHECKS[0],
     ask::CHECKS[1],
+    ask::CHECKS[2],
     skills::CHECKS,
+    skill_resources::CHECKS,
     robust::CHECKS,
 ];
 
@@ -67,10 +75,13 @@ const BESIDE: &[&[Check]] = &[
     cancel::CHECKS,
     tasks::CHECKS[0],
     tasks::CHECKS[1],
+    tasks::CHECKS[2],
+    tasks::CHECKS[3],
+    tasks::CHECKS[4],
 ];
 
 /// The checks of all messages, after all others.
-const LAST: &[&[Check]] = &[frame::FINAL_CHECKS, rpc::FINAL_CHECKS];
+const LAST: &[&[Check]] = &[frame::FINAL_CHECKS, conversation::CHECKS, rpc::FINAL_CHECKS];
 
 /// Returns every check of servers, in the order of reports.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {

@@ -16,13 +16,13 @@ use crate::report::Level;
 
 const EXTENSION: &str = "io.modelcontextprotocol/skills";
 
-const NEEDS: &[Need] = &[Need::Extension(EXTENSION)];
+pub(super) const NEEDS: &[Need] = &[Need::Extension(EXTENSION)];
 
 /// The error for parameters that are wrong.
 const INVALID_PARAMS: i64 = -32602;
 
 /// The file that every skill has at its root.
-const MAIN_FILE: &str = "/SKILL.md";
+pub(super) const MAIN_FILE: &str = "/SKILL.md";
 
 /// Skills that are looked at in full.
 const MAX_SKILLS: usize = 10;
@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(get(cx)),
     )
     .needs(NEEDS)
-    .requires(&["0e7ce3880638", "64e9ad6bc68c", "99d2f198b8a9", "049f9dcc5fd7", "f1b9dc9ea66e"])
+    .requires(&["0e7ce3880638", "64e9ad6bc68c", "99d2f198b8a9", "049f9dcc5fd7", "f1b9dc9ea66e", "3068185d9eb6", "bba84e4d5918"])
     .once()
     .fix("look skills up by the URI of their SKILL.md"),
     Check::new(
@@ -109,13 +109,13 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(directory(cx)),
     )
     .needs(NEEDS)
-    .requires(&["1e398f645b79", "92b5eb478919", "a4ed7d701062", "4b17e2ce00f2"])
+    .requires(&["1e398f645b79", "92b5eb478919", "a4ed7d701062", "4b17e2ce00f2", "6dcb4c4b10c1"])
     .once()
     .fix("answer resources/directory/read for each folder of a skill, and -32602 for anything else"),
 ];
 
 /// Opens a connection that declares the extension.
-async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
+pub(super) async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
     let mut options = cx.options();
     options.capabilities = json!({"extensions": {EXTENSION: {}}});
     cx.fresh(options).await
@@ -130,7 +130,7 @@ fn outcome(answer: &Value) -> String {
 }
 
 /// Returns the entries of the list.
-async fn skills(probe: &mut Probe) -> Result<Vec<Value>, Stop> {
+pub(super) async fn skills(probe: &mut Probe) -> Result<Vec<Value>, Stop> {
     let mut found = Vec::new();
     let mut params = json!({});
     for _ in 0..MAX_PAGES {
@@ -150,7 +150,7 @@ async fn skills(probe: &mut Probe) -> Result<Vec<Value>, Stop> {
     }
 }
 
-fn uri(skill: &Value) -> &str {
+pub(super) fn uri(skill: &Value) -> &str {
     skill["uri"].as_str().unwrap_or_default()
 }
 
@@ -198,6 +198,16 @@ async fn get(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             "skills/get of an unknown URI is answered with {found} instead of {INVALID_PARAMS}"
         ));
     }
+    if cx.is_modern() {
+        let params = json!({"uri": "skill://check-unknown/SKILL.md"});
+        let answer = probe.request("resources/read", params).await?;
+        if answer["error"]["code"] != INVALID_PARAMS {
+            let found = outcome(&answer);
+            cx.fault(format!(
+                "resources/read of an unknown skill is answered with {found} instead of {INVALID_PARAMS}"
+            ));
+        }
+    }
     for skill in skills(&mut probe).await? {
         let answer = probe
             .request("skills/get", json!({"uri": skill["uri"]}))
@@ -208,6 +218,16 @@ async fn get(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
                 uri(&skill),
                 format!("skills/get of a skill that is listed is answered with {found} instead of its entry"),
             );
+        } else if cx.is_modern() {
+            for (member, is_right) in [
+                ("ttlMs", Value::is_number as fn(&Value) -> bool),
+                ("cacheScope", Value::is_string),
+            ] {
+                if !is_right(&answer["result"][member]) {
+                    let sentence = format!("the result of skills/get has no `{member}`");
+                    cx.fault_at(uri(&skill), sentence);
+                }
+            }
         }
     }
     Ok(())
@@ -404,6 +424,11 @@ async fn directory(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             cx.fault_at(
                 here,
                 format!("{method} of the folder is answered with {found}"),
+            );
+        } else if cx.is_modern() && answer["result"]["resultType"] != "complete" {
+            cx.fault_at(
+                here,
+                format!("the result of {method} has not the `resultType` \"complete\""),
             );
         }
     }

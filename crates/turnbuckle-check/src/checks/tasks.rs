@@ -1,8 +1,17 @@
 //! Tasks: the extension of the modern era, and the form of 2025-11-25.
 
 mod extension;
+mod handling;
+mod ids;
+mod inputs;
 mod legacy;
 
 use crate::check::Check;
 
-pub(super) const CHECKS: [&[Check]; 2] = [extension::CHECKS, legacy::CHECKS];
+pub(super) const CHECKS: [&[Check]; 5] = [
+    extension::CHECKS,
+    inputs::CHECKS,
+    legacy::CHECKS,
+    handling::CHECKS,
+    ids::CHECKS,
+];

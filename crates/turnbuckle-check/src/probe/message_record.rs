@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use serde_json::Value;
 use turnbuckle_wire::revision::{EraKind, Revision};
 
-use super::{ProbeError, SchemaFault, Transcript};
+use super::conversation::{Asked, Found, MessageRules};
+use super::{ProbeError, RuleFault, SchemaFault, Transcript};
 use crate::oracle::{Oracle, Sender};
 
 /// Requests whose answers are remembered to be judged. A connection that asks more is not judged by
@@ -20,17 +21,12 @@ pub(super) struct MessageRecord {
     transcript: Transcript,
     /// By the id of a request: its method, and the revision that its answer is judged by.
     asked: HashMap<String, Asked>,
+    conversation: MessageRules,
     /// Revision that the session's handshake agreed on.
     session: Option<Revision>,
     has_received: bool,
     /// Every message of the server, where they are kept.
     received: Option<Vec<Value>>,
-}
-
-#[derive(Clone)]
-struct Asked {
-    method: String,
-    revision: Option<Revision>,
 }
 
 impl MessageRecord {
@@ -39,6 +35,7 @@ impl MessageRecord {
             revision,
             transcript,
             asked: HashMap::new(),
+            conversation: MessageRules::new(revision),
             session: None,
             has_received: false,
             received: keeps_messages.then(Vec::new),
@@ -64,10 +61,18 @@ impl MessageRecord {
             None if method == "initialize" => None,
             None => Some(self.session.unwrap_or(Revision::NEWEST_LEGACY)),
         };
-        let method = method.to_owned();
+        if method == "initialize" {
+            self.conversation
+                .declare(&message["params"]["capabilities"]);
+        }
+        let declared = &message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        let asked = Asked {
+            method: method.to_owned(),
+            revision,
+            declared: declared.clone(),
+        };
         if self.asked.len() < MAX_REQUESTS {
-            self.asked
-                .insert(id.to_string(), Asked { method, revision });
+            self.asked.insert(id.to_string(), asked);
         }
     }
 
@@ -110,6 +115,13 @@ impl MessageRecord {
             return messages.iter().for_each(|message| self.judge(message));
         }
         if let Some(method) = message["method"].as_str() {
+            let asked = &self.asked;
+            let listens = |id: &Value| {
+                let asked = asked.get(&id.to_string());
+                asked.is_some_and(|asked| asked.method == "subscriptions/listen")
+            };
+            let found = self.conversation.judge(message, listens);
+            self.report(Some(method), message, found);
             // The official schemas do not know what other extensions define.
             if Oracle::knows(self.revision, method) {
                 self.check(message, self.revision, None);
@@ -135,8 +147,21 @@ impl MessageRecord {
             self.session = self.session.or(offered);
             offered.unwrap_or(Revision::NEWEST_LEGACY)
         });
+        let found = self.conversation.judge_answer(revision, &asked, message);
+        self.report(Some(&asked.method), message, found);
         let method = Some(&*asked.method).filter(|method| Oracle::knows(revision, method));
         self.check(message, revision, method);
+    }
+
+    fn report(&self, method: Option<&str>, message: &Value, found: Found) {
+        for (check, sentence) in found {
+            self.transcript.record_rule_fault(RuleFault {
+                check,
+                method: method.map(str::to_owned),
+                sentence,
+                message: message_text(message),
+            });
+        }
     }
 
     fn check(&self, message: &Value, revision: Revision, asked: Option<&str>) {
@@ -153,10 +178,15 @@ impl MessageRecord {
                     .into_iter()
                     .map(|fault| format!("no message of {revision}: {fault}"))
                     .collect(),
-                message: format!("{message:#}").chars().take(4000).collect(),
+                message: message_text(message),
             });
         }
     }
+}
+
+/// Returns a message as it is shown in a report.
+fn message_text(message: &Value) -> String {
+    format!("{message:#}").chars().take(4000).collect()
 }
 
 fn oracle() -> &'static Oracle {

@@ -6,6 +6,7 @@
 
 mod ask;
 mod client;
+mod conversation;
 mod error;
 mod events;
 mod handshake;
@@ -15,6 +16,7 @@ mod link;
 mod message_record;
 mod messages;
 mod options;
+mod questions;
 mod sse;
 mod transcript;
 
@@ -22,6 +24,7 @@ pub(crate) use ask::mirrored_headers;
 pub use ask::{Answer, Ask, Events};
 pub use client::Probe;
 pub(crate) use client::START_FACTOR;
+pub(crate) use conversation::RuleFault;
 pub use error::ProbeError;
 pub use events::{Event, EventReader};
 pub use http::HttpLink;

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::base::text::shorten_to;
 
+use super::RuleFault;
+
 /// Sender of a line of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -47,13 +49,14 @@ pub struct Transcript(Arc<Mutex<Inner>>);
 struct Inner {
     lines: VecDeque<Line>,
     faults: Vec<SchemaFault>,
+    rule_faults: Vec<RuleFault>,
     max_lines: usize,
     max_chars: usize,
     /// Lines that were dropped because newer ones came.
     dropped: usize,
 }
 
-/// Faults of schemas that are kept.
+/// Faults of schemas that are kept, and messages that break other rules.
 const MAX_FAULTS: usize = 200;
 
 impl Default for Transcript {
@@ -69,6 +72,7 @@ impl Transcript {
         Self(Arc::new(Mutex::new(Inner {
             lines: VecDeque::new(),
             faults: Vec::new(),
+            rule_faults: Vec::new(),
             max_lines,
             max_chars,
             dropped: 0,
@@ -107,6 +111,20 @@ impl Transcript {
         }
     }
 
+    /// Records a message that breaks a rule about the conversation.
+    pub(crate) fn record_rule_fault(&self, fault: RuleFault) {
+        let mut inner = self.lock();
+        if inner.rule_faults.len() < MAX_FAULTS {
+            inner.rule_faults.push(fault);
+        }
+    }
+
+    /// Returns the messages that broke rules about the conversation, and forgets them.
+    #[must_use]
+    pub(crate) fn take_rule_faults(&self) -> Vec<RuleFault> {
+        std::mem::take(&mut self.lock().rule_faults)
+    }
+
     /// Returns the lines.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
@@ -124,6 +142,7 @@ impl Transcript {
         let mut inner = self.lock();
         inner.lines.clear();
         inner.faults.clear();
+        inner.rule_faults.clear();
         inner.dropped = 0;
     }
 }

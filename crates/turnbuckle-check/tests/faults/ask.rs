@@ -1,11 +1,36 @@
 //! Faults of questions to the client.
 
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Value, json};
 use turnbuckle_check::script::Sound;
 
-use crate::harness::{Row, call, remove, row};
+use crate::harness::{Row, call, code, error, remove, row};
 
 const ELICITATION: &str = "test_input_required_result_elicitation";
+
+/// Returns a server that changes the retries of the tool that asks; a code refuses the retry.
+fn retries(change: impl Fn(&mut Value) -> Option<i64> + Send + Sync + 'static) -> Sound {
+    Sound::new().on_message(move |message| {
+        let is_call = message["params"]["name"] == ELICITATION;
+        let answers = message.pointer_mut("/params/inputResponses");
+        let refused = answers.filter(|_| is_call).and_then(&change)?;
+        Some(vec![error(message, refused)])
+    })
+}
+
+/// Returns a server that answers no ping after the roots have changed.
+fn without_pong() -> Sound {
+    let is_stunned = Arc::new(AtomicBool::new(false));
+    Sound::new().on_message(move |message| {
+        if message["method"] == "notifications/roots/list_changed" {
+            is_stunned.store(true, Ordering::Relaxed);
+        }
+        let is_ping = message["method"] == "ping";
+        (is_ping && is_stunned.swap(false, Ordering::Relaxed)).then(Vec::new)
+    })
+}
 
 pub(crate) fn rows() -> Vec<Row> {
     let all = json!({"elicitation": {}, "sampling": {}, "roots": {}});
@@ -47,7 +72,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 {"role": "user", "content": {"type": "text", "text": "Say it"}}]});
             messages.insert(
                 0,
-                json!({"jsonrpc": "2.0", "id": "ask",
+                json!({"jsonrpc": "2.0", "id": format!("ask-{}", cause.message["id"]),
                 "method": "sampling/createMessage", "params": params}),
             );
         }
@@ -62,5 +87,42 @@ pub(crate) fn rows() -> Vec<Row> {
         row("ask.state-other-arguments", careless),
         row("ask.missing-answer-asked-again", impatient),
         row("ask.only-declared", curious),
+        row(
+            "ask.surplus-answer-ignored",
+            retries(|answers| answers.get("check-surplus").map(|_| -32602)),
+        ),
+        row(
+            "ask.malformed-answers-refused",
+            retries(|answers| {
+                if !answers.is_object() {
+                    *answers = json!({});
+                }
+                None
+            }),
+        ),
+        row(
+            "ask.declined-handled",
+            retries(|answers| (answers["user_name"]["action"] == "decline").then_some(-32603)),
+        ),
+        row(
+            "ask.answers-validated",
+            retries(|answers| {
+                if answers["user_name"]["content"]["name"] == 5 {
+                    answers["user_name"]["content"]["name"] = "check".into();
+                }
+                None
+            }),
+        ),
+        row(
+            "ask.legacy-answers-validated",
+            Sound::new().on_message(|message| {
+                if message["result"]["content"]["username"] == 5 {
+                    message["result"]["content"]["username"] = "check".into();
+                }
+                None
+            }),
+        ),
+        row("ask.missing-capability-32021", code(-32021, -32602)),
+        row("ask.roots-change-survived", without_pong()),
     ]
 }

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, StatusCode, Uri};
-use serde_json::Value;
+use serde_json::{Value, json};
+use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{MARK, Row, marking, row};
+use crate::harness::{MARK, Row, marking, row, tool};
 
 /// Returns a server that does not look at a header.
 fn blind(header: &'static str) -> Sound {
@@ -120,14 +121,14 @@ pub(crate) fn rows() -> Vec<Row> {
             head.status = StatusCode::INTERNAL_SERVER_ERROR;
         }
     });
-    vec![
+    let mut rows = vec![
         row("http.origin-403", blind("origin")),
         row("http.foreign-host", blind("host")),
         row("http.header-version", version),
         row("http.header-method", method),
         row("http.header-case", case),
         row("http.header-name", name),
-        row("http.header-param", param),
+        row("http.header-param", param).also(&["http.header-encoded"]),
         row("http.legacy-headers-ignored", strict),
         row("http.accept-406", accepting),
         row("http.content-type", untyped),
@@ -157,5 +158,103 @@ pub(crate) fn rows() -> Vec<Row> {
                 }
             })
         }),
+    ];
+    rows.extend(encoding_rows());
+    rows.extend(stream_rows());
+    rows
+}
+
+/// Returns a server that replaces values of a header of requests.
+fn replacing(
+    header: &'static str,
+    replace: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+) -> impl Fn(&mut Request<Bytes>) + Send + Sync + 'static {
+    move |request| {
+        let found = request.headers().get(header);
+        let replaced = found.and_then(|it| replace(it.to_str().ok()?));
+        if let Some(value) = replaced {
+            let value = HeaderValue::from_str(&value).unwrap();
+            request.headers_mut().insert(header, value);
+        }
+    }
+}
+
+fn encoding_rows() -> Vec<Row> {
+    let blind = replacing("mcp-name", |value| {
+        value.starts_with("=?base64?").then(|| "check".to_owned())
+    });
+    let lenient = replacing("mcp-name", |value| {
+        value
+            .contains("BASE64")
+            .then(|| value.replace("BASE64", "base64"))
+    });
+    let demanding = |request: &mut Request<Bytes>| {
+        let message = message_of(request);
+        let params = &message["params"];
+        if params["name"] == "test_header_argument" && params["arguments"]["value"].is_null() {
+            let value = HeaderValue::from_static("missing");
+            request.headers_mut().insert("mcp-param-suffix", value);
+        }
+    };
+    let literal = tool("test_header_argument", |tool| {
+        tool["inputSchema"]["properties"]["number"] =
+            json!({"type": "integer", "x-mcp-header": "Number"});
+    })
+    .on_request(|request| {
+        let number = request.headers().get("mcp-param-number");
+        if number.is_some_and(|it| it.as_bytes().ends_with(b".0")) {
+            let value = HeaderValue::from_static("another");
+            request.headers_mut().insert("mcp-param-suffix", value);
+        }
+    });
+    vec![
+        row("http.header-encoded", Sound::new().on_request(blind)),
+        row("http.header-bad-encoding", Sound::new().on_request(lenient)),
+        row(
+            "http.header-param-absent",
+            Sound::new().on_request(demanding),
+        ),
+        row("http.header-integer", literal).also(&["tools.bad-arguments"]),
+    ]
+}
+
+/// Returns a server that tells of a change of its tools in the response to the call that made it.
+fn telling() -> Sound {
+    Sound::new().on_reply(|cause, messages| {
+        let is_trigger = cause.message["params"]["name"] == "test_trigger_tool_change";
+        if cause.message["method"] == "tools/call" && is_trigger {
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            messages.insert(0, changed);
+        }
+    })
+}
+
+fn stream_rows() -> Vec<Row> {
+    let cutting = Sound::new().before_answer(|method, interlude| {
+        let is_call = method == "tools/call";
+        async move {
+            if is_call {
+                interlude.cut();
+            }
+        }
+    });
+    let unversioned = Sound::new().on_request(|request| {
+        let headers = request.headers();
+        if message_of(request)["id"] == "check-absent"
+            && !headers.contains_key("mcp-protocol-version")
+        {
+            let value = HeaderValue::from_static("1999-12-31");
+            request.headers_mut().insert("mcp-protocol-version", value);
+        }
+    });
+    vec![
+        row("http.only-own-messages", telling())
+            .alone(Revision::NEWEST, Bind::Http)
+            .also(&["listen.subscription-id", "listen.only-asked-kinds"]),
+        row("http.unrelated-on-get", telling()).alone(Revision::NEWEST_LEGACY, Bind::Http),
+        row("http.retry-before-close", cutting)
+            .alone(Revision::V2025_11_25, Bind::Http)
+            .topic("http.retry-before-close"),
+        row("http.version-header-absent", unversioned),
     ]
 }

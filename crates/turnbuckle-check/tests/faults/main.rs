@@ -7,6 +7,7 @@
 mod ask;
 mod auth;
 mod capabilities;
+mod conversation;
 mod envelope;
 mod frame;
 mod harness;
@@ -44,6 +45,7 @@ fn rows() -> Vec<Row> {
         ask::rows(),
         auth::rows(),
         capabilities::rows(),
+        conversation::rows(),
         envelope::rows(),
         frame::rows(),
         http::rows(),
@@ -123,7 +125,7 @@ macro_rules! topics {
 
 mod of {
     topics! {
-        ask, auth, capabilities, envelope, frame, http, listen, lists, logging, progress, prompts, resources, rpc,
+        ask, auth, capabilities, conversation, envelope, frame, http, listen, lists, logging, progress, prompts, resources, rpc,
         robust, skills, start, streams, tasks, tool_calls, tools,
     }
 }

@@ -118,6 +118,15 @@ pub(crate) fn rows() -> Vec<Row> {
             entry["frontmatter"]["name"] = "feed-dogs".into();
         })
         .also(&["skills.frontmatter-identical"]),
+        skill("skills.resource-fields", "resources/read", |reply| {
+            reply["result"]["contents"][0]["mimeType"] = "text/plain".into();
+        }),
+        list_row("skills.uris", |entry| {
+            let uri = "file:///feed-cats/SKILL.md";
+            entry["uri"] = uri.into();
+            entry["resources"][0]["uri"] = uri.into();
+        })
+        .also(&["skills.digests", "skills.get", "skills.directory"]),
         list_row("skills.manifest-complete", |entry| {
             entry["resources"][0]["uri"] = "skill://feed-dogs/SKILL.md".into();
         })

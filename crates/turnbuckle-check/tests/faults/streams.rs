@@ -151,7 +151,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("http.session-id-ascii", spaced),
         row("http.session-id-unique", repeated),
         row("http.one-stream-per-message", doubling)
-            .also(&["progress.increasing", "progress.token-echoed"])
+            .also(&[
+                "progress.increasing",
+                "progress.token-echoed",
+                "http.unrelated-on-get",
+            ])
             .alone(Revision::NEWEST_LEGACY, Bind::Http),
         row("http.resume", mixing),
         row("http.disconnect-is-not-cancel", giving_up).alone(Revision::NEWEST_LEGACY, Bind::Http),

@@ -8,7 +8,7 @@ use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{Row, remove, row};
+use crate::harness::{Row, error, remove, row};
 
 const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
@@ -21,13 +21,17 @@ const TOOLS: [&str; 5] = [
     "test_tool_with_task",
 ];
 
+/// The keys of the questions of `multi_input`.
+const QUESTIONS: [&str; 2] = ["confirm", "name"];
+
 /// A task, as the server remembers it.
 #[derive(Default)]
 struct Task {
     tool: String,
     looks: usize,
     answered: BTreeSet<String>,
-    has_ended: bool,
+    /// The status that it has ended with, in the form of 2025-11-25.
+    ended: Option<&'static str>,
 }
 
 type Tasks = Arc<Mutex<Vec<Task>>>;
@@ -38,7 +42,13 @@ fn add(tasks: &Tasks, tool: &str) -> String {
         tool: tool.to_owned(),
         ..Task::default()
     });
-    format!("task-{}", tasks.len() - 1)
+    id_of(tasks.len() - 1)
+}
+
+/// Returns the id of a task: nobody guesses those of others.
+fn id_of(at: usize) -> String {
+    let at = u64::try_from(at).unwrap_or_default() + 1;
+    format!("task-{:016x}", at.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// Calls a function with the task of a request; refuses unknown ones.
@@ -48,9 +58,9 @@ fn with_task(
     answer: impl FnOnce(&str, &mut Task) -> Value,
 ) -> Value {
     let id = params["taskId"].as_str().unwrap_or_default();
-    let at = id.strip_prefix("task-").and_then(|at| at.parse().ok());
     let mut tasks = tasks.lock().unwrap();
-    match at.and_then(|at: usize| tasks.get_mut(at)) {
+    let at = (0..tasks.len()).find(|at| id_of(*at) == id);
+    match at.and_then(|at| tasks.get_mut(at)) {
         Some(task) => answer(id, task),
         None => json!({"error": {"code": -32602, "message": "no such task"}}),
     }
@@ -75,7 +85,7 @@ fn state(id: &str, task: &mut Task) -> Value {
         shape[member] = value;
         json!({"result": shape})
     };
-    let questions: serde_json::Map<_, _> = ["confirm", "name"]
+    let questions: serde_json::Map<_, _> = QUESTIONS
         .into_iter()
         .filter(|key| !task.answered.contains(*key))
         .map(|key| (key.to_owned(), question()))
@@ -99,6 +109,11 @@ fn question() -> Value {
         "requestedSchema": {"type": "object", "properties": {"answer": {"type": "string"}}}}})
 }
 
+fn missing() -> Value {
+    json!({"error": {"code": -32021, "message": "a capability is missing",
+        "data": {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}}})
+}
+
 /// Returns the answer of a correct server; `None` for what the extension does not concern.
 fn answer(tasks: &Tasks, message: &Value) -> Option<Value> {
     let params = &message["params"];
@@ -110,14 +125,17 @@ fn answer(tasks: &Tasks, message: &Value) -> Option<Value> {
         "tools/call" if !TOOLS.contains(&tool) => return None,
         "tools/call" if !is_declared => json!({"result": text("computed", false)}),
         "tools/call" => json!({"result": shape(&add(tasks, tool), "task", "working")}),
-        "tasks/get" | "tasks/update" | "tasks/cancel" if !is_declared => {
-            json!({"error": {"code": -32021, "message": "a capability is missing",
-                "data": {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}}})
-        }
+        "tasks/get" | "tasks/update" | "tasks/cancel" if !is_declared => missing(),
+        "subscriptions/listen" if !is_declared => match params["notifications"].get("taskIds") {
+            Some(_) => missing(),
+            None => return None,
+        },
         "tasks/get" => with_task(tasks, params, state),
         "tasks/update" => with_task(tasks, params, |_, task| {
             let answers = params["inputResponses"].as_object().into_iter().flatten();
-            task.answered.extend(answers.map(|(key, _)| key.clone()));
+            let keys = answers.map(|(key, _)| key.clone());
+            task.answered
+                .extend(keys.filter(|key| QUESTIONS.contains(&key.as_str())));
             json!({"result": {"resultType": "complete"}})
         }),
         "tasks/cancel" => with_task(
@@ -133,38 +151,58 @@ fn answer(tasks: &Tasks, message: &Value) -> Option<Value> {
 fn legacy_answer(tasks: &Tasks, message: &Value) -> Option<Value> {
     let params = &message["params"];
     let date = "2026-11-28T10:00:00Z";
-    let shape = |id: &str, has_ended: bool| {
-        let status = if has_ended { "completed" } else { "working" };
+    let shape = |id: &str, ended: Option<&str>| {
+        let status = ended.unwrap_or("working");
         json!({"taskId": id, "status": status, "ttl": 60000, "pollInterval": 100,
             "createdAt": date, "lastUpdatedAt": date})
     };
+    let refused = |code: i64, text: &str| json!({"error": {"code": code, "message": text}});
     Some(match message["method"].as_str()? {
         "tools/call" if params["name"] == TOOLS[0] => {
-            json!({"result": {"task": shape(&add(tasks, TOOLS[0]), false)}})
+            json!({"result": {"task": shape(&add(tasks, TOOLS[0]), None)}})
         }
-        "tasks/get" => with_task(
-            tasks,
-            params,
-            |id, task| json!({"result": shape(id, task.has_ended)}),
-        ),
+        "tools/call" if params["name"] == TOOLS[2] => match params.get("task") {
+            Some(_) => json!({"result": {"task": shape(&add(tasks, TOOLS[2]), None)}}),
+            None => refused(-32603, "broken"),
+        },
+        "tools/call" if params["name"] == TOOLS[1] => refused(-32601, "it must be a task"),
+        "tools/call" if params.get("task").is_some() => refused(-32601, "it cannot be a task"),
+        "tasks/list" if params.get("cursor").is_some() => refused(-32602, "no such cursor"),
+        "tasks/get" => with_task(tasks, params, |id, task| {
+            let mut shape = shape(id, task.ended);
+            if task.ended == Some("failed") {
+                shape["statusMessage"] = "broken".into();
+            }
+            json!({"result": shape})
+        }),
         "tasks/result" => with_task(tasks, params, |id, task| {
-            task.has_ended = true;
+            if task.tool == TOOLS[2] {
+                task.ended = Some("failed");
+                return refused(-32603, "broken");
+            }
+            task.ended = Some("completed");
             json!({"result": {"content": [], "_meta":
                 {"io.modelcontextprotocol/related-task": {"taskId": id}}}})
         }),
-        "tasks/cancel" => with_task(tasks, params, |id, task| match task.has_ended {
-            true => json!({"error": {"code": -32602, "message": "the task has ended"}}),
-            false => json!({"result": shape(id, true)}),
+        "tasks/cancel" => with_task(tasks, params, |id, task| match task.ended {
+            Some(_) => refused(-32602, "the task has ended"),
+            None => {
+                task.ended = Some("cancelled");
+                json!({"result": shape(id, task.ended)})
+            }
         }),
         "tasks/list" => {
             let tasks = tasks.lock().unwrap();
             let listed = tasks.iter().enumerate();
-            let listed = listed.map(|(at, task)| shape(&format!("task-{at}"), task.has_ended));
+            let listed = listed.map(|(at, task)| shape(&id_of(at), task.ended));
             json!({"result": {"tasks": listed.collect::<Vec<_>>()}})
         }
         _ => return None,
     })
 }
+
+/// Member of a reply in which a fault puts a message that is sent before it.
+const BEFORE: &str = "before";
 
 /// Returns a server with tasks, whose answers are changed: the function gets the request and its answer.
 fn server(revision: Revision, fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Sound {
@@ -177,9 +215,10 @@ fn server(revision: Revision, fault: impl Fn(&Value, &mut Value) + Send + Sync +
                 false => legacy_answer(&tasks, message)?,
             };
             fault(message, &mut reply);
+            let before = reply.as_object_mut().and_then(|reply| reply.remove(BEFORE));
             reply["jsonrpc"] = "2.0".into();
             reply["id"] = message["id"].clone();
-            Some(vec![reply])
+            Some(before.into_iter().chain([reply]).collect())
         })
         .on_reply(move |cause, messages| {
             for message in messages.iter_mut().filter(|it| it.get("result").is_some()) {
@@ -209,7 +248,12 @@ fn declare(result: &mut Value, is_modern: bool) {
             let mut tool = json!({"name": name, "description": "A tool with tasks",
                 "inputSchema": {"type": "object"}});
             if !is_modern {
-                tool["execution"] = json!({"taskSupport": "optional"});
+                let support = if name == TOOLS[1] {
+                    "required"
+                } else {
+                    "optional"
+                };
+                tool["execution"] = json!({"taskSupport": support});
             }
             tools.push(tool);
         }
@@ -247,6 +291,23 @@ pub(crate) fn sound() -> Vec<Row> {
     vec![modern("", |_, _| ()), legacy("", |_, _| ())]
 }
 
+/// Returns a fault that gives tasks short ids, and takes them.
+fn short_ids() -> impl Fn(&Value, &mut Value) + Send + Sync + 'static {
+    let given = Mutex::new(0);
+    move |message, reply| {
+        let is_call = message["method"] == "tools/call";
+        let task = match reply["result"].get("task").is_some() {
+            true => &mut reply["result"]["task"],
+            false => &mut reply["result"],
+        };
+        if is_call && task["taskId"].is_string() {
+            let mut given = given.lock().unwrap();
+            *given += 1;
+            task["taskId"] = format!("{given}").into();
+        }
+    }
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     let code = |from: i64, to: i64| {
         move |_: &Value, reply: &mut Value| {
@@ -261,11 +322,40 @@ pub(crate) fn rows() -> Vec<Row> {
             "tasks.undeclared-no-task",
             on_method("tools/call", |reply| {
                 if reply["result"]["resultType"] == "complete" {
-                    reply["result"] = shape("task-0", "task", "working");
+                    reply["result"] = shape("task-of-nobody", "task", "working");
                 }
             }),
         ),
-        modern("tasks.unknown-32602", code(-32602, -32603)),
+        modern(
+            "tasks.unknown-32602",
+            on_method("tasks/get", |reply| {
+                if reply["error"]["code"] == -32602 {
+                    reply["error"]["code"] = (-32603).into();
+                }
+            }),
+        ),
+        modern(
+            "tasks.unknown-input-32602",
+            on_method("tasks/cancel", |reply| {
+                if reply["error"]["code"] == -32602 {
+                    reply["error"]["code"] = (-32603).into();
+                }
+            }),
+        ),
+        modern(
+            "tasks.no-progress",
+            on_method("tasks/get", |reply| {
+                reply[BEFORE] = json!({"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": "check-task", "progress": 1}});
+            }),
+        ),
+        modern("tasks.surplus-answer-ignored", |message, reply| {
+            let answers = &message["params"]["inputResponses"];
+            if message["method"] == "tasks/update" && answers.get("check-surplus").is_some() {
+                *reply = json!({"error": {"code": -32602, "message": "nobody asked"}});
+            }
+        }),
+        modern("tasks.ids-unguessable", short_ids()).topic("tasks.ids-unguessable"),
         modern(
             "tasks.created-before-answer",
             on_method("tasks/get", |reply| {
@@ -311,7 +401,7 @@ pub(crate) fn rows() -> Vec<Row> {
             "tasks.cancel-ack",
             on_method("tasks/cancel", |reply| {
                 if reply["result"].is_object() {
-                    reply["result"]["taskId"] = "task-0".into();
+                    reply["result"]["taskId"] = "task-of-nobody".into();
                 }
             }),
         ),
@@ -325,9 +415,70 @@ pub(crate) fn rows() -> Vec<Row> {
                 reply["result"]["status"] = "working".into();
             }
         })),
+        legacy("tasks.legacy-cancel", on_method("tasks/get", |reply| {
+            if reply["result"]["status"] == "cancelled" {
+                reply["result"]["status"] = "completed".into();
+            }
+        })),
+        legacy("tasks.legacy-parameter-counts", |message, reply| {
+            let meta = &message["params"]["_meta"]["io.modelcontextprotocol/related-task"];
+            if message["method"] == "tasks/get" && meta["taskId"].is_string() {
+                reply["result"]["taskId"] = meta["taskId"].clone();
+            }
+        }),
+        legacy("tasks.legacy-required-32601", |message, reply| {
+            if message["params"]["name"] == TOOLS[1] {
+                *reply = json!({"result": {"content": []}});
+            }
+        }),
+        legacy("tasks.legacy-forbidden-32601", |message, reply| {
+            if message["params"].get("task").is_some() && reply.get("error").is_some() {
+                *reply = json!({"result": {"content": []}});
+            }
+        }),
+        row("tasks.legacy-metadata-ignored", Sound::new().on_message(|message| {
+            message["params"].get("task").is_some().then(|| vec![error(message, -32602)])
+        })),
+        legacy("tasks.legacy-ttl-limited", |message, reply| {
+            if reply["result"]["task"].is_object() {
+                reply["result"]["task"]["ttl"] = message["params"]["task"]["ttl"].clone();
+            }
+        }),
+        legacy("tasks.legacy-error-kept", on_method("tasks/result", |reply| {
+            if reply["error"]["code"] == -32603 {
+                reply["error"]["code"] = (-32602).into();
+            }
+        })),
+        legacy("tasks.legacy-failure-explained", on_method("tasks/get", |reply| {
+            if reply["result"].is_object() {
+                remove(&mut reply["result"], "statusMessage");
+            }
+        })),
+        legacy("tasks.legacy-bad-cursor-32602", |message, reply| {
+            if message["params"].get("cursor").is_some() {
+                *reply = json!({"result": {"tasks": []}});
+            }
+        }),
+        row("tasks.legacy-get-no-stream", server(
+            Revision::V2025_11_25,
+            on_method("tasks/get", |reply| {
+                reply[BEFORE] = json!({"jsonrpc": "2.0", "method": "notifications/message",
+                    "params": {"level": "info", "data": "looked"}});
+            }),
+        ))
+        .alone(Revision::V2025_11_25, Bind::Http)
+        .topic("tasks"),
+        legacy("tasks.legacy-ids-unguessable", short_ids())
+            .topic("tasks.legacy-ids-unguessable"),
         legacy("tasks.legacy-unknown-32602", on_method("tasks/get", |reply| {
             if reply["error"]["code"] == -32602 {
                 reply["error"]["code"] = (-32603).into();
+            }
+        })),
+        legacy("tasks.legacy-named-once", on_method("tasks/get", |reply| {
+            if reply.get("result").is_some() {
+                reply["result"]["_meta"] =
+                    json!({"io.modelcontextprotocol/related-task": {"taskId": "other"}});
             }
         })),
         legacy("tasks.legacy-list", on_method("tasks/list", |reply| {

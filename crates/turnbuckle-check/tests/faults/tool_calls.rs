@@ -69,7 +69,10 @@ pub(crate) fn rows() -> Vec<Row> {
             "tools.embedded-resources-declared",
             without_capability("resources"),
         )
-        .also(&["capabilities.undeclared-32601"]),
+        .also(&[
+            "capabilities.undeclared-32601",
+            "capabilities.served-declared",
+        ]),
         row(
             "tools.resource-links-readable",
             call("test_resource_link", |result| {

@@ -19,6 +19,12 @@ pub(crate) fn rows() -> Vec<Row> {
     };
     vec![
         row(
+            "tools.schema-dialect",
+            tool("add_numbers", |tool| {
+                tool["inputSchema"]["$schema"] = "http://json-schema.org/draft-07/schema#".into();
+            }),
+        ),
+        row(
             "tools.names",
             tool("greet", |tool| tool["name"] = "greet somebody".into()).on_message(|message| {
                 if message["params"]["name"] == "greet somebody" {

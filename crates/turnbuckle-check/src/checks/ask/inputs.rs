@@ -8,7 +8,7 @@ use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
 
-const ELICITATION: &str = "test_input_required_result_elicitation";
+pub(super) const ELICITATION: &str = "test_input_required_result_elicitation";
 
 const STATE: &str = "test_input_required_result_request_state";
 
@@ -73,7 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Calls a tool with capabilities of the client, and returns the answer.
-async fn call(
+pub(super) async fn call(
     cx: &mut CheckContext<'_>,
     tool: &str,
     capabilities: Value,
@@ -87,12 +87,12 @@ async fn call(
     cx.request("tools/call", params).await
 }
 
-fn all_capabilities() -> Value {
+pub(super) fn all_capabilities() -> Value {
     json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
 }
 
 /// Returns the result of a call that needs input; skips if it needs none.
-async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> {
+pub(super) async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> {
     let mut answer = call(cx, tool, all_capabilities(), json!({})).await?;
     match answer["result"]["resultType"].as_str() {
         Some("input_required") => Ok(answer["result"].take()),
@@ -101,7 +101,7 @@ async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> 
 }
 
 /// Returns answers that accept every form of a result that needs input.
-fn accepted(result: &Value) -> Value {
+pub(super) fn accepted(result: &Value) -> Value {
     let requests = result["inputRequests"].as_object().into_iter().flatten();
     let answer = |(key, request): (&String, &Value)| {
         let answer = match request["method"].as_str() {

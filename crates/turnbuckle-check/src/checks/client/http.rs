@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .legacy()
     .only_over(&[Bind::Http])
-    .requires(&["3847034bec20"])
+    .requires(&["3847034bec20", "ae6b048f07f6", "b03e98dffa11"])
     .fix("send the negotiated revision as MCP-Protocol-Version"),
     Check::client(
         "client.mirrored-headers",
@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .only_over(&[Bind::Http])
-    .requires(&["32ff8c18720d", "6d367ec94155"])
+    .requires(&["32ff8c18720d", "6d367ec94155", "813b2b4a4578", "51629ee2428a", "36dcb01d652e", "71ccdb8464b7", "7b9c2a3acde8", "6600b22e0cf6", "08489097c168"])
     .fix("send MCP-Protocol-Version, Mcp-Method, and where there is one Mcp-Name and Mcp-Param headers"),
     Check::client(
         "client.resumes-with-id",
@@ -58,7 +58,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .legacy()
     .only_over(&[Bind::Http])
-    .requires(&["b9ec7ccd1c51", "18bb3bf45fc5"])
+    .requires(&["b9ec7ccd1c51", "18bb3bf45fc5", "82ae7b2cfd54"])
     .fix("send GET with Last-Event-ID when the stream of a response ends too early"),
     Check::client(
         "client.invalid-header-tools-dropped",

@@ -21,7 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
         "every message is what the schema of its revision says",
         schema_valid,
     )
-    .requires(&["9774fb4db6ac"])
+    .requires(&["9774fb4db6ac", "bdbcccfb5804", "8aace556e919", "c3b3f8bd1e21", "2d4f294af15e", "bff8ceaba21e", "c28a74a5aa23", "039bbcfba34f", "eec68e833063", "17c01887ebac", "acb531f23ad1"])
     .fix("compare the message with the schema of its revision: `turnbuckle schema --protocol-version`"),
     Check::client(
         "client.no-later-names",
@@ -62,7 +62,7 @@ pub(super) const CHECKS: &[Check] = &[
         "no request has the id of another one",
         no_id_reuse,
     )
-    .requires(&["d3a20c5161d3"])
+    .requires(&["d3a20c5161d3", "bfab722d3e17"])
     .fix("count up the ids of requests"),
     Check::client(
         "client.cancels-own",
@@ -70,7 +70,7 @@ pub(super) const CHECKS: &[Check] = &[
         "a cancellation names a request that was sent, and never `initialize`",
         cancels_own,
     )
-    .requires(&["182b4aaa7605"])
+    .requires(&["182b4aaa7605", "db4bc7520823", "0371cec0106d", "3d758103de26"])
     .fix("cancel requests that wait for their answers alone"),
     Check::client(
         "client.answers-ping",
@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
         envelope_complete,
     )
     .modern()
-    .requires(&["cf13d0d127a9"])
+    .requires(&["cf13d0d127a9", "d6055fc8a0f9"])
     .fix("put the protocol version and your capabilities into `_meta` of every request"),
 ];
 

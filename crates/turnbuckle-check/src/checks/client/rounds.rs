@@ -15,7 +15,7 @@ pub(super) const CHECKS: &[Check] = &[
         state_echoed,
     )
     .modern()
-    .requires(&["c6d42bcccdf7"])
+    .requires(&["c6d42bcccdf7", "3235405f49c2", "076bfd1014f6"])
     .fix("copy `requestState` into the retry, byte for byte"),
     Check::client(
         "client.retry-new-id",

@@ -316,6 +316,28 @@ fn each_fault_of_a_client_is_found_by_its_rule_alone() {
             with(again, 6, |it| it["id"] = 4.into()),
         ),
         ("client.drains-stderr", old, Stderr, Vec::new()),
+        ("client.stdin-is-messages", old, Stderr, {
+            let line = |message| Entry::Line {
+                connection: 0,
+                message,
+            };
+            vec![line(call(1, "ping", json!({}))), line(Value::Null)]
+        }),
+        ("client.no-responses", new, Plain, {
+            let mut entries = modern();
+            let response = answer("nobody", json!({"resultType": "complete"}));
+            entries.push(request("POST", "/mcp", &headers(&[]), response));
+            entries
+        }),
+        ("client.tokens-unique", new, Plain, {
+            let mut entries = modern();
+            for id in [7, 8] {
+                let mut call = modern_call(id, "tools/list", json!({}));
+                call["params"]["_meta"]["progressToken"] = "same".into();
+                entries.push(request("POST", "/mcp", &headers(&[]), call));
+            }
+            entries
+        }),
     ];
     let ids: BTreeSet<_> = rows.iter().map(|row| row.0).collect();
     assert_eq!(ids, all().map(|check| check.id).collect());

@@ -12,7 +12,7 @@ use crate::probe::Ask;
 use crate::report::Level;
 
 /// The error for headers that differ from the body.
-const HEADER_MISMATCH: i64 = -32020;
+pub(super) const HEADER_MISMATCH: i64 = -32020;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -79,7 +79,11 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Sends a request whose headers are wrong and expects a refusal.
-async fn expect_mismatch(cx: &mut CheckContext<'_>, ask: Ask, what: &str) -> Result<(), Stop> {
+pub(super) async fn expect_mismatch(
+    cx: &mut CheckContext<'_>,
+    ask: Ask,
+    what: &str,
+) -> Result<(), Stop> {
     let (status, answer) = status_and_message(ask).await?;
     expect_mismatch_in(cx, status, &answer, what);
     Ok(())
@@ -165,7 +169,7 @@ async fn name(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 /// Returns a request that names something of the server, and that may be served.
-fn named_request(cx: &CheckContext<'_>) -> Option<(&'static str, Value)> {
+pub(super) fn named_request(cx: &CheckContext<'_>) -> Option<(&'static str, Value)> {
     let survey = cx.survey();
     if let Some(resource) = survey.resources.first() {
         return Some(("resources/read", json!({"uri": resource["uri"]})));
@@ -202,7 +206,7 @@ async fn param(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 /// Returns the only argument of a tool that a header repeats, if it is a string, and the name of the header.
-fn mirrored_string(tool: &Value) -> Option<(&str, &str)> {
+pub(super) fn mirrored_string(tool: &Value) -> Option<(&str, &str)> {
     let properties = tool["inputSchema"]["properties"].as_object()?;
     let mut found = properties.iter().filter_map(|(name, schema)| {
         let header = schema["x-mcp-header"].as_str()?;

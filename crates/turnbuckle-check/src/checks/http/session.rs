@@ -14,7 +14,7 @@ use crate::probe::{Answer, Ask, ProbeError};
 const HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A session of a legacy revision. In a modern revision there is none, and requests stay as they are.
-pub(super) struct Session {
+pub(crate) struct Session {
     /// The id that the server gave.
     pub(super) id: Option<HeaderValue>,
     /// The status of the response to `notifications/initialized`; `None` in a modern revision.
@@ -23,7 +23,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Opens a session by the whole handshake.
-    pub(super) async fn open(cx: &mut CheckContext<'_>) -> Result<Self, Stop> {
+    pub(crate) async fn open(cx: &mut CheckContext<'_>) -> Result<Self, Stop> {
         let mut session = Self {
             id: None,
             initialized: None,
@@ -63,7 +63,7 @@ impl Session {
     }
 
     /// Returns a POST of a message with the headers of the session.
-    pub(super) fn post(&self, cx: &CheckContext<'_>, message: &Value) -> Result<Ask, Stop> {
+    pub(crate) fn post(&self, cx: &CheckContext<'_>, message: &Value) -> Result<Ask, Stop> {
         Ok(self.with_headers(cx, cx.post(message)?))
     }
 

@@ -15,10 +15,10 @@ use crate::probe::{Answer, Event, Events};
 use crate::report::Level;
 
 /// Time in which a message that a server has sent arrives.
-const ARRIVAL: Duration = Duration::from_millis(200);
+pub(super) const ARRIVAL: Duration = Duration::from_millis(200);
 
 /// Events that are read of one stream.
-const MAX_EVENTS: usize = 1000;
+pub(super) const MAX_EVENTS: usize = 1000;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -139,7 +139,7 @@ async fn stream(cx: &mut CheckContext<'_>, session: &Session, id: &str) -> Resul
     }
 }
 
-fn message(event: &Event) -> Option<Value> {
+pub(super) fn message(event: &Event) -> Option<Value> {
     serde_json::from_str(event.message()?).ok()
 }
 
@@ -148,7 +148,7 @@ fn is_response(message: &Value) -> bool {
 }
 
 /// Reads a stream up to a response or its end; the last event is the response, if one came.
-async fn read(events: &mut Events) -> Result<(Vec<Event>, bool), Stop> {
+pub(super) async fn read(events: &mut Events) -> Result<(Vec<Event>, bool), Stop> {
     let mut found = Vec::new();
     while let Some(event) = events.next().await? {
         let is_last = message(&event).is_some_and(|message| is_response(&message));

@@ -12,13 +12,13 @@ use crate::context::CheckContext;
 use crate::probe::Probe;
 use crate::report::Level;
 
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// The error for a request without a capability that it needs.
 const MISSING_CAPABILITY: i64 = -32021;
 
 /// The error for parameters that are wrong.
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// Longest wait between two looks at a task.
 const MAX_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION)])
-    .requires(&["c66abdf7e612", "6682c0237dea", "6bfa6a9c6d3b"])
+    .requires(&["c66abdf7e612", "6682c0237dea", "6bfa6a9c6d3b", "491b17f861ba"])
     .fix("answer with -32021 and `data.requiredCapabilities.extensions` when a request does not declare the extension"),
     Check::new(
         "tasks.undeclared-no-task",
@@ -105,7 +105,7 @@ pub(super) const CHECKS: &[Check] = &[
     )
     .modern()
     .needs(&[Need::Extension(EXTENSION), Need::Fixture("multi_input")])
-    .requires(&["0bcb40bca16a", "0cd7a2c387c0", "c560ef68b1e4"])
+    .requires(&["0bcb40bca16a", "0cd7a2c387c0", "c560ef68b1e4", "6f4bc6494af7"])
     .fix("give each question of a task a key of its own, and drop it once it is answered"),
     Check::new(
         "tasks.cancel-ack",
@@ -120,7 +120,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Opens a connection whose requests declare the extension.
-async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
+pub(super) async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
     let mut options = cx.options();
     options.capabilities = json!({"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}});
     cx.fresh(options).await
@@ -128,7 +128,7 @@ async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
 
 /// Returns calls that may become tasks, such as that of the official conformance suite's tool, which takes
 /// no time.
-fn calls(cx: &CheckContext<'_>) -> Vec<Value> {
+pub(super) fn calls(cx: &CheckContext<'_>) -> Vec<Value> {
     let survey = cx.survey();
     let name = "slow_compute";
     if survey
@@ -143,7 +143,7 @@ fn calls(cx: &CheckContext<'_>) -> Vec<Value> {
 }
 
 /// Calls tools until one is answered with a task; returns the task.
-async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
+pub(super) async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
     for call in calls(cx) {
         let mut answer = probe.request("tools/call", call).await?;
         if answer["result"]["resultType"] == "task" {
@@ -154,7 +154,7 @@ async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, St
 }
 
 /// Calls a tool of the official conformance suite, whose calls become tasks.
-async fn start_fixture(probe: &mut Probe, name: &str) -> Result<Value, Stop> {
+pub(super) async fn start_fixture(probe: &mut Probe, name: &str) -> Result<Value, Stop> {
     let params = json!({"name": name, "arguments": {}});
     let mut answer = probe.request("tools/call", params).await?;
     match answer["result"]["resultType"].as_str() {
@@ -164,7 +164,11 @@ async fn start_fixture(probe: &mut Probe, name: &str) -> Result<Value, Stop> {
 }
 
 /// Looks at a task until it has another status than `working`.
-async fn look(cx: &mut CheckContext<'_>, probe: &mut Probe, task: &Value) -> Result<Value, Stop> {
+pub(super) async fn look(
+    cx: &mut CheckContext<'_>,
+    probe: &mut Probe,
+    task: &Value,
+) -> Result<Value, Stop> {
     let id = task["taskId"].clone();
     let end = tokio::time::Instant::now() + cx.timeout();
     let mut last = Value::Null;
@@ -206,11 +210,24 @@ async fn without_extension(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             ));
         }
     }
+    let mut probe = cx.fresh(cx.options()).await?;
+    let filter = json!({"notifications": {"taskIds": ["check-unknown"]}});
+    let id = probe.start("subscriptions/listen", filter).await?;
+    let first = probe.next_or_response(id).await?;
+    if first["error"]["code"] != MISSING_CAPABILITY {
+        let found = match first["method"].as_str() {
+            Some(method) => method.to_owned(),
+            None => outcome(&first),
+        };
+        cx.fault(format!(
+            "a subscription to a task without the extension is answered with {found} instead of {MISSING_CAPABILITY}"
+        ));
+    }
     Ok(())
 }
 
 /// Returns the code of an error, or says that there is a result.
-fn outcome(answer: &Value) -> String {
+pub(super) fn outcome(answer: &Value) -> String {
     match answer["error"]["code"].as_i64() {
         Some(code) => code.to_string(),
         None => "a result".to_owned(),
@@ -307,7 +324,7 @@ async fn protocol_error(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 /// Returns the keys of the questions of a task.
-fn keys(task: &Value) -> BTreeSet<String> {
+pub(super) fn keys(task: &Value) -> BTreeSet<String> {
     let questions = task["inputRequests"].as_object();
     questions
         .into_iter()
@@ -336,6 +353,8 @@ async fn keys_unique(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         cx.fault(format!(
             "tasks/update with the answer to one of the questions is refused with {found}"
         ));
+    } else if answer["result"]["resultType"] != "complete" {
+        cx.fault("the acknowledgement of tasks/update has not the `resultType` \"complete\"");
     }
     // The acknowledgement may come before the status shows it.
     for _ in 0..10 {

@@ -13,14 +13,17 @@ use crate::probe::Probe;
 use crate::report::Level;
 
 /// The error for parameters that are wrong.
-const INVALID_PARAMS: i64 = -32602;
+pub(super) const INVALID_PARAMS: i64 = -32602;
 
 /// The key of `_meta` that names the task of a message.
-const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+pub(super) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-const REVISION: &[Revision] = &[Revision::V2025_11_25];
+/// The time that a task is to be kept.
+const TTL_MS: u64 = 60_000;
 
-const NEEDS: &[Need] = &[
+pub(super) const REVISION: &[Revision] = &[Revision::V2025_11_25];
+
+pub(super) const NEEDS: &[Need] = &[
     Need::Capability("tasks.requests.tools.call"),
     Need::CallableTool,
 ];
@@ -81,7 +84,21 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Calls a tool as a task; returns the task. The official conformance suite's tool takes these seconds.
-async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe, seconds: u32) -> Result<Value, Stop> {
+pub(super) async fn start(
+    cx: &mut CheckContext<'_>,
+    probe: &mut Probe,
+    seconds: u32,
+) -> Result<Value, Stop> {
+    start_for(cx, probe, seconds, TTL_MS).await
+}
+
+/// Calls a tool as a task that is to be kept for a time; returns the task.
+pub(super) async fn start_for(
+    cx: &mut CheckContext<'_>,
+    probe: &mut Probe,
+    seconds: u32,
+    ttl_ms: u64,
+) -> Result<Value, Stop> {
     let survey = cx.survey();
     let supports = |tool: &&Value| {
         let support = tool["execution"]["taskSupport"].as_str();
@@ -97,7 +114,7 @@ async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe, seconds: u32) -> Re
         true => json!({"seconds": seconds, "label": "check"}),
         false => survey.arguments(tool),
     };
-    let params = json!({"name": tool["name"], "arguments": arguments, "task": {"ttl": 60_000}});
+    let params = json!({"name": tool["name"], "arguments": arguments, "task": {"ttl": ttl_ms}});
     let mut answer = probe.request("tools/call", params).await?;
     match answer["result"]["task"].take() {
         Value::Null => Err(Stop::Skip(format!(

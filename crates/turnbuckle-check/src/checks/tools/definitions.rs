@@ -57,6 +57,16 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["b42c05c272cc", "0cc40f599e67", "eac9c7da104a"])
     .fix("validate the schema with the meta-schema of its dialect; without `$schema` that is 2020-12"),
     Check::new(
+        "tools.schema-dialect",
+        Level::Should,
+        "the schemas of a tool are of JSON Schema 2020-12",
+        |cx| Box::pin(dialect(cx)),
+    )
+    .revisions(WITH_NAME_RULES)
+    .needs(&[Need::Tool])
+    .requires(&["caaa47afc70f"])
+    .fix("write schemas of 2020-12, and leave `$schema` out or name that dialect"),
+    Check::new(
         "tools.no-remote-ref",
         Level::Should,
         "the schemas of a tool refer to nothing in the network",
@@ -147,6 +157,23 @@ async fn schemas_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             Ok(_) => {}
             Err(error) if is_remote(&error) => {}
             Err(error) => cx.fault_at(tool, format!("`{member}` is no valid schema: {error}")),
+        }
+    }
+    Ok(())
+}
+
+async fn dialect(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for tool in &cx.survey().tools {
+        for schema in ["inputSchema", "outputSchema"] {
+            let dialect = tool[schema]["$schema"].as_str();
+            if let Some(dialect) =
+                dialect.filter(|it| !it.contains("json-schema.org/draft/2020-12/schema"))
+            {
+                cx.fault_at(
+                    name_of(tool),
+                    format!("`{schema}` is of the dialect {dialect}"),
+                );
+            }
         }
     }
     Ok(())

@@ -33,6 +33,7 @@ impl Call {
         if !self.is_modern() {
             return self.ask_by_requests(asks).await;
         }
+        self.check_answers()?;
         // These questions have no state: one that comes is not of this request.
         self.take_state()?;
         let given = self.given(&asks, Map::new());
@@ -90,6 +91,9 @@ impl Call {
             let answer = self.session.ask(&self.outlet, ask.method, &ask.params);
             let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;
             match answer {
+                Ok(Ok(response)) if is_wrong_form(&ask, &response["result"]) => {
+                    return Err(Pending::Failed("the form is filled in wrongly".into()));
+                }
                 Ok(Ok(mut response)) if response.get("result").is_some() => {
                     given.insert(ask.key.to_owned(), response["result"].take());
                 }
@@ -109,7 +113,7 @@ impl Call {
     fn given(&self, asks: &[Ask], mut given: Map<String, Value>) -> Map<String, Value> {
         for ask in asks {
             let answer = &self.params["inputResponses"][ask.key];
-            if is_answer(ask.method, answer) {
+            if is_answer(ask.method, answer) && !is_wrong_form(ask, answer) {
                 given.insert(ask.key.to_owned(), answer.clone());
             }
         }
@@ -125,6 +129,16 @@ impl Call {
             });
         }
         json!([self.method, params])
+    }
+
+    fn check_answers(&self) -> Result<(), Pending> {
+        match self.params.get("inputResponses") {
+            None | Some(Value::Object(_)) => Ok(()),
+            Some(_) => {
+                let refusal = Refusal::new(-32602, "the inputResponses are no object");
+                Err(Pending::Refused(refusal))
+            }
+        }
     }
 
     fn take_state(&self) -> Result<Option<RequestState>, Pending> {
@@ -182,6 +196,14 @@ fn required(asks: &[&Ask]) -> Value {
         })
         .collect();
     json!({"resultType": "input_required", "inputRequests": requests})
+}
+
+/// Returns whether an accepted form has content that its schema refuses.
+fn is_wrong_form(ask: &Ask, answer: &Value) -> bool {
+    let schema = &ask.params["requestedSchema"];
+    answer["action"] == "accept"
+        && schema.is_object()
+        && !jsonschema::is_valid(schema, answer.get("content").unwrap_or(&Value::Null))
 }
 
 fn is_answer(method: &str, answer: &Value) -> bool {

@@ -37,13 +37,25 @@ pub(super) async fn call(call: &Call) -> Answer {
             )),
         };
     }
-    if tool
+    let missing = tool
         .needs
-        .is_some_and(|needed| call.capabilities.get(needed).is_none())
-    {
-        return Ok(error_result("the client cannot answer questions"));
+        .filter(|needed| call.capabilities.get(*needed).is_none());
+    if let Some(needed) = missing {
+        return missing_capability(call, needed);
     }
     run(call, tool.name, &arguments).await
+}
+
+/// Answers a call that needs a capability which the client did not declare.
+fn missing_capability(call: &Call, needed: &str) -> Answer {
+    let text = "the client cannot answer questions";
+    match call.is_modern() {
+        true => {
+            let data = json!({"requiredCapabilities": {needed: {}}});
+            Err(Refusal::new(-32021, text).with(data))
+        }
+        false => Ok(error_result(text)),
+    }
 }
 
 async fn run(call: &Call, name: &str, arguments: &Value) -> Answer {
