@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use turnbuckle_wire::definitions::{definition_names, json_schema, select_definition};
+use turnbuckle_wire::definitions::JsonSchema;
 use turnbuckle_wire::revision::Revision;
 
 /// A place where our schema differs from the official one by purpose.
@@ -51,6 +51,11 @@ fn folder(revision: Revision) -> PathBuf {
 #[expect(clippy::unwrap_used, reason = "a test helper")]
 fn read(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+#[expect(clippy::unwrap_used, reason = "a test helper")]
+fn parse(schema: &JsonSchema) -> Value {
+    serde_json::from_str(&schema.to_string()).unwrap()
 }
 
 fn keyword(document: &Value) -> &'static str {
@@ -119,11 +124,11 @@ fn definitions_are_those_of_the_official_schemas() {
     let mut faults = Vec::new();
     for revision in Revision::ALL {
         let official = read(&folder(revision).join("schema.json"));
-        let ours = json_schema(revision);
+        let ours = parse(&JsonSchema::for_revision(revision));
         assert_eq!(ours["$schema"], official["$schema"], "{revision}");
         let keyword = keyword(&official);
-        for name in definition_names(&official) {
-            let expected = with_differences(name, &official[keyword][name], &mut used);
+        for (name, definition) in official[keyword].as_object().unwrap() {
+            let expected = with_differences(name, definition, &mut used);
             match ours[keyword].get(name) {
                 None => faults.push(format!("{revision} {name} is missing")),
                 Some(found) if normalize(found) != normalize(&expected) => {
@@ -135,7 +140,8 @@ fn definitions_are_those_of_the_official_schemas() {
                 Some(_) => {}
             }
         }
-        let extra = definition_names(&ours).filter(|name| official[keyword].get(name).is_none());
+        let names = ours[keyword].as_object().unwrap().keys();
+        let extra = names.filter(|name| official[keyword].get(name).is_none());
         faults.extend(extra.map(|name| format!("{revision} {name} is not official")));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -145,10 +151,10 @@ fn definitions_are_those_of_the_official_schemas() {
 #[test]
 fn schemas_are_valid_and_refer_to_their_own_definitions() {
     for revision in Revision::ALL {
-        let document = json_schema(revision);
-        for name in definition_names(&document) {
-            let schema = select_definition(document.clone(), name).unwrap();
-            let made = jsonschema::validator_for(&schema);
+        let whole = JsonSchema::for_revision(revision);
+        for name in whole.definition_names() {
+            let schema = whole.clone().select(name).unwrap();
+            let made = jsonschema::validator_for(&parse(&schema));
             assert!(made.is_ok(), "{revision} {name}: {:?}", made.err());
         }
     }
@@ -156,24 +162,24 @@ fn schemas_are_valid_and_refer_to_their_own_definitions() {
 
 #[test]
 fn a_single_definition_keeps_what_it_refers_to() {
-    let document = json_schema(Revision::NEWEST);
-    let all = definition_names(&document).count();
-    let tool = select_definition(document.clone(), "Tool").unwrap();
-    let names: Vec<_> = definition_names(&tool).collect();
+    let whole = JsonSchema::for_revision(Revision::NEWEST);
+    let all = whole.definition_names().count();
+    let tool = whole.clone().select("Tool").unwrap();
+    let names: Vec<_> = tool.definition_names().collect();
     assert_eq!(names, ["Icon", "MetaObject", "Tool", "ToolAnnotations"]);
     assert!(all > 100, "{all}");
-    assert_eq!(select_definition(document, "tool"), None);
+    assert!(whole.select("tool").is_none());
 }
 
 #[test]
 fn official_examples_are_valid() {
     let revision = Revision::NEWEST;
-    let document = json_schema(revision);
+    let whole = JsonSchema::for_revision(revision);
     let mut count = 0;
     for example_folder in fs::read_dir(folder(revision).join("examples")).unwrap() {
         let example_folder = example_folder.unwrap();
         let name = example_folder.file_name().into_string().unwrap();
-        let schema = select_definition(document.clone(), &name).unwrap();
+        let schema = parse(&whole.clone().select(&name).unwrap());
         let validator = jsonschema::options()
             .should_validate_formats(true)
             .build(&schema)

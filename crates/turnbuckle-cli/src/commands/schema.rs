@@ -3,7 +3,7 @@
 use clap::Args;
 use turnbuckle::Revision;
 use turnbuckle_types::base::nearest::did_you_mean;
-use turnbuckle_wire::definitions::{definition_names, json_schema, select_definition};
+use turnbuckle_wire::definitions::JsonSchema;
 
 use crate::args::parse_revision;
 use crate::error::CliError;
@@ -29,13 +29,13 @@ pub(crate) struct Options {
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<(), CliError> {
     let revision = options.protocol_version;
-    let mut document = json_schema(revision);
+    let mut schema = JsonSchema::for_revision(revision);
     if let Some(name) = &options.definition {
-        let hint = did_you_mean(name, definition_names(&document));
-        document = select_definition(document, name).ok_or_else(|| {
+        let hint = did_you_mean(name, schema.definition_names());
+        schema = schema.select(name).ok_or_else(|| {
             let hint = hint.map_or_else(String::new, |hint| format!("; {hint}"));
             CliError::usage(format!("{revision} has no definition {name:?}{hint}"))
         })?;
     }
-    write_stdout(format!("{document:#}\n").as_bytes())
+    write_stdout(format!("{schema:#}\n").as_bytes())
 }

@@ -13,50 +13,64 @@ mod names;
 mod shared;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use builder::Builder;
 use serde_json::Value;
 
 use crate::revision::Revision;
 
-/// Returns the JSON Schema of a revision: one document with a definition for each type and message.
-#[must_use]
-pub fn json_schema(revision: Revision) -> Value {
-    let mut builder = Builder::new(revision.features());
-    envelope::define(&mut builder);
-    messages::define(&mut builder);
-    shared::define(&mut builder);
-    builder.into_document()
+/// The JSON Schema of a revision: one document with a definition for each type and message. As text, it
+/// is one line, and with `{:#}` one that people can read.
+#[derive(Debug, Clone)]
+pub struct JsonSchema(Value);
+
+impl JsonSchema {
+    /// Creates the schema of a revision.
+    #[must_use]
+    pub fn for_revision(revision: Revision) -> Self {
+        let mut builder = Builder::new(revision.features());
+        envelope::define(&mut builder);
+        messages::define(&mut builder);
+        shared::define(&mut builder);
+        Self(builder.into_document())
+    }
+
+    /// Returns the names of the definitions.
+    pub fn definition_names(&self) -> impl Iterator<Item = &str> {
+        let definitions = self.0[keyword(&self.0)].as_object();
+        definitions
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
+    }
+
+    /// Reduces the schema to one definition, which becomes its root, and those that it refers to. Returns
+    /// `None` if there is no such definition.
+    #[must_use]
+    pub fn select(mut self, name: &str) -> Option<Self> {
+        let keyword = keyword(&self.0);
+        let definitions = self.0[keyword].as_object_mut()?;
+        if !definitions.contains_key(name) {
+            return None;
+        }
+        let mut needed = BTreeSet::from([name.to_owned()]);
+        let mut unread = vec![name.to_owned()];
+        while let Some(name) = unread.pop() {
+            let mut found = Vec::new();
+            collect_references(&definitions[&name], &mut found);
+            unread.extend(found.into_iter().filter(|name| needed.insert(name.clone())));
+        }
+        definitions.retain(|name, _| needed.contains(name));
+        self.0["$ref"] = format!("#/{keyword}/{name}").into();
+        Some(self)
+    }
 }
 
-/// Returns the names of the definitions of a schema from [`json_schema`].
-pub fn definition_names(document: &Value) -> impl Iterator<Item = &str> {
-    let definitions = document[keyword(document)].as_object();
-    definitions
-        .into_iter()
-        .flatten()
-        .map(|(name, _)| name.as_str())
-}
-
-/// Reduces a schema from [`json_schema`] to one definition, which becomes its root, and those that it
-/// refers to. Returns `None` if there is no such definition.
-#[must_use]
-pub fn select_definition(mut document: Value, name: &str) -> Option<Value> {
-    let keyword = keyword(&document);
-    let definitions = document[keyword].as_object_mut()?;
-    if !definitions.contains_key(name) {
-        return None;
+impl fmt::Display for JsonSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
-    let mut needed = BTreeSet::from([name.to_owned()]);
-    let mut unread = vec![name.to_owned()];
-    while let Some(name) = unread.pop() {
-        let mut found = Vec::new();
-        collect_references(&definitions[&name], &mut found);
-        unread.extend(found.into_iter().filter(|name| needed.insert(name.clone())));
-    }
-    definitions.retain(|name, _| needed.contains(name));
-    document["$ref"] = format!("#/{keyword}/{name}").into();
-    Some(document)
 }
 
 /// Returns the keyword under which the definitions of a schema stand.
@@ -67,7 +81,7 @@ fn keyword(document: &Value) -> &'static str {
     }
 }
 
-/// Appends the names of the definitions that a schema of [`json_schema`] refers to.
+/// Appends the names of the definitions that a schema refers to.
 fn collect_references(schema: &Value, names: &mut Vec<String>) {
     match schema {
         Value::Object(members) => {
