@@ -182,7 +182,7 @@ impl Checker {
     pub async fn run(self) -> Result<Report, CheckError> {
         let begun = Instant::now();
         let selected = self.selection.select(checks::all())?;
-        let cases = self.cases().await?;
+        let (cases, unreachable) = self.cases().await?;
         let end = tokio::time::Instant::now() + self.time_limit;
         let permits = Arc::new(Semaphore::new(MAX_PARALLEL_CASES));
         let checker = Arc::new(self);
@@ -213,7 +213,7 @@ impl Checker {
             turnbuckle: env!("CARGO_PKG_VERSION").into(),
             target: checker.target.name().into(),
             kind: Kind::Server,
-            cases: reports.collect(),
+            cases: reports.chain(unreachable).collect(),
             notes: Vec::new(),
             millis: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         };
@@ -221,15 +221,18 @@ impl Checker {
         Ok(report)
     }
 
-    /// Finds out which revisions the server speaks over each transport.
-    async fn cases(&self) -> Result<Vec<Case>, CheckError> {
-        let mut cases = Vec::new();
+    /// Finds out which revisions the server speaks over each transport. Returns the cases, and reports of
+    /// transports over which the first look failed each time.
+    async fn cases(&self) -> Result<(Vec<Case>, Vec<CaseReport>), CheckError> {
+        let mut cases: Vec<Case> = Vec::new();
         let mut reasons = Vec::new();
+        let mut unreachable = Vec::new();
         let reaching = self.target.transports();
         for binding in reaching {
             if !self.transports.contains(&binding) {
                 continue;
             }
+            let mut failed = None;
             for revision in &self.revisions {
                 let case = Case {
                     revision: *revision,
@@ -246,12 +249,23 @@ impl Checker {
                         challenge,
                         ..
                     }) => return Err(CheckError::LoginRequired { challenge }),
-                    Err(error) => reasons.push(format!("{case}: {error}")),
+                    Err(error) => {
+                        reasons.push(format!("{case}: {error}"));
+                        failed = failed.or(Some((case, error.to_string())));
+                    }
                 }
+            }
+            if let Some((case, error)) = failed.filter(|_| !is_reached(&cases, binding)) {
+                unreachable.push(CaseReport {
+                    stopped: Some(
+                        self.without_secrets(format!("the server cannot be checked: {error}")),
+                    ),
+                    ..run::empty_report(case)
+                });
             }
         }
         if !cases.is_empty() {
-            return Ok(cases);
+            return Ok((cases, unreachable));
         }
         reasons.dedup();
         Err(CheckError::Unreachable(match reasons.first() {
@@ -283,6 +297,11 @@ impl Checker {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns whether one of the cases is over a transport.
+fn is_reached(cases: &[Case], binding: Bind) -> bool {
+    cases.iter().any(|case| case.binding == binding)
 }
 
 /// Returns the checks of a case: those whose rules exist in it, and of those that are made once the ones for

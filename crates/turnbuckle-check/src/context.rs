@@ -14,7 +14,7 @@ use crate::probe::{
     SchemaFault, SseLink, Transcript,
 };
 use crate::survey::{Answered, Survey};
-use crate::target::Target;
+use crate::target::{OtherToken, Target};
 
 /// Faults that one check keeps in one case.
 const MAX_FAULTS: usize = 100;
@@ -158,6 +158,37 @@ impl<'r> CheckContext<'r> {
             }
             Ok(probe)
         }
+    }
+
+    /// Returns a token that the user has given.
+    ///
+    /// # Errors
+    /// Skips if there is none of the kind.
+    pub(crate) fn other_token(&self, kind: OtherToken) -> Result<&'r str, Stop> {
+        let token = self.target.find_token(kind);
+        token.ok_or_else(|| {
+            let name = kind.as_str();
+            Stop::Skip(format!(
+                "no such token is given: --other-token {name}=VARIABLE names one"
+            ))
+        })
+    }
+
+    /// Opens a connection of the check's own that sends a token that the user has given.
+    ///
+    /// # Errors
+    /// Skips if there is none of the kind.
+    pub(crate) fn fresh_as(
+        &self,
+        kind: OtherToken,
+        options: ProbeOptions,
+    ) -> Result<impl Future<Output = Result<Probe, Stop>> + Send + use<'r>, Stop> {
+        let target = self.target.with_token(self.other_token(kind)?);
+        let (case, transcript) = (self.case, self.transcript.clone());
+        Ok(async move {
+            let link = open(&target, case, options.timeout).await?;
+            Ok(Probe::connect(case.revision, link, options, transcript).await?)
+        })
     }
 
     /// Opens a connection that carries lines, below all messages.

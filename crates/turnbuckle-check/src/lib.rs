@@ -26,5 +26,6 @@ pub use files::{FileError, baseline, lock};
 pub use http::Uri;
 pub use requirement::{Citation, Requirement};
 pub use target::{
-    Body, BoxFuture, Command, Endpoint, Exchange, OpenPipe, Pipe, Process, Target, exchange,
+    Body, BoxFuture, Command, Endpoint, Exchange, OpenPipe, OtherToken, Pipe, Process, Target,
+    exchange,
 };

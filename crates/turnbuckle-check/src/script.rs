@@ -7,8 +7,10 @@ pub(crate) mod conduct;
 mod http;
 mod lines;
 mod listener;
+pub(crate) mod login;
 mod plain;
 mod sound;
+pub(crate) mod visit;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +24,7 @@ use turnbuckle_wire::revision::Revision;
 pub use http::ScriptBody;
 pub use listener::Listener;
 pub use sound::{Cause, Interlude, Sound, SoundBody};
+pub use visit::visit;
 
 /// One step of a server's reaction to a message.
 #[derive(Debug, Clone)]

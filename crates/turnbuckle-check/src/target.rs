@@ -3,12 +3,14 @@
 mod exchange;
 mod process;
 
+use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, Uri};
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -67,6 +69,36 @@ pub struct Target {
     pipe: Option<Arc<dyn OpenPipe>>,
     http: Option<Endpoint>,
     sse: Option<Endpoint>,
+    other_tokens: HashMap<OtherToken, String>,
+}
+
+/// A token that is not that of the checker's own requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OtherToken {
+    /// The token of another user, which the server accepts.
+    User,
+    /// A token that the server accepts, whose scopes do not suffice for everything.
+    Narrow,
+    /// A token that has expired.
+    Expired,
+    /// A token that was issued for another server.
+    Foreign,
+}
+
+impl OtherToken {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::User, Self::Narrow, Self::Expired, Self::Foreign];
+
+    /// Returns the name of the kind in options.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Narrow => "narrow",
+            Self::Expired => "expired",
+            Self::Foreign => "foreign",
+        }
+    }
 }
 
 impl Target {
@@ -79,6 +111,7 @@ impl Target {
             pipe: None,
             http: None,
             sse: None,
+            other_tokens: HashMap::new(),
         }
     }
 
@@ -108,6 +141,36 @@ impl Target {
     pub fn sse(mut self, uri: Uri, exchange: Arc<dyn Exchange>) -> Self {
         self.sse = Some(Endpoint { uri, exchange });
         self
+    }
+
+    /// Adds a token of somebody else, or one that the server must refuse.
+    #[must_use]
+    pub fn other_token(mut self, kind: OtherToken, token: impl Into<String>) -> Self {
+        self.other_tokens.insert(kind, token.into());
+        self
+    }
+
+    /// Returns a token that was added.
+    pub(crate) fn find_token(&self, kind: OtherToken) -> Option<&str> {
+        self.other_tokens.get(&kind).map(String::as_str)
+    }
+
+    /// Returns the target with a token in the requests of all endpoints.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        let mut target = self.clone();
+        let header = HeaderValue::from_str(&format!("Bearer {token}")).ok();
+        for endpoint in [&mut target.http, &mut target.sse].into_iter().flatten() {
+            let (inner, header) = (Arc::clone(&endpoint.exchange), header.clone());
+            endpoint.exchange = exchange(move |mut request| {
+                // A header that cannot be written is missing, and the server refuses the request.
+                if let Some(mut header) = header.clone() {
+                    header.set_sensitive(true);
+                    request.headers_mut().insert(AUTHORIZATION, header);
+                }
+                inner.send(request)
+            });
+        }
+        target
     }
 
     /// Returns the name of the server.

@@ -4,11 +4,16 @@
 use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Response, Uri};
+use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 use tokio::time::Instant;
+use turnbuckle_check::lock::Lock;
 use turnbuckle_check::report::{Report, Verdict};
-use turnbuckle_check::{BoxFuture, CheckError, Checker, OpenPipe, Pipe, Target};
+use turnbuckle_check::script::Sound;
+use turnbuckle_check::{BoxFuture, CheckError, Checker, OpenPipe, Pipe, Target, exchange};
 
 /// The most that a run may take, on the clock of the test.
 const LONGEST_RUN: Duration = Duration::from_secs(400);
@@ -246,4 +251,45 @@ async fn a_child_that_does_not_want_to_end_is_killed_with_all_that_it_started() 
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     panic!("a process is left");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transport_that_fails_beside_one_that_works_is_a_case_that_stopped() {
+    let refusing =
+        exchange(|_| async { Err::<Response<Full<Bytes>>, _>(io::Error::other("nobody listens")) });
+    let target = Sound::new().target();
+    let target = target.sse(Uri::from_static("http://127.0.0.1/sse"), refusing);
+    let checker = Checker::new(target).only("tools.unique");
+    let report = checker.run().await.expect("lines and HTTP work");
+    let stopped: Vec<_> = report
+        .cases
+        .iter()
+        .filter_map(|case| Some((case.transport.as_str(), case.stopped.as_deref()?)))
+        .collect();
+    let [("sse", reason)] = stopped[..] else {
+        panic!("{stopped:?}");
+    };
+    assert!(reason.contains("nobody listens"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lock_has_no_secrets_of_definitions() {
+    let lock = async |checker: Checker| {
+        let report = checker.only("tools.unique").run().await.expect("it runs");
+        let mut text = Vec::new();
+        let lock = Lock::from_report(&report).expect("there are lists");
+        lock.write(&mut text).expect("memory has room");
+        String::from_utf8(text).expect("it is JSON")
+    };
+    let checker = Checker::new(Sound::new().target());
+    let plain = lock(checker.clone()).await;
+    let redacted = lock(checker.redact(|text| text.replace("simple", "[redacted]"))).await;
+    assert!(
+        plain.contains("\"description\": \"") && plain.contains("simple"),
+        "{plain}"
+    );
+    assert!(
+        redacted.contains("[redacted]") && !redacted.contains("simple"),
+        "{redacted}"
+    );
 }

@@ -1,14 +1,15 @@
 //! Checks of clients: scripted servers for a command that is a client, and what it does with them.
 
+mod login_pages;
 mod relay;
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response, StatusCode};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::TcpListener;
@@ -25,11 +26,14 @@ use crate::check::Check;
 use crate::checks::client;
 use crate::report::{CaseReport, CheckReport, Finding, Kind, MessageLine, Report, Verdict};
 use crate::requirement::Requirement;
-use crate::script::conduct::{Breach, Entry, Head, REMOTE_PATH, Run, Scenario, Tape};
+use crate::script::conduct::{Breach, Entry, Head, Run, Scenario, Tape};
+use crate::script::login::{AUTHORIZE, ENDPOINT, Login};
 use crate::script::{Listener, Sound};
 use crate::target::{Command, OpenPipe};
 
 pub use relay::relay;
+
+use login_pages::{LoginPages, Printed};
 
 /// The placeholder for the URL of the server.
 const URL: &str = "{url}";
@@ -52,6 +56,8 @@ const STDERR_BYTES: usize = 1 << 20;
 pub struct ClientChecker {
     command: Vec<String>,
     relay: Vec<String>,
+    visitor: Vec<String>,
+    has_login: bool,
     time_limit: Duration,
     selection: Selection,
 }
@@ -64,6 +70,8 @@ impl ClientChecker {
         Self {
             command: command.into_iter().map(Into::into).collect(),
             relay: Vec::new(),
+            visitor: Vec::new(),
+            has_login: false,
             time_limit: Duration::from_secs(20),
             selection: Selection::new(),
         }
@@ -73,6 +81,20 @@ impl ClientChecker {
     /// standard input and output are checked.
     pub fn relay_command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.relay = words.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Lets some of the servers demand a login. The login page agrees at once; it is opened when the client
+    /// prints its URL, or opens it by the command in the variable `BROWSER`. Default: no.
+    pub fn login(mut self, has_login: bool) -> Self {
+        self.has_login = has_login;
+        self
+    }
+
+    /// Sets the words of a command that calls [`visit`](crate::script::visit) with its last argument: it is the
+    /// browser of the client. Without them a login page is opened only if the client prints its URL.
+    pub fn visit_command(mut self, words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.visitor = words.into_iter().map(Into::into).collect();
         self
     }
 
@@ -115,9 +137,9 @@ impl ClientChecker {
             })
             .collect();
         for case in &cases {
-            for scenario in Scenario::all(*case) {
+            for scenario in Scenario::all(*case, self.has_login) {
                 let (checker, permits) = (self.clone(), Arc::clone(&permits));
-                let (case, scenario) = (*case, *scenario);
+                let case = *case;
                 running.spawn(async move {
                     let _permit = permits.acquire_owned().await;
                     checker.run_scenario(case, scenario).await
@@ -141,7 +163,9 @@ impl ClientChecker {
             millis: 0,
         };
         for case in cases {
-            let of_case: Vec<_> = runs.iter().filter(|run| run.case == case).collect();
+            let scenarios = Scenario::all(case, self.has_login);
+            let mut of_case: Vec<_> = runs.iter().filter(|run| run.case == case).collect();
+            of_case.sort_by_key(|run| scenarios.iter().position(|it| *it == run.scenario));
             if of_case.iter().any(|run| is_spoken(run)) {
                 report
                     .cases
@@ -183,28 +207,36 @@ impl ClientChecker {
         scenario: Scenario,
         tape: &Tape,
     ) -> io::Result<()> {
-        // The address is known once the listener is there, and the server is made of it.
-        let server: Arc<std::sync::OnceLock<Sound>> = Arc::default();
-        let (answering, record) = (Arc::clone(&server), tape.clone());
+        // The address is known once the listener is there, and the servers are made of it.
+        let servers: Arc<OnceLock<(Sound, Option<Login>)>> = Arc::default();
+        let (answering, record) = (Arc::clone(&servers), tape.clone());
         let listener = Listener::start(move |request: Request<Bytes>| {
-            let sound = answering.get().cloned().unwrap_or_default();
-            let record = record.clone();
+            let (answering, record) = (Arc::clone(&answering), record.clone());
             async move {
-                let (head, body) = request.into_parts();
-                let message = serde_json::from_slice(&body).unwrap_or(Value::Null);
-                let is_schema = head.uri.path() == REMOTE_PATH;
-                record.push(Entry::Request {
-                    head: Box::new(Head::new(&head)),
-                    message: if is_schema { Value::Null } else { message },
-                });
-                sound.respond(Request::from_parts(head, body)).await
+                let (sound, login) = match answering.get() {
+                    Some((sound, login)) => (sound.clone(), login.as_ref()),
+                    None => (Sound::new(), None),
+                };
+                let reply = login.and_then(|login| login.respond(&request));
+                record.push(entry_of(&request, reply.as_ref().map(Response::status)));
+                match reply {
+                    Some(reply) => reply,
+                    None => sound.respond(request).await,
+                }
             }
         })
         .await?;
         let address = listener.address().to_string();
-        let _ = server.set(scenario.server(revision, tape, &address));
-        let url = format!("http://{address}/mcp");
-        self.run_client(&url, &[], tape).await
+        let base = format!("http://{address}");
+        let login = scenario.login().map(|kind| {
+            let record = tape.clone();
+            Login::new(kind, &*base, move |token| {
+                record.push(Entry::Token(token.to_owned()));
+            })
+        });
+        let _ = servers.set((scenario.server(revision, tape, &address), login));
+        self.run_client(&format!("{base}{ENDPOINT}"), &[], tape)
+            .await
     }
 
     async fn run_pipe(
@@ -255,23 +287,34 @@ impl ClientChecker {
     async fn run_client(&self, url: &str, server: &[String], tape: &Tape) -> io::Result<()> {
         let words = self.words(url, server);
         let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut pipe = Command::new(program).args(arguments).open().await?;
+        let mut command = Command::new(program).args(arguments);
+        if self.has_login && !self.visitor.is_empty() {
+            let browser = format!("{} %s", self.visitor.join(" "));
+            let variables = std::env::vars_os().filter(|(name, _)| name != "BROWSER");
+            command = command.environment(variables.chain([("BROWSER".into(), browser.into())]));
+        }
+        let mut pipe = command.open().await?;
         drop(pipe.writer);
-        let draining = async move {
-            let mut bytes = vec![0; 64 << 10];
-            while let Ok(1..) = pipe.reader.read(&mut bytes).await {}
-        };
-        let draining = tokio::spawn(draining);
+        let printed = Printed::default();
+        let reading = tokio::spawn(printed.clone().read(pipe.reader));
+        let page = format!(
+            "{}{AUTHORIZE}?",
+            url.strip_suffix(ENDPOINT).unwrap_or_default()
+        );
+        let mut pages = LoginPages::new(page);
         let end = Instant::now() + self.time_limit;
         if let Some(process) = &mut pipe.process {
             while process.wait(Duration::from_millis(100)).await.is_none() {
+                if self.has_login && !url.is_empty() {
+                    pages.open(&[printed.text(), process.stderr()]);
+                }
                 let is_quiet = tape.quiet_for().is_some_and(|quiet| quiet > QUIET);
                 if is_quiet || Instant::now() > end {
                     break;
                 }
             }
         }
-        draining.abort();
+        reading.abort();
         // What the client sent last is on its way.
         tokio::time::sleep(Duration::from_millis(50)).await;
         Ok(())
@@ -297,6 +340,27 @@ impl ClientChecker {
             words.push(url.to_owned());
         }
         words
+    }
+}
+
+/// Returns the record of a request, and of its refusal for lack of a token.
+fn entry_of(request: &Request<Bytes>, refusal: Option<StatusCode>) -> Entry {
+    let mut head = Head::new(request);
+    let is_message = head.path == ENDPOINT;
+    let message = match (is_message, refusal) {
+        (true, None) => serde_json::from_slice(request.body()).unwrap_or(Value::Null),
+        (true, Some(status)) => {
+            head.refused = status.as_u16();
+            Value::Null
+        }
+        (false, _) => {
+            head.set_form(request.body());
+            Value::Null
+        }
+    };
+    Entry::Request {
+        head: Box::new(head),
+        message,
     }
 }
 
@@ -331,13 +395,17 @@ fn check_report(check: &Check, runs: &[&Run], revision: Revision, command: &str)
     for run in runs {
         match check.judge(run) {
             Ok(found) => breaches.get_or_insert_with(Vec::new).extend(found),
-            Err(why) => reason = reason.or(Some(why)),
+            Err(why) => reason = Some(why),
         }
     }
     let verdict = match &breaches {
         None => Verdict::Skip,
         Some(breaches) if breaches.is_empty() => Verdict::Pass,
         Some(_) => check.level.verdict(),
+    };
+    let login = match runs.iter().any(|run| run.scenario.login().is_some()) {
+        true => "--login ",
+        false => "",
     };
     let finding = |breach: Breach| Finding {
         sentence: breach.sentence,
@@ -352,7 +420,10 @@ fn check_report(check: &Check, runs: &[&Run], revision: Revision, command: &str)
             .into_iter()
             .collect(),
         fix: check.fix.into(),
-        repeat: format!("turnbuckle check --client --only {} -- {command}", check.id),
+        repeat: format!(
+            "turnbuckle check --client {login}--only {} -- {command}",
+            check.id
+        ),
         known: false,
     };
     CheckReport {

@@ -63,7 +63,8 @@ impl Checker {
             }
         };
         report.server = survey.server_info().map(|info| self.identity(info));
-        report.interface = Some(survey.interface());
+        let interface = survey.interface();
+        report.interface = Some(interface.map_texts(&|text| self.without_secrets(text)));
         let order = CheckOrder::new(checks);
         let made = AtomicUsize::new(0);
         let schedule = Schedule {
@@ -117,7 +118,7 @@ impl Checker {
         Value::Object(["name", "version"].into_iter().filter_map(text).collect())
     }
 
-    fn without_secrets(&self, text: String) -> String {
+    pub(super) fn without_secrets(&self, text: String) -> String {
         match &self.redact {
             Some(redact) => redact(&text),
             None => text,

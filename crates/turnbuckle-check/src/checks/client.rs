@@ -1,6 +1,7 @@
 //! The checks of clients: what they did with the scripted servers is judged.
 
 mod http;
+mod login;
 mod messages;
 mod rounds;
 mod sending;
@@ -16,6 +17,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
         http::CHECKS,
         rounds::CHECKS,
         sending::CHECKS,
+        login::CHECKS,
     ]
     .into_iter()
     .flatten()

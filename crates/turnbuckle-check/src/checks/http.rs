@@ -5,7 +5,7 @@
 mod encoding;
 mod headers;
 mod requests;
-mod session;
+pub(super) mod session;
 mod sessions;
 mod streams;
 mod unrelated;

@@ -13,6 +13,7 @@ mod envelope;
 mod formats;
 mod frame;
 mod http;
+mod identity;
 mod listen;
 mod logging;
 mod meta;
@@ -43,6 +44,7 @@ const IN_TURN: &[&[Check]] = &[
     http::CHECKS[4],
     http::CHECKS[5],
     auth::CHECKS,
+    identity::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
     tools::CHECKS[2],

@@ -1,10 +1,10 @@
 //! Tasks: the extension of the modern era, and the form of 2025-11-25.
 
-mod extension;
+pub(super) mod extension;
 mod handling;
 mod ids;
 mod inputs;
-mod legacy;
+pub(super) mod legacy;
 
 use crate::check::Check;
 

@@ -291,10 +291,7 @@ impl Probe {
     /// # Errors
     /// Fails if none comes in time, or if it is not JSON.
     pub async fn next_frame(&mut self) -> Result<Value, ProbeError> {
-        let frame = self.next_bytes().await?;
-        serde_json::from_slice(&frame).map_err(|_| ProbeError::NotJson {
-            beginning: String::from_utf8_lossy(&frame).chars().take(200).collect(),
-        })
+        Ok(self.next_received().await?.1)
     }
 
     /// Returns the bytes of the next frame. The frame is not matched to a waiting request.
@@ -302,6 +299,11 @@ impl Probe {
     /// # Errors
     /// Fails if none comes in time, or if it is not JSON.
     pub async fn next_bytes(&mut self) -> Result<Vec<u8>, ProbeError> {
+        Ok(self.next_received().await?.0)
+    }
+
+    /// Returns the next frame, and the JSON in it.
+    async fn next_received(&mut self) -> Result<(Vec<u8>, Value), ProbeError> {
         let end = Instant::now() + self.options.timeout;
         let closed = || ProbeError::Closed {
             what: "a frame".into(),
@@ -314,10 +316,11 @@ impl Probe {
                 Arrival::Frame(frame) | Arrival::Refusal(frame) => {
                     let message = self.record.record_received(&frame)?;
                     self.is_refused = message.get("error").is_some() && message["id"].is_null();
-                    for answer in elements(message) {
-                        self.open.remove(&id_text(&answer));
+                    let alone = std::slice::from_ref(&message);
+                    for answer in message.as_array().map_or(alone, Vec::as_slice) {
+                        self.open.remove(&id_text(answer));
                     }
-                    return Ok(frame);
+                    return Ok((frame, message));
                 }
             }
         }

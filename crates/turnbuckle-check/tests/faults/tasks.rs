@@ -205,7 +205,10 @@ fn legacy_answer(tasks: &Tasks, message: &Value) -> Option<Value> {
 const BEFORE: &str = "before";
 
 /// Returns a server with tasks, whose answers are changed: the function gets the request and its answer.
-fn server(revision: Revision, fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Sound {
+pub(crate) fn server(
+    revision: Revision,
+    fault: impl Fn(&Value, &mut Value) + Send + Sync + 'static,
+) -> Sound {
     let tasks = Tasks::default();
     let is_modern = revision == Revision::NEWEST;
     Sound::new()

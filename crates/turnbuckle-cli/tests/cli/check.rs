@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::auth_demo::AuthDemo;
-use crate::support::{HttpDemo, Scratch, demo, run};
+use crate::support::{HttpDemo, Run, Scratch, command, demo, run};
 
 /// A server that answers `initialize` in one revision, and every other request with an error that no
 /// revision has.
@@ -28,7 +28,7 @@ const OBJECT: [&str; 6] = [
     "--",
 ];
 
-fn wrong(words: &[&str]) -> crate::support::Run {
+fn wrong(words: &[&str]) -> Run {
     run(&[
         words,
         &[
@@ -310,6 +310,48 @@ fn a_server_with_a_login_is_checked_with_the_stored_credentials() {
     assert!(!checked.out.contains(&token), "{checked:#?}");
 }
 
+#[test]
+fn a_token_of_another_server_is_refused_by_the_demo() {
+    let (demo, other) = (AuthDemo::start(), AuthDemo::start());
+    for demo in [&demo, &other] {
+        demo.log_in(&["auth", "login", &demo.url]).run.ends(0);
+    }
+    let foreign = other.token();
+    let id = "auth.foreign-audience";
+    let words = [
+        "check",
+        &demo.url,
+        "-v",
+        "-o",
+        "json",
+        "--only",
+        id,
+        "--other-token",
+    ];
+    let check = |words: &[&str], token: &str| {
+        let mut command = demo.command(words);
+        Run::new(command.env("OTHER", token).output().unwrap())
+    };
+    let words = [&words[..], &["foreign=OTHER"]].concat();
+    let verdict = |run: &Run| {
+        let report = run.json();
+        report["cases"].as_array().unwrap().iter().find_map(|case| {
+            let check = case["checks"].get(0)?;
+            Some(check["verdict"].as_str().unwrap().to_owned())
+        })
+    };
+    let checked = check(&words, &foreign).ends(0);
+    assert_eq!(verdict(&checked).as_deref(), Some("pass"), "{checked:#?}");
+    assert!(!checked.out.contains(&foreign), "{checked:#?}");
+    // The own token is for this server.
+    let own = check(&words, &demo.token()).ends(1);
+    assert_eq!(verdict(&own).as_deref(), Some("fail"), "{own:#?}");
+    let missing = check(&words, "").ends(2);
+    assert!(missing.err.contains("OTHER has no token"), "{missing:#?}");
+    demo.run(&["check", &demo.url, "--other-token", "OTHER"])
+        .ends(2);
+}
+
 /// Returns this command as a client under check, with these words.
 fn client(words: &[&str]) -> Vec<String> {
     let own = env!("CARGO_BIN_EXE_turnbuckle");
@@ -334,4 +376,54 @@ fn a_client_is_checked_over_http_and_over_lines() {
     let silent = run(&["check", "--client", "--", "true", "{url}"]).ends(4);
     assert!(silent.err.contains("sends no message"), "{silent:#?}");
     run(&["check", "--client"]).ends(2);
+}
+
+/// The checks of logins, and what is said of a command that asks for no second login.
+const LOGIN_CHECKS: [(&str, &str); 14] = [
+    ("client.challenge-scope", "pass"),
+    ("client.issuer-checked", "pass"),
+    ("client.issuer-metadata", "pass"),
+    ("client.metadata-issuer-checked", "pass"),
+    ("client.no-token-in-query", "pass"),
+    ("client.pkce", "pass"),
+    ("client.pkce-support-checked", "pass"),
+    ("client.redirect-uri", "pass"),
+    ("client.resource-metadata", "pass"),
+    ("client.resource-parameter", "pass"),
+    ("client.state-checked", "pass"),
+    ("client.step-up", "warn"),
+    ("client.token-in-header", "pass"),
+    ("client.token-stays", "pass"),
+];
+
+#[test]
+fn a_client_that_logs_in_is_checked() {
+    let home = Scratch::new();
+    let own = env!("CARGO_BIN_EXE_turnbuckle");
+    let script = r#""$0" auth login "$1" </dev/null; "$0" call "$1" test_simple_text"#;
+    let only = LOGIN_CHECKS.map(|(id, _)| id).join(",");
+    let options = [
+        "check", "--client", "--login", "-o", "json", "--only", &only, "--",
+    ];
+    let mut command = command(&[&options[..], &["sh", "-c", script, own, "{url}"]].concat());
+    for name in ["HOME", "XDG_DATA_HOME", "LOCALAPPDATA"] {
+        command.env(name, home.path());
+    }
+    let run = Run::new(command.output().unwrap()).ends(0);
+    let report = run.json();
+    let newest = report["cases"].as_array().unwrap().last().unwrap();
+    assert_eq!(newest["revision"], "2026-07-28");
+    let mut verdicts: Vec<_> = newest["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|check| {
+            (
+                check["id"].as_str().unwrap(),
+                check["verdict"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    verdicts.sort_unstable();
+    assert_eq!(verdicts, LOGIN_CHECKS);
 }

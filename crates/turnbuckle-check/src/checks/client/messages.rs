@@ -264,7 +264,7 @@ fn no_id_reuse(run: &Run) -> Outcome {
                 used.retain(|(_, taken)| *taken != id);
                 continue;
             }
-            Entry::Sent(_) => continue,
+            Entry::Sent(_) | Entry::Token(_) => continue,
             Entry::Line { connection, .. } => connection.to_string(),
             Entry::Request { head, .. } => {
                 head.header("mcp-session-id").unwrap_or_default().to_owned()
@@ -311,7 +311,11 @@ fn cancels_own(run: &Run) -> Outcome {
             Some(_) => {}
         }
     }
-    outcome(cancelled > 0, "the client cancelled nothing", breaches)
+    outcome(
+        cancelled > 0,
+        "the client cancelled nothing: give its calls a time limit below 4 seconds",
+        breaches,
+    )
 }
 
 /// Returns the answer to a request of the server, or why there is none.

@@ -84,6 +84,7 @@ fn tokens_unique(run: &Run) -> Outcome {
                 }
                 continue;
             }
+            Entry::Token(_) => continue,
             Entry::Line { connection, .. } => connection.to_string(),
             Entry::Request { head, .. } => {
                 head.header("mcp-session-id").unwrap_or_default().to_owned()

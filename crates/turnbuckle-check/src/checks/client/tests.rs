@@ -1,5 +1,7 @@
 //! Clients with one fault for each rule: that rule is broken, and no other one is.
 
+mod login;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
@@ -22,9 +24,8 @@ fn request(method: &str, path: &str, headers: &Headers, message: Value) -> Entry
     for (name, value) in headers {
         request = request.header(*name, value);
     }
-    let (parts, ()) = request.body(()).unwrap().into_parts();
     Entry::Request {
-        head: Box::new(Head::new(&parts)),
+        head: Box::new(Head::new(&request.body(()).unwrap())),
         message,
     }
 }
@@ -126,6 +127,7 @@ fn with(mut entries: Vec<Entry>, at: usize, change: impl Fn(&mut Value)) -> Vec<
         Entry::Request { message, .. } | Entry::Line { message, .. } | Entry::Sent(message) => {
             change(message);
         }
+        Entry::Token(_) => {}
     }
     entries
 }
@@ -339,7 +341,8 @@ fn each_fault_of_a_client_is_found_by_its_rule_alone() {
             entries
         }),
     ];
-    let ids: BTreeSet<_> = rows.iter().map(|row| row.0).collect();
+    let of_logins = login::rows().into_iter().map(|row| row.0);
+    let ids: BTreeSet<_> = rows.iter().map(|row| row.0).chain(of_logins).collect();
     assert_eq!(ids, all().map(|check| check.id).collect());
     for (id, revision, scenario, entries) in rows {
         // A session that begins without a handshake has nothing else of one either.

@@ -16,7 +16,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// A session of a legacy revision. In a modern revision there is none, and requests stay as they are.
 pub(crate) struct Session {
     /// The id that the server gave.
-    pub(super) id: Option<HeaderValue>,
+    pub(crate) id: Option<HeaderValue>,
     /// The status of the response to `notifications/initialized`; `None` in a modern revision.
     pub(super) initialized: Option<(u16, String)>,
 }
@@ -24,6 +24,18 @@ pub(crate) struct Session {
 impl Session {
     /// Opens a session by the whole handshake.
     pub(crate) async fn open(cx: &mut CheckContext<'_>) -> Result<Self, Stop> {
+        Self::open_as(cx, None).await
+    }
+
+    /// Opens a session by the whole handshake, with a header of authorization of its own.
+    pub(crate) async fn open_as(
+        cx: &mut CheckContext<'_>,
+        authorization: Option<&str>,
+    ) -> Result<Self, Stop> {
+        let with_header = |ask: Ask| match authorization {
+            Some(value) => ask.header("authorization", value),
+            None => ask,
+        };
         let mut session = Self {
             id: None,
             initialized: None,
@@ -31,7 +43,7 @@ impl Session {
         if cx.is_modern() {
             return Ok(session);
         }
-        let answer = cx.post(&opening(cx))?.send().await?;
+        let answer = with_header(cx.post(&opening(cx))?).send().await?;
         if answer.status != StatusCode::OK.as_u16() {
             return Err(Stop::Broken(ProbeError::Status {
                 status: answer.status,
@@ -46,14 +58,14 @@ impl Session {
             return Err(Stop::Broken(ProbeError::Io(error)));
         }
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        let answer = session.post(cx, &initialized)?.send().await?;
+        let answer = with_header(session.post(cx, &initialized)?).send().await?;
         let status = answer.status;
         session.initialized = Some((status, answer.text().await?));
         Ok(session)
     }
 
     /// Returns a request with the headers of the session.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &self,
         cx: &CheckContext<'_>,
         method: Method,
@@ -103,6 +115,6 @@ pub(crate) fn opening(cx: &CheckContext<'_>) -> Value {
 }
 
 /// Returns a request that every server answers and that changes nothing.
-pub(super) fn harmless(cx: &CheckContext<'_>, id: &str) -> Value {
+pub(crate) fn harmless(cx: &CheckContext<'_>, id: &str) -> Value {
     cx.message(id, cx.harmless_request(), json!({}))
 }

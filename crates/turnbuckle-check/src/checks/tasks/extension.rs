@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
-use crate::probe::Probe;
+use crate::probe::{Probe, ProbeOptions};
 use crate::report::Level;
 
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -120,10 +120,15 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Opens a connection whose requests declare the extension.
-pub(super) async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
+pub(crate) async fn declaring(cx: &mut CheckContext<'_>) -> Result<Probe, Stop> {
+    cx.fresh(declaring_options(cx)).await
+}
+
+/// Returns the options of a connection whose requests declare the extension.
+pub(crate) fn declaring_options(cx: &CheckContext<'_>) -> ProbeOptions {
     let mut options = cx.options();
     options.capabilities = json!({"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}});
-    cx.fresh(options).await
+    options
 }
 
 /// Returns calls that may become tasks, such as that of the official conformance suite's tool, which takes
@@ -143,7 +148,7 @@ pub(super) fn calls(cx: &CheckContext<'_>) -> Vec<Value> {
 }
 
 /// Calls tools until one is answered with a task; returns the task.
-pub(super) async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
+pub(crate) async fn start(cx: &mut CheckContext<'_>, probe: &mut Probe) -> Result<Value, Stop> {
     for call in calls(cx) {
         let mut answer = probe.request("tools/call", call).await?;
         if answer["result"]["resultType"] == "task" {

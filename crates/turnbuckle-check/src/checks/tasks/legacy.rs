@@ -84,7 +84,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// Calls a tool as a task; returns the task. The official conformance suite's tool takes these seconds.
-pub(super) async fn start(
+pub(crate) async fn start(
     cx: &mut CheckContext<'_>,
     probe: &mut Probe,
     seconds: u32,

@@ -137,6 +137,20 @@ const CLIENT: &[(&str, &[&str])] = &[
         &["client.invalid-header-tools-dropped"],
     ),
     ("json-schema-ref-no-deref", &["client.no-remote-ref"]),
+    (
+        "auth/metadata-default",
+        &["client.pkce", "client.resource-parameter"],
+    ),
+    (
+        "auth/metadata-issuer-mismatch",
+        &["client.metadata-issuer-checked"],
+    ),
+    ("auth/iss-wrong-issuer", &["client.issuer-checked"]),
+    (
+        "auth/scope-from-www-authenticate",
+        &["client.challenge-scope"],
+    ),
+    ("auth/scope-step-up", &["client.step-up"]),
     ("sep-2322-client-request-state", &["client.input-keys-once"]),
 ];
 

@@ -9,6 +9,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::tape::{Entry, Tape};
 use crate::case::{Bind, Case};
+use crate::script::login::LoginKind;
 use crate::script::{Interlude, Sound};
 
 /// Time that a client has for what a server asks of it.
@@ -43,16 +44,48 @@ pub(crate) enum Scenario {
     Cut,
     /// A server whose process writes a lot to standard error before anything else.
     Stderr,
+    /// A server that never answers a call of a tool.
+    Silent,
+    /// A server that demands a login.
+    Login(LoginKind),
 }
 
+/// The logins of the legacy era.
+const LEGACY_LOGINS: &[LoginKind] = &[
+    LoginKind::Plain,
+    LoginKind::Hidden,
+    LoginKind::StepUp,
+    LoginKind::WithoutPkce,
+    LoginKind::OtherState,
+];
+
+/// The logins that only the modern era has.
+const MODERN_LOGINS: &[LoginKind] = &[LoginKind::OtherIssuer, LoginKind::OtherMetadata];
+
 impl Scenario {
-    /// Returns the scenarios of a revision over a transport.
-    pub(crate) fn all(case: Case) -> &'static [Self] {
-        match (case.is_legacy(), case.binding == Bind::Http) {
-            (true, true) => &[Self::Plain, Self::Older, Self::Resume],
-            (true, false) => &[Self::Plain, Self::Older, Self::Stderr],
-            (false, true) => &[Self::Plain, Self::Rounds, Self::Traps, Self::Cut],
-            (false, false) => &[Self::Plain, Self::Rounds],
+    /// Returns the scenarios of a revision over a transport; those with a login come last.
+    pub(crate) fn all(case: Case, has_login: bool) -> Vec<Self> {
+        use Scenario::{Cut, Login, Older, Plain, Resume, Rounds, Silent, Stderr, Traps};
+        let is_http = case.binding == Bind::Http;
+        let mut all = match (case.is_legacy(), is_http) {
+            (true, true) => vec![Plain, Older, Resume, Silent],
+            (true, false) => vec![Plain, Older, Stderr, Silent],
+            (false, true) => vec![Plain, Rounds, Traps, Cut],
+            (false, false) => vec![Plain, Rounds, Silent],
+        };
+        if has_login && is_http {
+            all.extend(LEGACY_LOGINS.iter().copied().map(Login));
+            let modern = MODERN_LOGINS.iter().filter(|_| case.is_modern());
+            all.extend(modern.copied().map(Login));
+        }
+        all
+    }
+
+    /// Returns how the server demands a login, if it does.
+    pub(crate) fn login(self) -> Option<LoginKind> {
+        match self {
+            Self::Login(kind) => Some(kind),
+            _ => None,
         }
     }
 
@@ -102,6 +135,14 @@ impl Scenario {
                 async move {
                     if is_call {
                         interlude.cut();
+                        std::future::pending::<()>().await;
+                    }
+                }
+            }),
+            Self::Silent => sound.before_answer(|method, _| {
+                let is_call = method == "tools/call";
+                async move {
+                    if is_call {
                         std::future::pending::<()>().await;
                     }
                 }

@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::request::Parts;
+use http::Request;
 use serde_json::Value;
+use url::form_urlencoded;
+
+use crate::script::login::bearer;
 
 /// Entries that a record keeps; later ones are lost.
 const MAX_ENTRIES: usize = 20_000;
@@ -12,12 +15,15 @@ const MAX_ENTRIES: usize = 20_000;
 /// One thing that happened.
 #[derive(Debug, Clone)]
 pub(crate) enum Entry {
-    /// A request of HTTP, with its message; null if it has none.
+    /// A request of HTTP, with its message for the server; null if it has none, or was refused for lack of
+    /// a token.
     Request { head: Box<Head>, message: Value },
     /// A line on a connection; null if it is no JSON.
     Line { connection: usize, message: Value },
     /// A message of the server.
     Sent(Value),
+    /// A token that the client was given.
+    Token(String),
 }
 
 /// The head of a request of HTTP.
@@ -25,16 +31,49 @@ pub(crate) enum Entry {
 pub(crate) struct Head {
     pub(crate) method: http::Method,
     pub(crate) path: String,
+    pub(crate) query: Vec<(String, String)>,
+    /// The status of the refusal for lack of a token, or 0.
+    pub(crate) refused: u16,
+    form: Vec<(String, String)>,
     headers: http::HeaderMap,
 }
 
+/// Parameters of a query or a form that are kept.
+const MAX_PARAMETERS: usize = 100;
+
+fn parameters(text: &[u8]) -> Vec<(String, String)> {
+    let pairs = form_urlencoded::parse(text).into_owned();
+    pairs.take(MAX_PARAMETERS).collect()
+}
+
 impl Head {
-    pub(crate) fn new(parts: &Parts) -> Self {
+    pub(crate) fn new<B>(request: &Request<B>) -> Self {
+        let uri = request.uri();
         Self {
-            method: parts.method.clone(),
-            path: parts.uri.path().to_owned(),
-            headers: parts.headers.clone(),
+            method: request.method().clone(),
+            path: uri.path().to_owned(),
+            query: parameters(uri.query().unwrap_or_default().as_bytes()),
+            refused: 0,
+            form: Vec::new(),
+            headers: request.headers().clone(),
         }
+    }
+
+    /// Adds the form in the body of the request.
+    pub(crate) fn set_form(&mut self, body: &[u8]) {
+        self.form = parameters(body);
+    }
+
+    /// Returns a parameter of the query or of the form.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let mut all = self.query.iter().chain(&self.form);
+        all.find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the token in the Authorization header.
+    pub(crate) fn bearer(&self) -> Option<&str> {
+        bearer(&self.headers)
     }
 
     /// Returns the text of a header.
@@ -50,7 +89,7 @@ impl Entry {
             Self::Request { message, .. } | Self::Line { message, .. } => {
                 Some(message).filter(|message| !message.is_null())
             }
-            Self::Sent(_) => None,
+            Self::Sent(_) | Self::Token(_) => None,
         }
     }
 

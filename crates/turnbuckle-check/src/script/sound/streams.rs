@@ -28,12 +28,12 @@ pub struct SoundBody {
 
 impl SoundBody {
     /// Returns a body without a byte.
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Self::new(unbounded_channel().1)
     }
 
     /// Returns a body of these bytes.
-    pub(super) fn full(bytes: impl Into<Bytes>) -> Self {
+    pub(crate) fn full(bytes: impl Into<Bytes>) -> Self {
         let (to, frames) = unbounded_channel();
         // The receiver is there.
         let _ = to.send(bytes.into());

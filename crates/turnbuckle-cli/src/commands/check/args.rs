@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use turnbuckle_check::report::Level;
-use turnbuckle_check::{Bind, Selection};
+use turnbuckle_check::{Bind, OtherToken, Selection};
 
 use super::reports::ReportFile;
 
@@ -23,10 +23,20 @@ pub(super) struct CheckArgs {
         "protocol_version",
         "allow_tool",
         "hostile",
+        "other_tokens",
         "lock",
         "update_lock",
     ])]
     pub(super) client: bool,
+
+    /// Let some of the servers demand a login, whose page agrees at once. It is opened when the client prints its
+    /// URL, or opens it by $BROWSER
+    #[arg(long, requires = "client")]
+    pub(super) login: bool,
+
+    /// Open a login page in place of a browser, as the client under check needs it
+    #[arg(long, value_name = "URL", hide = true)]
+    pub(super) visit: Option<String>,
 
     /// Relay standard input and output to a scripted server, as the client under check needs it
     #[arg(long, value_name = "PLACE", hide = true)]
@@ -56,6 +66,11 @@ pub(super) struct CheckArgs {
     /// from its schema
     #[arg(long, value_name = "NAME[=JSON]", value_parser = parse_tool)]
     pub(super) allow_tool: Vec<(String, Option<Value>)>,
+
+    /// Show the server also the token in this environment variable: that of another user (user), one whose scopes
+    /// do not suffice for everything (narrow), an expired one (expired), or one for another server (foreign)
+    #[arg(long = "other-token", value_name = "KIND=VARIABLE", value_delimiter = ',', value_parser = parse_other_token)]
+    pub(super) other_tokens: Vec<(OtherToken, String)>,
 
     /// Strain the server also if it is on another machine
     #[arg(long)]
@@ -126,6 +141,14 @@ impl From<TransportChoice> for Bind {
             TransportChoice::Sse => Self::Sse,
         }
     }
+}
+
+/// Parses `KIND=VARIABLE`.
+fn parse_other_token(text: &str) -> Result<(OtherToken, String), String> {
+    let (name, variable) = text.split_once('=').ok_or("write KIND=VARIABLE")?;
+    let kind = OtherToken::ALL.into_iter().find(|it| it.as_str() == name);
+    let kind = kind.ok_or("a kind is user, narrow, expired or foreign")?;
+    Ok((kind, variable.to_owned()))
 }
 
 /// Parses `NAME` or `NAME=JSON`.

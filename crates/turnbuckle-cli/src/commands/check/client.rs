@@ -1,5 +1,6 @@
 //! `check --client`: judges a client by scripted servers.
 
+use turnbuckle_check::script::visit;
 use turnbuckle_check::{ClientChecker, relay};
 use turnbuckle_session::internal::ShutdownSignals;
 
@@ -11,6 +12,9 @@ use crate::output::Console;
 
 /// The words of this command that relay standard input and output to a scripted server.
 const RELAY: [&str; 2] = ["check", "--relay"];
+
+/// The words of this command that open a login page of a scripted server.
+const VISIT: [&str; 2] = ["check", "--visit"];
 
 /// Runs the client that the command line names with each server, and reports what it did wrong.
 pub(super) async fn run(options: &Options, files: &Files) -> Result<(), CliError> {
@@ -27,9 +31,12 @@ pub(super) async fn run(options: &Options, files: &Files) -> Result<(), CliError
     let own = std::env::current_exe();
     let own = own.map_err(|error| CliError::new(format!("this program has no path: {error}")))?;
     let own = own.to_string_lossy().into_owned();
-    let relay = std::iter::once(own).chain(RELAY.map(str::to_owned));
-    let checker = ClientChecker::new(words).relay_command(relay);
-    let mut checker = checker.selection(args.selection());
+    let with_own = |words: [&str; 2]| [&*own, words[0], words[1]].map(str::to_owned);
+    let mut checker = ClientChecker::new(words)
+        .relay_command(with_own(RELAY))
+        .visit_command(with_own(VISIT))
+        .login(args.login)
+        .selection(args.selection());
     if let Some(limit) = target.common.protocol.timeout {
         checker = checker.time_limit(limit);
     }
@@ -53,6 +60,14 @@ pub(super) async fn relay_to(place: &str) -> Result<(), CliError> {
     );
     relayed.await.map_err(|error| {
         CliError::new(format!("the scripted server cannot be reached: {error}"))
+            .status(ExitStatus::Unreachable)
+    })
+}
+
+/// Opens the login page at `url` and follows it back to the client.
+pub(super) async fn visit_page(url: &str) -> Result<(), CliError> {
+    visit(url).await.map_err(|error| {
+        CliError::new(format!("the login page cannot be opened: {error}"))
             .status(ExitStatus::Unreachable)
     })
 }

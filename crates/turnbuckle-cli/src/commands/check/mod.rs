@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use turnbuckle::client::EraPreference;
 use turnbuckle_check::report::{Level, Report};
-use turnbuckle_check::{Checker, Progress};
+use turnbuckle_check::{Checker, OtherToken, Progress};
 
 use super::TargetArgs;
 use crate::args::CommonArgs;
@@ -37,6 +37,9 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     if let Some(place) = &options.args.relay {
         return client::relay_to(place).await;
     }
+    if let Some(url) = &options.args.visit {
+        return client::visit_page(url).await;
+    }
     refuse_options_of_clients(&options.target_args.common)?;
     let files = files::Files::read(&options.args)?;
     if options.args.client {
@@ -46,11 +49,15 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     words.expect_end()?;
     let (common, args) = (&options.target_args.common, &options.args);
     let login = TargetLogin::new(common, &target)?;
+    let tokens = other_tokens(args, &login.secrets)?;
     login.confirm_target().await?;
     login
         .repeat(async || {
             let sse = args.transport == [TransportChoice::Sse];
-            let target = CheckTarget::prepare(&login, sse).await?;
+            let mut target = CheckTarget::prepare(&login, sse).await?;
+            for (kind, token) in &tokens {
+                target.server = target.server.clone().other_token(*kind, token);
+            }
             let checker = checker(&target, common, args, &login.console, &login.secrets);
             let run = async { checker.run().await.map_err(|it| target.to_cli_error(it)) };
             let run = login.unless_interrupted(run).await;
@@ -90,6 +97,24 @@ fn checker(
     }
     let (console, cases) = (console.clone(), Mutex::new(HashMap::new()));
     checker.on_progress(move |progress| draw(&console, &cases, progress))
+}
+
+/// Reads the tokens that the options name from the environment; no report shows them.
+fn other_tokens(
+    args: &CheckArgs,
+    secrets: &KnownSecrets,
+) -> Result<Vec<(OtherToken, String)>, CliError> {
+    let read = |(kind, variable): &(OtherToken, String)| {
+        let token = std::env::var(variable)
+            .ok()
+            .filter(|token| !token.is_empty());
+        let token = token.ok_or_else(|| {
+            CliError::usage(format!("the environment variable {variable} has no token"))
+        })?;
+        secrets.add([token.clone()]);
+        Ok((*kind, token))
+    };
+    args.other_tokens.iter().map(read).collect()
 }
 
 /// Draws how many checks of all cases that have begun are done.
