@@ -116,8 +116,10 @@ impl<'r> CheckContext<'r> {
 
     /// Returns the messages of the case so far that break rules about the conversation.
     #[must_use]
-    pub(crate) fn rule_faults(&self) -> &'r [RuleFault] {
-        &self.judged.rule_faults
+    pub(crate) fn rule_faults(&self) -> Vec<RuleFault> {
+        let mut found = self.judged.rule_faults.clone();
+        found.extend(self.transcript.rule_faults());
+        found
     }
 
     /// Returns the options of a connection: no capabilities, the whole handshake.

@@ -8,4 +8,6 @@ mod requests;
 
 use crate::check::Check;
 
+pub(super) use requests::{all_capabilities, ask_often, asking_call};
+
 pub(super) const CHECKS: [&[Check]; 3] = [requests::CHECKS, inputs::CHECKS, answers::CHECKS];

@@ -10,6 +10,7 @@ use crate::case::Bind;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
+use crate::survey::Survey;
 
 /// Tools that take a while, each with arguments: those of the official suite and of well-known servers.
 const SLOW_TOOLS: [(&str, &str); 3] = [
@@ -21,17 +22,28 @@ const SLOW_TOOLS: [(&str, &str); 3] = [
     ("longRunningOperation", r#"{"duration": 2, "steps": 2}"#),
 ];
 
-/// Time in which an answer that must not come would come.
-const QUIET: Duration = Duration::from_millis(1300);
+/// Time in which work that was cancelled ends.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Time after that in which an answer that must not come would come.
+const QUIET: Duration = Duration::from_millis(1000);
+
+/// The token of the call that is cancelled.
+const TOKEN: &str = "check-cancelled";
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "cancel.no-answer-after",
         Level::Should,
-        "a request that was cancelled is not answered",
+        "a request that was cancelled is not answered, and its work ends",
         |cx| Box::pin(no_answer_after(cx)),
     )
-    .requires(&["e56ffa706260", "291f6cbeb0b6", "316c14ce0604"])
+    .requires(&[
+        "e56ffa706260",
+        "291f6cbeb0b6",
+        "316c14ce0604",
+        "e04f1edf4bf5",
+    ])
     .fix("stop the work of a request that is cancelled, and send nothing more for it"),
     Check::new(
         "cancel.unknown-ignored",
@@ -49,8 +61,8 @@ pub(super) const CHECKS: &[Check] = &[
     .fix("ignore `notifications/cancelled` with an id that you do not know"),
 ];
 
-async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let survey = cx.survey();
+/// Returns a call of a tool that takes a while; skips if there is none.
+pub(super) fn slow_call(survey: &Survey) -> Result<Value, Stop> {
     let is_usable = |name: &str| {
         let tool = survey.tool(name);
         tool.is_some_and(|tool| name == "slow_compute" || survey.is_callable(tool))
@@ -59,15 +71,21 @@ async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let Some((tool, arguments)) = slow else {
         return Err(Stop::Skip("no tool is known to take a while".into()));
     };
+    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    Ok(json!({"name": tool, "arguments": arguments}))
+}
+
+async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut params = slow_call(cx.survey())?;
     if cx.is_modern() && cx.case().binding == Bind::Http {
         return Err(Stop::Skip(
             "over HTTP the response is closed: nothing can come after that".into(),
         ));
     }
-    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let tool = params["name"].as_str().unwrap_or_default().to_owned();
+    params["_meta"] = json!({"progressToken": TOKEN});
     let harmless = cx.harmless_request();
     let probe = cx.probe().await?;
-    let params = json!({"name": tool, "arguments": arguments});
     let id = probe.start("tools/call", params).await?;
     // The call is under way when what came after it is answered.
     probe.request(harmless, json!({})).await?;
@@ -77,12 +95,19 @@ async fn no_answer_after(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         )));
     }
     probe.cancel(id, Some("a check")).await?;
+    let is_answer = |it: &Value| it.get("method").is_none() && it["id"] == id;
+    let is_progress = |it: &Value| it["params"]["progressToken"] == TOKEN;
+    probe.wait(GRACE).await?;
+    let mut messages = probe.take_messages();
+    messages.retain(is_answer);
     probe.wait(QUIET).await?;
-    let messages = probe.take_messages();
-    let late = messages
-        .iter()
-        .find(|it| it.get("method").is_none() && it["id"] == id);
-    if late.is_some() {
+    messages.extend(probe.take_messages());
+    if messages.iter().any(is_progress) {
+        cx.fault(format!(
+            "a call of `{tool}` reports progress {GRACE:?} after it was cancelled and later"
+        ));
+    }
+    if messages.iter().any(is_answer) {
         cx.fault(format!(
             "a call of `{tool}` is answered after it was cancelled"
         ));

@@ -5,6 +5,7 @@
 
 use turnbuckle_wire::revision::Revision;
 
+use super::ask::ask_often;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
@@ -17,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         "rpc.own-ids-unique",
         Level::Must,
         "no request of the server has the id of another one",
-        |cx| Box::pin(rule_faults(cx, "rpc.own-ids-unique")),
+        |cx| Box::pin(own_ids(cx)),
     )
     .legacy()
     .requires(&["bfab722d3e17"])
@@ -117,6 +118,11 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["faccd7622e57", "d1d8d21ccacd", "fdaab37252af"])
     .fix("leave the related task out of `_meta` of tasks/get, tasks/list, tasks/cancel and their notification"),
 ];
+
+async fn own_ids(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    ask_often(cx).await?;
+    rule_faults(cx, "rpc.own-ids-unique").await
+}
 
 /// Reports the messages that broke the rule of a check, each sentence once.
 async fn rule_faults(cx: &mut CheckContext<'_>, check: &str) -> Result<(), Stop> {

@@ -2,6 +2,8 @@
 //!
 //! Specification: basic/utilities/progress.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::check::{Check, Need, Stop};
@@ -11,6 +13,9 @@ use crate::report::Level;
 
 /// The tool of the official suite that reports progress.
 const TOOL: &str = "test_tool_with_progress";
+
+/// Time in which a report that a server sends behind the answer arrives.
+const LATER: Duration = Duration::from_millis(50);
 
 const NOTIFICATION: &str = "notifications/progress";
 
@@ -115,6 +120,7 @@ async fn none_after_answer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     if progress(&before).next().is_none() {
         return Err(none());
     }
+    probe.wait(LATER).await?;
     probe.request(harmless, json!({})).await?;
     let after = probe.take_messages();
     if progress(&after).next().is_some() {

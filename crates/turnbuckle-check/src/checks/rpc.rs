@@ -74,6 +74,23 @@ pub(super) const CHECKS: &[Check] = &[
     .revisions(&[Revision::V2025_03_26])
     .requires(&["113502c8a07a"])
     .fix("accept an array of messages, and answer each request in it"),
+    Check::new(
+        "rpc.null-id-refused",
+        Level::Note,
+        "a request whose id is null is refused",
+        |cx| Box::pin(null_id(cx)),
+    )
+    .requires(&["8aace556e919"])
+    .once()
+    .fix("refuse a request whose id is neither a string nor an integer with -32600"),
+    Check::new(
+        "rpc.other-methods-32601",
+        Level::Note,
+        "a method of other revisions is unknown",
+        |cx| Box::pin(other_methods(cx)),
+    )
+    .requires(&["9774fb4db6ac"])
+    .fix("look at the revision of the request before you serve its method"),
 ];
 
 /// The checks that look at all messages, and are made last.
@@ -280,6 +297,49 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             cx.fault(format!(
                 "the ping {id} in a batch failed: {}",
                 answer["error"]
+            ));
+        }
+    }
+    Ok(())
+}
+
+async fn null_id(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut message = cx.message(Value::Null, cx.harmless_request(), json!({}));
+    message["id"] = Value::Null;
+    let mut probe = cx.fresh(cx.options()).await?;
+    probe.send(&message).await?;
+    // The answer to what comes after it ends the wait: the request may be ignored.
+    let _ = probe.request(cx.harmless_request(), json!({})).await;
+    let stray = probe.take_messages();
+    let mut answers = stray.iter().chain(probe.waiting_answers());
+    if answers.any(|it| it.get("result").is_some()) {
+        cx.fault("a request with `\"id\": null` is answered with a result");
+    }
+    Ok(())
+}
+
+async fn other_methods(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let task = json!({"taskId": "check-unknown"});
+    let requests = match cx.is_modern() {
+        true => [
+            ("tasks/result", task),
+            ("resources/subscribe", json!({"uri": "check:unknown"})),
+        ],
+        false => [
+            ("tasks/update", task),
+            ("subscriptions/listen", json!({"notifications": {}})),
+        ],
+    };
+    for (method, params) in requests {
+        let answer = cx.request(method, params).await?;
+        if answer["error"]["code"] != -32601 {
+            let found = match answer["error"]["code"].as_i64() {
+                Some(code) => format!("the error {code}"),
+                None => "a result".to_owned(),
+            };
+            cx.fault(format!(
+                "{method}, which {} does not have, is answered with {found} instead of -32601",
+                cx.revision()
             ));
         }
     }

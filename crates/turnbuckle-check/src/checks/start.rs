@@ -2,13 +2,23 @@
 //!
 //! Specification: basic/lifecycle.
 
+use std::time::Duration;
+
 use serde_json::json;
 use turnbuckle_wire::revision::Revision;
 
+use super::ask::{all_capabilities, asking_call};
+use super::cancel::slow_call;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::probe::{Handshake, ProbeError};
 use crate::report::Level;
+
+/// Time in which a request that is sent at once arrives.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
+/// Calls that are under way while a ping is sent.
+const BUSY: usize = 8;
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -87,6 +97,16 @@ pub(super) const CHECKS: &[Check] = &[
     .legacy()
     .requires(&["2a241dfe298b", "7f20780329e1"])
     .fix("answer `ping` with `{}`"),
+    Check::new(
+        "start.ping-while-busy",
+        Level::Must,
+        "a ping is answered while calls are under way",
+        |cx| Box::pin(ping_while_busy(cx)),
+    )
+    .legacy()
+    .once()
+    .requires(&["2a241dfe298b"])
+    .fix("answer `ping` at once: it takes no place of a request, and waits for none"),
 ];
 
 async fn newest_offer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
@@ -148,6 +168,26 @@ async fn ping_empty(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
+async fn ping_while_busy(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let call = slow_call(cx.survey())?;
+    let mut probe = cx.fresh(cx.options()).await?;
+    let mut calls = Vec::new();
+    for _ in 0..BUSY {
+        calls.push(probe.start("tools/call", call.clone()).await?);
+    }
+    let answer = probe.request("ping", json!({})).await?;
+    if answer.get("result").is_none() {
+        cx.fault(format!(
+            "a ping is refused while {BUSY} calls are under way: {}",
+            answer["error"]
+        ));
+    }
+    for id in calls {
+        probe.cancel(id, Some("a check")).await?;
+    }
+    Ok(())
+}
+
 async fn version_offer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut probe = cx.fresh(cx.options().handshake(Handshake::None)).await?;
     let mut params = probe.handshake_params();
@@ -195,11 +235,17 @@ async fn ping_before_initialized(cx: &mut CheckContext<'_>) -> Result<(), Stop> 
 
 async fn no_requests_before_initialized(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     // Declared in full, so that the server has reasons to ask.
+    let mut capabilities = all_capabilities();
+    capabilities["roots"] = json!({"listChanged": true});
     let options = cx
         .options()
         .handshake(Handshake::WithoutInitialized)
-        .capabilities(json!({"roots": {"listChanged": true}, "sampling": {}}));
+        .capabilities(capabilities);
     let mut probe = cx.fresh(options).await?;
+    if let Some(call) = asking_call(cx.survey()) {
+        probe.start("tools/call", call).await?;
+        probe.wait(AT_ONCE).await?;
+    }
     // After the answer, a request that was sent at once has come.
     probe.request("ping", json!({})).await?;
     let messages = probe.take_messages();

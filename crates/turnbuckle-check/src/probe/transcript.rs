@@ -119,6 +119,12 @@ impl Transcript {
         }
     }
 
+    /// Returns the messages that broke rules about the conversation.
+    #[must_use]
+    pub(crate) fn rule_faults(&self) -> Vec<RuleFault> {
+        self.lock().rule_faults.clone()
+    }
+
     /// Returns the messages that broke rules about the conversation, and forgets them.
     #[must_use]
     pub(crate) fn take_rule_faults(&self) -> Vec<RuleFault> {

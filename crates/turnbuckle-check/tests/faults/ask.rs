@@ -32,6 +32,11 @@ fn without_pong() -> Sound {
     })
 }
 
+/// Returns whether a message is a request of the server.
+fn is_question(message: &Value) -> bool {
+    message["method"].is_string() && message.get("id").is_some()
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     let all = json!({"elicitation": {}, "sampling": {}, "roots": {}});
     let remembering = Sound::new().on_message(move |message| {
@@ -72,8 +77,17 @@ pub(crate) fn rows() -> Vec<Row> {
                 {"role": "user", "content": {"type": "text", "text": "Say it"}}]});
             messages.insert(
                 0,
-                json!({"jsonrpc": "2.0", "id": format!("ask-{}", cause.message["id"]),
+                json!({"jsonrpc": "2.0", "id": format!("curious-{}", cause.message["id"]),
                 "method": "sampling/createMessage", "params": params}),
+            );
+        }
+    });
+    let silent = Sound::new().on_reply(|cause, messages| {
+        if let Some(at) = messages.iter().position(is_question) {
+            messages.insert(
+                at + 1,
+                json!({"jsonrpc": "2.0", "id": cause.message["id"],
+                "result": {"content": [], "isError": true}}),
             );
         }
     });
@@ -124,5 +138,16 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("ask.missing-capability-32021", code(-32021, -32602)),
         row("ask.roots-change-survived", without_pong()),
+        row("ask.withdrawn", silent),
     ]
+}
+
+/// Returns the row of a server whose requests have one id: only one that asks often shows it.
+pub(crate) fn further_rows() -> Vec<Row> {
+    let forgetful = Sound::new().on_reply(|_, messages| {
+        for message in messages.iter_mut().filter(|it| is_question(it)) {
+            message["id"] = "ask-1".into();
+        }
+    });
+    vec![row("rpc.own-ids-unique", forgetful)]
 }

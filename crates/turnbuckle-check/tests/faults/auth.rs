@@ -12,7 +12,7 @@ use turnbuckle_check::{Bind, Body, BoxFuture, CheckError, Checker, Exchange, Oth
 use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, remove, target};
-use crate::tasks;
+use crate::task_server;
 
 const ORIGIN: &str = "http://127.0.0.1";
 
@@ -142,8 +142,8 @@ fn public_lists(id: &'static str) -> Row {
 pub(crate) fn sound() -> Vec<Row> {
     let modern = target("", Guarded::default().target()).alone(Revision::V2026_07_28, Bind::Http);
     let with_tasks = login_row("", |server| {
-        server.sound = tasks::server(Revision::V2025_11_25, |_, _| ());
-        server.of_other = tasks::server(Revision::V2025_11_25, |_, _| ());
+        server.sound = task_server::server(Revision::V2025_11_25, |_, _| ());
+        server.of_other = task_server::server(Revision::V2025_11_25, |_, _| ());
     });
     vec![
         login_row("", |_| ()),
@@ -185,7 +185,7 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .topic("http.session-of-other-principal"),
         login_row("tasks.foreign-principal", |server| {
-            server.sound = tasks::server(Revision::V2025_11_25, |_, _| ());
+            server.sound = task_server::server(Revision::V2025_11_25, |_, _| ());
             server.of_other = server.sound.clone();
         })
         .topic("tasks.foreign-principal"),

@@ -1,5 +1,7 @@
 //! Faults of Streamable HTTP: requests and their headers.
 
+use std::sync::{Arc, Mutex};
+
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Method, Request, StatusCode, Uri};
@@ -8,7 +10,10 @@ use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{MARK, Row, marking, row, tool};
+use crate::harness::{MARK, Row, marking, row};
+
+/// The header of the session of a request.
+const SESSION_ID: &str = "mcp-session-id";
 
 /// Returns a server that does not look at a header.
 fn blind(header: &'static str) -> Sound {
@@ -101,6 +106,26 @@ pub(crate) fn rows() -> Vec<Row> {
             request.headers_mut().insert("accept", both);
         }
     });
+    let one_form = Sound::new().on_request(replacing("accept", |value| {
+        let both = "application/json, text/event-stream";
+        (value == "text/event-stream").then(|| both.to_owned())
+    }));
+    let returning = Sound::new().on_head(|request, head| {
+        if let Some(value) = request.headers.get("x-check-brought") {
+            head.headers.insert("x-check-brought", value.clone());
+        }
+    });
+    let rounding = Sound::new().on_message(|message| {
+        if message["id"] == 1.5 {
+            message["id"] = 1.into();
+        }
+        None
+    });
+    let batching = Sound::new().on_reply(|cause, messages| {
+        if cause.message.is_null() && messages[0]["error"]["message"] == "no such batch" {
+            *messages = vec![json!([{"jsonrpc": "2.0", "id": "check-array", "result": {}}])];
+        }
+    });
     let untyped = marking(Sound::new(), "check-type").on_head(|request, head| {
         if request.headers.contains_key(MARK) {
             let plain = HeaderValue::from_static("text/plain");
@@ -131,6 +156,10 @@ pub(crate) fn rows() -> Vec<Row> {
         row("http.header-param", param).also(&["http.header-encoded"]),
         row("http.legacy-headers-ignored", strict),
         row("http.accept-406", accepting),
+        row("http.accept-stream", one_form),
+        row("http.own-headers", returning),
+        row("http.fractional-id", rounding),
+        row("http.batch-refused", batching),
         row("http.content-type", untyped),
         row(
             "http.notification-202",
@@ -196,15 +225,16 @@ fn encoding_rows() -> Vec<Row> {
             request.headers_mut().insert("mcp-param-suffix", value);
         }
     };
-    let literal = tool("test_header_argument", |tool| {
-        tool["inputSchema"]["properties"]["number"] =
-            json!({"type": "integer", "x-mcp-header": "Number"});
-    })
-    .on_request(|request| {
-        let number = request.headers().get("mcp-param-number");
-        if number.is_some_and(|it| it.as_bytes().ends_with(b".0")) {
-            let value = HeaderValue::from_static("another");
-            request.headers_mut().insert("mcp-param-suffix", value);
+    let literal = replacing("mcp-param-count", |value| {
+        value.ends_with(".0").then(|| "another".to_owned())
+    });
+    let unsafe_integers = Sound::new().on_request(|request| {
+        let text = String::from_utf8_lossy(request.body()).replace("9007199254740993", "1");
+        if text.len() != request.body().len() {
+            *request.body_mut() = text.into();
+            request
+                .headers_mut()
+                .insert("mcp-param-count", HeaderValue::from_static("1"));
         }
     });
     vec![
@@ -214,7 +244,8 @@ fn encoding_rows() -> Vec<Row> {
             "http.header-param-absent",
             Sound::new().on_request(demanding),
         ),
-        row("http.header-integer", literal).also(&["tools.bad-arguments"]),
+        row("http.header-integer", Sound::new().on_request(literal)),
+        row("http.header-safe-integers", unsafe_integers),
     ]
 }
 
@@ -256,5 +287,31 @@ fn stream_rows() -> Vec<Row> {
             .alone(Revision::V2025_11_25, Bind::Http)
             .topic("http.retry-before-close"),
         row("http.version-header-absent", unversioned),
+    ]
+}
+
+/// Returns the row of a server that shows no session, and refuses what only the first revision has.
+pub(crate) fn further_rows() -> Vec<Row> {
+    let hidden = Arc::new(Mutex::new(None));
+    let given = Arc::clone(&hidden);
+    let without_session = Sound::new()
+        .on_head(move |_, head| {
+            if let Some(id) = head.headers.remove(SESSION_ID) {
+                *given.lock().unwrap() = Some(id);
+            }
+        })
+        .on_request(move |request| {
+            let message = message_of(request);
+            let id = hidden.lock().unwrap().clone();
+            if let Some(id) =
+                id.filter(|_| message["method"] != "initialize" && message.is_object())
+            {
+                request.headers_mut().insert(SESSION_ID, id);
+            }
+        });
+    vec![
+        row("http.version-header-absent", without_session)
+            .topic("http.version-header-absent")
+            .alone(Revision::V2025_03_26, Bind::Http),
     ]
 }

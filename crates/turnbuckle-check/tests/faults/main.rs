@@ -23,6 +23,7 @@ mod rpc;
 mod skills;
 mod start;
 mod streams;
+mod task_server;
 mod tasks;
 mod tool_calls;
 mod tools;
@@ -80,6 +81,18 @@ async fn a_server_with_a_login_skills_or_tasks_has_no_findings() {
     let rows = [auth::sound(), skills::sound(), tasks::sound()];
     for row in rows.into_iter().flatten() {
         assert_eq!(row.findings().await, Vec::new());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_other_faults_of_a_check_are_found_as_well() {
+    let rows = [
+        ask::further_rows(),
+        http::further_rows(),
+        tasks::further_rows(),
+    ];
+    for row in rows.into_iter().flatten() {
+        assert_eq!(row.fault().await, None);
     }
 }
 

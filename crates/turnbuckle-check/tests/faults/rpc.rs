@@ -33,9 +33,23 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     let half_batch =
         Sound::new().on_message(|message| (message["id"] == "batch-2").then(Vec::<Value>::new));
+    let guessing = Sound::new().on_message(|message| {
+        if message["id"].is_null() && message.get("id").is_some() {
+            message["id"] = 0.into();
+        }
+        None
+    });
+    let late = Sound::new().on_reply(|cause, messages| {
+        if cause.message["method"] == "tasks/update" {
+            for message in messages {
+                message["error"]["code"] = (-32602).into();
+            }
+        }
+    });
     vec![
         row("rpc.id-type-kept", numbers),
-        row("rpc.unknown-method-32601", code(-32601, -32603)).also(&["http.unknown-method-404"]),
+        row("rpc.unknown-method-32601", code(-32601, -32603))
+            .also(&["http.unknown-method-404", "rpc.other-methods-32601"]),
         row("rpc.parse-error-32700", code(-32700, -32603)),
         row("rpc.invalid-request-32600", code(-32600, -32603)),
         row(
@@ -46,6 +60,8 @@ pub(crate) fn rows() -> Vec<Row> {
             "rpc.unknown-notification-ignored",
             answering(|it| it["method"] == "notifications/check/unknown"),
         ),
+        row("rpc.null-id-refused", guessing),
+        row("rpc.other-methods-32601", late),
         row("rpc.batch", half_batch).revisions([Revision::V2025_03_26]),
         row(
             "rpc.schema-valid",

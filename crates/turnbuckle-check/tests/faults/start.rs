@@ -1,10 +1,13 @@
 //! Faults of the handshake.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::json;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{Row, remove, result, row};
+use crate::harness::{Row, error, remove, result, row};
 
 pub(crate) fn rows() -> Vec<Row> {
     let echo = Sound::new().on_reply(|cause, messages| {
@@ -51,6 +54,17 @@ pub(crate) fn rows() -> Vec<Row> {
             *messages = vec![json!([{"jsonrpc": "2.0", "id": "batch-1", "result": result}])];
         }
     });
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let busy = Sound::new().on_message(move |message| {
+        if message["params"]["name"] == "slow_compute" {
+            under_way.fetch_add(1, Ordering::Relaxed);
+        }
+        if message["method"] == "notifications/cancelled" {
+            under_way.store(0, Ordering::Relaxed);
+        }
+        let is_full = under_way.load(Ordering::Relaxed) >= 4;
+        (message["method"] == "ping" && is_full).then(|| vec![error(message, -32603)])
+    });
     vec![
         row("start.version-offer-newest", old_offer),
         row("start.requests-before-initialize", early_tools),
@@ -69,5 +83,6 @@ pub(crate) fn rows() -> Vec<Row> {
         .also(&["rpc.schema-valid"]),
         row("start.ping-before-initialized", early_ping),
         row("start.no-requests-before-initialized", early_request),
+        row("start.ping-while-busy", busy).also(&["cancel.no-answer-after"]),
     ]
 }

@@ -10,7 +10,7 @@ use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{MARK, Row, marking, row};
+use crate::harness::{MARK, Row, error, marking, row};
 
 /// Returns a server that shows its clients other ids of sessions than it has.
 fn session_ids(
@@ -147,7 +147,11 @@ pub(crate) fn rows() -> Vec<Row> {
                     "error": {"code": -32603, "message": "the client was lost"}})];
             }
         });
+    let full = Sound::new().on_message(|message| {
+        (message["id"] == "check-held-after").then(|| vec![error(message, -32603)])
+    });
     vec![
+        row("http.disconnect-cancels", full),
         row("http.session-id-ascii", spaced),
         row("http.session-id-unique", repeated),
         row("http.one-stream-per-message", doubling)

@@ -5,7 +5,8 @@
 use serde_json::{Map, Value, json};
 use turnbuckle_wire::revision::Revision;
 
-use super::inputs::{ELICITATION, accepted, all_capabilities, call, required};
+use super::inputs::{ELICITATION, accepted, call, required};
+use super::requests::all_capabilities;
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::probe::Probe;

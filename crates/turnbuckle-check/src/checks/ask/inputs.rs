@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use super::requests::all_capabilities;
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
@@ -87,10 +88,6 @@ pub(super) async fn call(
     cx.request("tools/call", params).await
 }
 
-pub(super) fn all_capabilities() -> Value {
-    json!({"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
-}
-
 /// Returns the result of a call that needs input; skips if it needs none.
 pub(super) async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> {
     let mut answer = call(cx, tool, all_capabilities(), json!({})).await?;
@@ -157,15 +154,25 @@ async fn change_state(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let Some(state) = result["requestState"].as_str() else {
         return Err(Stop::Skip(format!("`{STATE}` gives no state")));
     };
-    let retry = json!({
-        "requestState": format!("{state}-changed"),
-        "inputResponses": accepted(&result),
-    });
-    let answer = call(cx, STATE, all_capabilities(), retry).await?;
-    if answer.get("error").is_none() {
-        cx.fault("a state that was changed is taken");
+    for changed in [format!("{state}-changed"), with_other_end(state)] {
+        let retry = json!({"requestState": changed, "inputResponses": accepted(&result)});
+        let answer = call(cx, STATE, all_capabilities(), retry).await?;
+        if answer.get("error").is_none() {
+            cx.fault("a state that was changed is taken");
+        }
     }
     Ok(())
+}
+
+/// Returns a state of the same length with another character near its end. The last ones stay: they may
+/// carry no bits.
+fn with_other_end(state: &str) -> String {
+    let mut chars: Vec<char> = state.chars().collect();
+    let at = chars.len().saturating_sub(6);
+    if let Some(char) = chars.get_mut(at) {
+        *char = if *char == 'A' { 'B' } else { 'A' };
+    }
+    chars.into_iter().collect()
 }
 
 async fn other_request(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
@@ -192,6 +199,30 @@ async fn other_request(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         cx.fault(format!(
             "the state of a call of `{STATE}` is taken with other arguments"
         ));
+    }
+    other_arguments(cx).await
+}
+
+/// Comes back to tools that have an argument with another one.
+async fn other_arguments(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    for (tool, argument) in [("test_elicitation", "message"), ("test_sampling", "prompt")] {
+        let survey = cx.survey();
+        if !survey.tool(tool).is_some_and(|it| survey.is_callable(it)) {
+            continue;
+        }
+        let with = |text: &str| json!({"arguments": {argument: text}});
+        let answer = call(cx, tool, all_capabilities(), with("check")).await?;
+        let result = &answer["result"];
+        let Some(state) = result["requestState"].as_str() else {
+            continue;
+        };
+        let mut retry = with("another");
+        retry["requestState"] = state.into();
+        retry["inputResponses"] = accepted(result);
+        let answer = call(cx, tool, all_capabilities(), retry).await?;
+        if answer["result"]["resultType"] == "complete" && answer["result"]["isError"] != true {
+            cx.fault_at(tool, "the state of a call is taken with other arguments");
+        }
     }
     Ok(())
 }

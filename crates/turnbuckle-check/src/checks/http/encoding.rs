@@ -63,6 +63,17 @@ pub(super) const CHECKS: &[Check] = &[
     .needs(&[Need::CallableTool])
     .requires(&["da631dba239b"])
     .fix("compare 42.0 in a header and 42 in the message as numbers"),
+    Check::new(
+        "http.header-safe-integers",
+        Level::Note,
+        "an integer in a header beyond 2^53 - 1 is refused",
+        |cx| Box::pin(safe_integers(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .modern()
+    .needs(&[Need::CallableTool])
+    .requires(&["56d8a532bac8"])
+    .fix("refuse mirrored integers that a double does not hold exactly"),
 ];
 
 fn encode(value: &str) -> String {
@@ -182,7 +193,9 @@ fn mirrored_arguments(tool: &Value) -> Vec<(&str, &str, &Value)> {
     mirrored.collect()
 }
 
-async fn integer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+/// Returns a call of a tool with a mirrored integer, which has this value if one is given, and this text
+/// behind it in its header.
+fn integer_call(cx: &CheckContext<'_>, number: Option<i64>, suffix: &str) -> Result<Ask, Stop> {
     let survey = cx.survey();
     let is_integer = |schema: &Value| schema["type"] == "integer";
     let mut tools = survey.callable_tools();
@@ -198,12 +211,16 @@ async fn integer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let mut headers = Vec::new();
     for (property, header, schema) in mirrored_arguments(tool) {
         let header = format!("mcp-param-{header}");
-        if arguments[property].is_null() {
-            arguments[property] = crate::survey::sample(schema);
+        match number {
+            Some(number) if is_integer(schema) => arguments[property] = number.into(),
+            _ if arguments[property].is_null() => {
+                arguments[property] = crate::survey::sample(schema);
+            }
+            _ => {}
         }
         let value = match &arguments[property] {
             Value::String(text) => encode(text),
-            number if is_integer(schema) => format!("{number}.0"),
+            number if is_integer(schema) => format!("{number}{suffix}"),
             other => other.to_string(),
         };
         headers.push((header, value));
@@ -214,5 +231,19 @@ async fn integer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     for (header, value) in headers {
         ask = ask.header(&header, value);
     }
+    Ok(ask)
+}
+
+async fn integer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let ask = integer_call(cx, None, ".0")?;
     expect_match(cx, ask, "a call with `.0` behind the integer in its header").await
+}
+
+async fn safe_integers(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let number = (1 << 53) + 1;
+    let (_, answer) = integer_call(cx, Some(number), "")?.json().await?;
+    if answer.get("result").is_some() && answer["result"]["isError"] != true {
+        cx.fault(format!("a call with {number} in a header is served"));
+    }
+    Ok(())
 }

@@ -11,6 +11,9 @@ use crate::context::CheckContext;
 use crate::probe::Ask;
 use crate::report::Level;
 
+/// The extension for tasks.
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// The error for headers that differ from the body.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
 
@@ -165,7 +168,21 @@ async fn name(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let what = format!("{method} with the Mcp-Name of something else");
     expect_mismatch(cx, ask, &what).await?;
     let ask = cx.post(&message)?.without("mcp-name");
-    expect_mismatch(cx, ask, &format!("{method} without Mcp-Name")).await
+    expect_mismatch(cx, ask, &format!("{method} without Mcp-Name")).await?;
+    task_name(cx).await
+}
+
+/// Checks the name that the extension for tasks puts into the header.
+async fn task_name(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    if cx.survey().missing(Need::Extension(TASKS), false).is_some() {
+        return Ok(());
+    }
+    let capabilities = json!({"extensions": {TASKS: {}}});
+    let params = json!({"taskId": "check-unknown",
+        "_meta": {"io.modelcontextprotocol/clientCapabilities": capabilities}});
+    let message = cx.message("check-task", "tasks/get", params);
+    let ask = cx.post(&message)?.header("mcp-name", "check-another");
+    expect_mismatch(cx, ask, "tasks/get with the Mcp-Name of another task").await
 }
 
 /// Returns a request that names something of the server, and that may be served.

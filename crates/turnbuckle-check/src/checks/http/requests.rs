@@ -8,9 +8,13 @@ use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::report::Level;
 use crate::requirement::Requirement;
+use turnbuckle_wire::revision::Revision;
 
 /// Bytes of a body that most servers refuse.
 const LARGE_BODY_BYTES: usize = 8 << 20;
+
+/// A header that no server has a use for.
+const OWN_HEADER: &str = "x-check-brought";
 
 pub(super) const CHECKS: &[Check] = &[
     Check::new(
@@ -42,6 +46,44 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["178c17027890", "ab175fb19019"])
     .once()
     .fix("answer 406 when Accept names neither `application/json` nor `text/event-stream`"),
+    Check::new(
+        "http.accept-stream",
+        Level::Note,
+        "a POST that accepts a stream alone is answered with one, or refused",
+        |cx| Box::pin(accept_stream(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .once()
+    .fix("answer with `text/event-stream`, or with 406, when Accept has no `application/json`"),
+    Check::new(
+        "http.own-headers",
+        Level::Note,
+        "a response has no header that its request brought",
+        |cx| Box::pin(own_headers(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .once()
+    .fix("build the response anew: headers of a request can carry secrets"),
+    Check::new(
+        "http.fractional-id",
+        Level::Note,
+        "a request whose id has a fraction is refused",
+        |cx| Box::pin(fractional_id(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .once()
+    .requires(&["bdbcccfb5804"])
+    .fix("refuse a request whose id is neither a string nor an integer with -32600"),
+    Check::new(
+        "http.batch-refused",
+        Level::Note,
+        "an array of messages is refused",
+        |cx| Box::pin(batch_refused(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .revisions(&[Revision::V2025_06_18, Revision::V2025_11_25])
+    .requires(&["eec68e833063"])
+    .fix("take one message in a body: this revision has no batches"),
     Check::new(
         "http.content-type",
         Level::Must,
@@ -134,16 +176,15 @@ async fn origin(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn foreign_host(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     expect_local(cx)?;
-    let answer = cx
-        .post(&opening(cx))?
-        .header("host", "check.invalid")
-        .send()
-        .await?;
-    if !(400..=499).contains(&answer.status) {
-        cx.fault(format!(
-            "a request with `Host: check.invalid` is answered with {}",
-            answer.status
-        ));
+    // The second one is no host at all: a port is digits.
+    for host in ["check.invalid", "localhost:+80"] {
+        let answer = cx.post(&opening(cx))?.header("host", host).send().await?;
+        if !(400..=499).contains(&answer.status) {
+            cx.fault(format!(
+                "a request with `Host: {host}` is answered with {}",
+                answer.status
+            ));
+        }
     }
     Ok(())
 }
@@ -157,6 +198,57 @@ async fn accept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             "a POST with `Accept: text/plain` is answered with {} and `{}`",
             answer.status,
             answer.media_type()
+        ));
+    }
+    Ok(())
+}
+
+async fn accept_stream(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let ask = session.post(cx, &harmless(cx, "check-stream"))?;
+    let answer = ask.header("accept", "text/event-stream").send().await?;
+    if answer.status == 200 && !answer.is_stream() {
+        cx.fault(format!(
+            "a POST with `Accept: text/event-stream` is answered with `{}`",
+            answer.media_type()
+        ));
+    }
+    Ok(())
+}
+
+async fn own_headers(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let ask = session.post(cx, &harmless(cx, "check-headers"))?;
+    let answer = ask.header(OWN_HEADER, "brought").send().await?;
+    if answer.header(OWN_HEADER).is_some() {
+        cx.fault(format!(
+            "the header {OWN_HEADER} of a request comes back in its response"
+        ));
+    }
+    Ok(())
+}
+
+async fn fractional_id(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let mut message = harmless(cx, "check-fraction");
+    message["id"] = json!(1.5);
+    let (_, answer) = session.post(cx, &message)?.json().await?;
+    if answer.get("result").is_some() {
+        cx.fault("a request with the id 1.5 is answered with a result");
+    }
+    Ok(())
+}
+
+async fn batch_refused(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let session = Session::open(cx).await?;
+    let (status, answer) = session
+        .post(cx, &json!([harmless(cx, "check-array")]))?
+        .json()
+        .await?;
+    let has_result = answer.get("result").is_some() || answer[0].get("result").is_some();
+    if has_result {
+        cx.fault(format!(
+            "an array with a request is answered with {status} and a result"
         ));
     }
     Ok(())

@@ -7,15 +7,19 @@ use http::Method;
 use serde_json::{Value, json};
 use turnbuckle_wire::revision::Revision;
 
+use super::super::cancel::slow_call;
 use super::session::{Session, general_stream, harmless};
 use crate::case::Bind;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
-use crate::probe::{Answer, Event, Events};
+use crate::probe::{Answer, Event, Events, ProbeError};
 use crate::report::Level;
 
 /// Time in which a message that a server has sent arrives.
 pub(super) const ARRIVAL: Duration = Duration::from_millis(200);
+
+/// Calls that are under way when their responses are closed.
+const HELD: usize = 8;
 
 /// Events that are read of one stream.
 pub(super) const MAX_EVENTS: usize = 1000;
@@ -105,6 +109,16 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["2daf68ea6036"])
     .once()
     .fix("keep the request running, and its response for a client that comes back"),
+    Check::new(
+        "http.disconnect-cancels",
+        Level::Should,
+        "calls whose responses were closed take no place of others",
+        |cx| Box::pin(disconnect_cancels(cx)),
+    )
+    .only_over(&[Bind::Http])
+    .modern()
+    .requires(&["ef60663a1045"])
+    .fix("cancel a request when its response is closed, and end its work"),
 ];
 
 /// Returns a request with more than its response on its stream, if the server has a tool for it.
@@ -285,6 +299,36 @@ fn expect_ids(has_ids: bool) -> Result<(), Stop> {
     }
 }
 
+async fn disconnect_cancels(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut call = slow_call(cx.survey())?;
+    // Progress begins the response.
+    call["_meta"] = json!({"progressToken": "check-held"});
+    let mut held = Vec::new();
+    for at in 0..HELD {
+        let message = cx.message(format!("check-held-{at}"), "tools/call", call.clone());
+        match cx.post(&message)?.timeout(ARRIVAL).send().await {
+            Ok(answer) => held.push(answer),
+            // The request ends with the wait.
+            Err(ProbeError::TimedOut { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    drop(held);
+    tokio::time::sleep(ARRIVAL).await;
+    let message = cx.message("check-held-after", "tools/call", call);
+    match cx.post(&message)?.timeout(ARRIVAL).json().await {
+        Ok((status, answer)) if answer.get("error").is_some() => {
+            let error = &answer["error"];
+            cx.fault(format!(
+                "after {HELD} calls whose responses were closed, another is refused with {status}: {error}"
+            ));
+            Ok(())
+        }
+        Ok(_) | Err(ProbeError::TimedOut { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Asks for the events of a stream after one of them.
 async fn resumed_stream(
     cx: &mut CheckContext<'_>,
@@ -331,6 +375,11 @@ async fn disconnect(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let is_over = message(&first).is_some_and(|message| is_response(&message));
     expect_ids(first.id.is_some() && !is_over)?;
     drop(events);
+    let ask = session.post(cx, &harmless(cx, "check-after"))?;
+    if ask.send().await?.status == 404 {
+        cx.fault("the session ends when the connection of one of its requests is lost");
+        return Ok(());
+    }
     let id = first.id.unwrap_or_default();
     match resumed_response(cx, &session, &id, cx.timeout()).await? {
         Some(response) => {

@@ -57,13 +57,17 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "http.version-header-absent",
         Level::Should,
-        "a request of a session without MCP-Protocol-Version is served",
+        "a request without MCP-Protocol-Version is served: in no session, as one of the first revision over HTTP",
         |cx| Box::pin(version_absent(cx)),
     )
     .only_over(&[Bind::Http])
-    .revisions(&[Revision::V2025_06_18, Revision::V2025_11_25])
+    .revisions(&[
+        Revision::V2025_03_26,
+        Revision::V2025_06_18,
+        Revision::V2025_11_25,
+    ])
     .requires(&["4ae1ef75b383"])
-    .fix("take the revision of the session where the header is missing"),
+    .fix("take the revision of the session where the header is missing, and the first one over HTTP where no session says it"),
 ];
 
 /// Returns the notifications in the response to a call of a tool without arguments.
@@ -148,6 +152,17 @@ async fn version_absent(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
         cx.fault(format!(
             "a request without MCP-Protocol-Version is answered with {status}"
         ));
+    }
+    if session.id.is_none() && cx.revision() == Revision::V2025_03_26 {
+        // No other revision has arrays.
+        let array = json!([harmless(cx, "check-array")]);
+        let ask = cx.post(&array)?.without("mcp-protocol-version");
+        let (status, answer) = ask.json().await?;
+        if answer[0].get("result").is_none() {
+            cx.fault(format!(
+                "an array without MCP-Protocol-Version, in no session, is refused with {status}"
+            ));
+        }
     }
     Ok(())
 }

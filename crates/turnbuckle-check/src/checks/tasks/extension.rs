@@ -108,6 +108,15 @@ pub(super) const CHECKS: &[Check] = &[
     .requires(&["0bcb40bca16a", "0cd7a2c387c0", "c560ef68b1e4", "6f4bc6494af7"])
     .fix("give each question of a task a key of its own, and drop it once it is answered"),
     Check::new(
+        "tasks.malformed-answer",
+        Level::Note,
+        "what is no answer to a question of a task leaves it open",
+        |cx| Box::pin(malformed_answer(cx)),
+    )
+    .modern()
+    .needs(&[Need::Extension(EXTENSION), Need::Fixture("multi_input")])
+    .fix("refuse an answer that has not the form of one, and ask on"),
+    Check::new(
         "tasks.cancel-ack",
         Level::Must,
         "tasks/cancel is acknowledged with an empty result",
@@ -372,6 +381,25 @@ async fn keys_unique(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     cx.fault(format!(
         "the question `{first}` is still asked after it was answered"
     ));
+    Ok(())
+}
+
+async fn malformed_answer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let mut probe = declaring(cx).await?;
+    let created = start_fixture(&mut probe, "multi_input").await?;
+    let task = look(cx, &mut probe, &created).await?;
+    let Some(first) = keys(&task).pop_first() else {
+        return Err(Stop::Skip("the task of multi_input asks nothing".into()));
+    };
+    let params = json!({"taskId": created["taskId"],
+        "inputResponses": {first.as_str(): {"action": "check"}}});
+    let answer = probe.request("tasks/update", params).await?;
+    let task = look(cx, &mut probe, &created).await?;
+    if answer.get("error").is_none() && !keys(&task).contains(&first) {
+        cx.fault(format!(
+            "`{{\"action\": \"check\"}}` is taken for an answer to `{first}`"
+        ));
+    }
     Ok(())
 }
 

@@ -19,6 +19,15 @@ const METHOD_NOT_FOUND: i64 = -32601;
 /// The tool of the official suite whose calls end in an error of JSON-RPC.
 const BROKEN: &str = "protocol_error_job";
 
+/// The tool of the official suite whose calls fail.
+const FAILING: &str = "failing_job";
+
+/// The tool of the official suite that takes as long as it is told.
+const SLOW: &str = "slow_compute";
+
+/// Tools whose plain calls are tried.
+const MAX_PLAIN: usize = 6;
+
 /// A time to live of ten years.
 const LONG_TTL_MS: u64 = 315_360_000_000;
 
@@ -50,13 +59,13 @@ pub(super) const CHECKS: &[Check] = &[
     Check::new(
         "tasks.legacy-required-32601",
         Level::Must,
-        "a plain call of a tool that must be a task is refused with -32601",
+        "a plain call of a tool that must be a task is refused with -32601, and of another tool it is not",
         |cx| Box::pin(required_tool(cx)),
     )
     .revisions(REVISION)
     .needs(NEEDS)
     .requires(&["6a9588a089d1"])
-    .fix("answer -32601 to a call without `task` where `execution.taskSupport` is \"required\""),
+    .fix("answer -32601 to a call without `task` where `execution.taskSupport` is \"required\", and only there"),
     Check::new(
         "tasks.legacy-forbidden-32601",
         Level::Should,
@@ -98,6 +107,15 @@ pub(super) const CHECKS: &[Check] = &[
     .needs(&[Need::Capability("tasks.requests.tools.call"), Need::Fixture(BROKEN)])
     .requires(&["857d8469c054"])
     .fix("keep the error of the call, and answer tasks/result with it"),
+    Check::new(
+        "tasks.legacy-error-failed",
+        Level::Should,
+        "a task has failed if the result of its tool is an error",
+        |cx| Box::pin(error_failed(cx)),
+    )
+    .revisions(REVISION)
+    .needs(&[Need::Capability("tasks.requests.tools.call"), Need::Fixture(FAILING)])
+    .fix("set the status to `failed` when the result has `isError: true`"),
     Check::new(
         "tasks.legacy-failure-explained",
         Level::Should,
@@ -207,10 +225,34 @@ fn expect_not_found(cx: &mut CheckContext<'_>, answer: &Value, what: &str) {
 }
 
 async fn required_tool(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let call = call_of(cx, &["required"])?;
-    let what = format!("a plain call of {}, which must be a task,", call["name"]);
-    let answer = cx.request("tools/call", call).await?;
-    expect_not_found(cx, &answer, &what);
+    let survey = cx.survey();
+    let tools = survey.callable_tools().filter_map(|tool| {
+        let support = tool["execution"]["taskSupport"].as_str()?;
+        matches!(support, "required" | "optional").then_some((tool, support))
+    });
+    let tools: Vec<_> = tools.take(MAX_PLAIN).collect();
+    if tools.is_empty() {
+        return Err(Stop::Skip(
+            "no tool that may be called has `execution.taskSupport`".into(),
+        ));
+    }
+    for (tool, support) in tools {
+        let name = &tool["name"];
+        let arguments = match name == SLOW {
+            true => json!({"seconds": 0, "label": "check"}),
+            false => survey.arguments(tool),
+        };
+        let call = json!({"name": name, "arguments": arguments});
+        let answer = cx.request("tools/call", call).await?;
+        if support == "required" {
+            let what = format!("a plain call of {name}, which must be a task,");
+            expect_not_found(cx, &answer, &what);
+        } else if answer["error"]["code"] == METHOD_NOT_FOUND {
+            cx.fault(format!(
+                "a plain call of {name}, which need not be a task, is refused with {METHOD_NOT_FOUND}"
+            ));
+        }
+    }
     Ok(())
 }
 
@@ -252,14 +294,13 @@ async fn ttl_limited(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Calls the tool that breaks as a task, and waits for its end; returns the answer to tasks/result, and
-/// the task.
-async fn broken_task(cx: &mut CheckContext<'_>) -> Result<(Value, Value), Stop> {
-    let call = json!({"name": BROKEN, "arguments": {}, "task": {"ttl": 60_000}});
+/// Calls a tool as a task, and waits for its end; returns the answer to tasks/result, and the task.
+async fn ended_task(cx: &mut CheckContext<'_>, tool: &str) -> Result<(Value, Value), Stop> {
+    let call = json!({"name": tool, "arguments": {}, "task": {"ttl": 60_000}});
     let answer = cx.request("tools/call", call).await?;
     let task = &answer["result"]["task"];
     if task.is_null() {
-        return Err(Stop::Skip(format!("a call of `{BROKEN}` becomes no task")));
+        return Err(Stop::Skip(format!("a call of `{tool}` becomes no task")));
     }
     let id = json!({"taskId": task["taskId"]});
     let result = cx.request("tasks/result", id.clone()).await?;
@@ -276,7 +317,7 @@ async fn error_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
             "a plain call of `{BROKEN}` has no error"
         )));
     }
-    let (result, _) = broken_task(cx).await?;
+    let (result, _) = ended_task(cx, BROKEN).await?;
     let found = &result["error"]["code"];
     if found != expected {
         cx.fault(format!(
@@ -286,8 +327,22 @@ async fn error_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
+async fn error_failed(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let (result, task) = ended_task(cx, FAILING).await?;
+    if result["result"]["isError"] != true {
+        return Err(Stop::Skip(format!("the tool `{FAILING}` does not fail")));
+    }
+    let status = &task["status"];
+    if status != "failed" {
+        cx.fault(format!(
+            "the task of a tool that failed has the status {status}"
+        ));
+    }
+    Ok(())
+}
+
 async fn failure_explained(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let (_, task) = broken_task(cx).await?;
+    let (_, task) = ended_task(cx, BROKEN).await?;
     if task["status"] == "failed" && !task["statusMessage"].is_string() {
         cx.fault("a task with the status `failed` has no `statusMessage`");
     }

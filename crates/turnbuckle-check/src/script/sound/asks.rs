@@ -87,6 +87,7 @@ impl Call {
 
     async fn ask_by_requests(&self, asks: Vec<Ask>) -> Result<Value, Pending> {
         let mut given = Map::new();
+        self.session.initialized().await;
         for ask in asks {
             let answer = self.session.ask(&self.outlet, ask.method, &ask.params);
             let answer = tokio::time::timeout(ANSWER_TIMEOUT, answer).await;

@@ -321,10 +321,7 @@ fn check_origin(parts: &Parts) -> Result<(), Box<Reply>> {
     let origin = parts.headers.get(ORIGIN).map(HeaderValue::to_str);
     let is_host_local = match host {
         None => parts.uri.host().is_none_or(is_local),
-        Some(host) => host
-            .ok()
-            .and_then(|it| it.parse::<Uri>().ok())
-            .is_some_and(|it| it.host().is_some_and(is_local)),
+        Some(host) => host.ok().is_some_and(is_local_host),
     };
     let is_origin_local = match origin {
         None => true,
@@ -337,6 +334,14 @@ fn check_origin(parts: &Parts) -> Result<(), Box<Reply>> {
         true => Ok(()),
         false => Err(refuse(StatusCode::FORBIDDEN)),
     }
+}
+
+/// Returns whether the value of a Host header names this machine, and a port of digits if it has one.
+fn is_local_host(host: &str) -> bool {
+    let port = host.rsplit_once(':').map_or("", |(_, port)| port);
+    let has_port = port.bytes().all(|byte| byte.is_ascii_digit()) || port.ends_with(']');
+    let host = host.parse::<Uri>().ok();
+    has_port && host.is_some_and(|it| it.host().is_some_and(is_local))
 }
 
 fn is_local(host: &str) -> bool {

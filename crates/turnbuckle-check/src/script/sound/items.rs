@@ -131,6 +131,10 @@ pub(super) const TOOLS: &[Tool] = &[
         ),
         schemas::header,
     ),
+    with_input(
+        tool("test_header_number", "Has an integer that a header mirrors"),
+        schemas::header_number,
+    ),
     tool(
         "test_trigger_tool_change",
         "Announces that the tools changed",

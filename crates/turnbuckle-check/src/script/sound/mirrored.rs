@@ -9,6 +9,9 @@ use turnbuckle_wire::revision::Revision;
 use super::items;
 use super::refusal::Refusal;
 
+/// The largest integer that is mirrored.
+const MAX_INTEGER: f64 = ((1_u64 << 53) - 1) as f64;
+
 /// Refuses a request whose headers do not say what its body says.
 pub(super) fn check(headers: &HeaderMap, message: &Value) -> Result<(), Refusal> {
     let params = &message["params"];
@@ -49,6 +52,14 @@ fn check_arguments(headers: &HeaderMap, params: &Value) -> Result<(), Refusal> {
             }
             Value::Null => {}
             Value::String(text) => compare(headers, &header, text, decode)?,
+            Value::Number(number) => {
+                let number = number.as_f64().filter(|it| it.abs() <= MAX_INTEGER);
+                let mirrored = headers.get(&header).and_then(|it| it.to_str().ok());
+                let mirrored = mirrored.and_then(|it| it.parse::<f64>().ok());
+                if number.is_none() || number != mirrored {
+                    return Err(mismatch(&header));
+                }
+            }
             other => compare(headers, &header, &other.to_string(), decode)?,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 use turnbuckle_types::LoggingLevel;
 use turnbuckle_wire::revision::Revision;
@@ -19,6 +19,7 @@ use super::outlet::Outlet;
 pub(super) struct Session {
     state: Mutex<State>,
     next_ask: AtomicUsize,
+    initialized: Notify,
 }
 
 #[derive(Default)]
@@ -56,6 +57,16 @@ impl Session {
 
     pub(super) fn set_initialized(&self) {
         lock(&self.state).is_initialized = true;
+        self.initialized.notify_waiters();
+    }
+
+    /// Waits for `notifications/initialized`: nothing is asked before it.
+    pub(super) async fn initialized(&self) {
+        let is_initialized = || lock(&self.state).is_initialized;
+        let initialized = self.initialized.notified();
+        if !is_initialized() {
+            initialized.await;
+        }
     }
 
     /// Returns a message of the client as the cause of what is sent.

@@ -53,6 +53,14 @@ pub(super) fn sum() -> Value {
     })
 }
 
+pub(super) fn header_number() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"count": {"type": "integer", "x-mcp-header": "Count"}},
+        "required": ["count"],
+    })
+}
+
 pub(super) fn header() -> Value {
     json!({
         "type": "object",

@@ -116,7 +116,7 @@ async fn run(call: &Call, name: &str, arguments: &Value) -> Answer {
             "Hello, {}!",
             arguments["name"].as_str().unwrap_or_default()
         )),
-        "test_header_argument" => text(&arguments.to_string()),
+        "test_header_argument" | "test_header_number" => text(&arguments.to_string()),
         "test_reconnection" => {
             sleep(STEP).await;
             text("reconnected")
