@@ -3,10 +3,12 @@
 //! program of their own, which is built faster than the command.
 //!
 //! ```text
-//! check-target demo|provoking [--http ADDRESS]
+//! check-target demo|stateless|provoking|limited [--http ADDRESS]
 //! ```
 //!
 //! Over HTTP the first line of the output is the URL of the endpoint, the second that of HTTP+SSE.
+//! `stateless` is the demo without sessions, `limited` the provoking one
+//! with few requests at a time.
 
 #[path = "../../../crates/turnbuckle-cli/src/demo/asking.rs"]
 mod asking;
@@ -38,12 +40,16 @@ use std::time::Duration;
 
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
+use turnbuckle::session::handler::Limits;
 use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::types::CacheScope;
 use turnbuckle::{Error, Tasks};
 
 /// The time for which clients may cache lists.
 const LIST_TTL: Duration = Duration::from_secs(1);
+
+/// Requests that are handled at a time: as many as checks have under way.
+const MAX_IN_FLIGHT: usize = 8;
 
 /// A small page size, so that checks have to follow cursors.
 const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
@@ -57,16 +63,24 @@ async fn main() -> Result {
         [name, "--http", address] => (name, Some(address)),
         _ => return Err(Error::new("usage: check-target NAME [--http ADDRESS]").into()),
     };
-    let server = match name {
-        "demo" => demo()?,
-        "provoking" => provoking::server()?,
-        _ => return Err(Error::new("the servers are: demo, provoking").into()),
+    let (server, limits) = match name {
+        "demo" | "stateless" => (demo()?, Limits::new()),
+        "provoking" => (provoking::server()?, provoking::limits()),
+        "limited" => (
+            provoking::server()?,
+            provoking::limits().max_in_flight(MAX_IN_FLIGHT),
+        ),
+        _ => return Err(Error::new("the servers are: demo, stateless, provoking, limited").into()),
     };
     let Some(address) = address else {
-        stdio::run(server, StdioOptions::new()).await?;
+        stdio::run(server, StdioOptions::new().limits(limits)).await?;
         return Ok(());
     };
-    let options = HttpServerOptions::new().http_sse(true);
+    let is_stateless = name == "stateless";
+    let options = HttpServerOptions::new()
+        .http_sse(!is_stateless)
+        .stateless(is_stateless)
+        .limits(limits);
     let http = HttpServer::bind(server, address, options).await?;
     let urls = [http.url(), http.sse_url().unwrap_or_default()];
     writeln!(std::io::stdout(), "{}", urls.join("\n"))?;

@@ -5,18 +5,31 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use turnbuckle::NeedsInput;
 use turnbuckle::prelude::*;
-use turnbuckle::types::{CallToolResult, Icon, Json, Meta, ProtocolError};
+use turnbuckle::session::handler::Limits;
+use turnbuckle::skills::server::Skills;
+use turnbuckle::types::{CallToolResult, ContentBlock, Icon, Json, Meta, ProtocolError};
+use turnbuckle::{NeedsInput, Tasks};
 
 /// The time after which a task that a handler leaves behind goes on.
-const LATER: Duration = Duration::from_millis(20);
+const LATER: Duration = Duration::from_millis(5);
+
+/// A folder with a skill whose name is another than that of its folder.
+const SKILLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/skills");
+
+/// The time that a client has for an answer: less than a check waits.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// An error that JSON-RPC reserves, and no revision of the protocol defines.
 const RESERVED_CODE: i64 = -32_050;
 
 /// A name with a character that names of tools must not have.
 const BAD_NAME: &str = "bad name";
+
+/// Returns limits with a time for answers that checks exceed.
+pub(crate) fn limits() -> Limits {
+    Limits::new().request_timeout(PATIENCE)
+}
 
 /// Builds the server: with a tool whose name breaks the rules, if that is not refused.
 pub(crate) fn server() -> Result<Server> {
@@ -39,6 +52,8 @@ fn builder() -> Result<turnbuckle::ServerBuilder> {
         .output_schema(r#"{"type":"object","required":["city"]}"#.parse()?);
     let server = Server::new("provoking", "1.0.0")
         .logging()
+        .extension(Tasks::new())
+        .extension(Skills::from_dir(SKILLS)?)
         .group(Provoking)
         .tool(with_icon)
         .tool(off_schema);
@@ -111,7 +126,25 @@ impl Provoking {
         Ok("asked")
     }
 
-    /// Pings the client, then lists its roots
+    /// Has an integer that HTTP clients repeat in a header
+    #[tool]
+    fn test_header_number(#[schema(header = "Count")] count: i64) -> String {
+        count.to_string()
+    }
+
+    /// Returns a link, which older revisions do not have
+    #[tool]
+    fn test_resource_link() -> ContentBlock {
+        ContentBlock::resource_link("https://turnbuckle.invalid/linked", "linked")
+    }
+
+    /// Fails with an error of the protocol
+    #[tool(task, read_only)]
+    fn protocol_error_job() -> Result<&'static str> {
+        Err(ProtocolError::invalid_params("the job cannot be done").into())
+    }
+
+    /// Computes for a while
     #[tool]
     async fn slow_compute(
         /// The number of seconds to compute
@@ -120,7 +153,7 @@ impl Provoking {
     ) -> &'static str {
         for step in 0..seconds.min(2) * 20 {
             progress.report(step).await;
-            sleep(2 * LATER).await;
+            sleep(8 * LATER).await;
         }
         "computed"
     }

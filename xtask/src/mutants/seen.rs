@@ -23,8 +23,23 @@ use crate::process::{self, target};
 /// The package of the checked servers.
 const PACKAGE: &str = "turnbuckle-check-target";
 
-/// The names of the servers.
-const SERVERS: [&str; 2] = ["demo", "provoking"];
+/// The runs of the judge: a server, a transport, and the checks that the server is made for, if it is not
+/// made for all.
+const RUNS: [(&str, Transport, &str); 9] = [
+    ("demo", Transport::Stdio, ""),
+    ("demo", Transport::Http, ""),
+    ("demo", Transport::Sse, ""),
+    ("provoking", Transport::Stdio, ""),
+    ("provoking", Transport::Http, ""),
+    ("provoking", Transport::Sse, ""),
+    ("limited", Transport::Stdio, "start.ping-while-busy"),
+    (
+        "limited",
+        Transport::Http,
+        "start.ping-while-busy,http.disconnect-cancels",
+    ),
+    ("stateless", Transport::Http, "http.version-header-absent"),
+];
 
 /// Mutations that are judged together.
 const BATCH: usize = 6;
@@ -211,11 +226,9 @@ impl<'a> Judge<'a> {
         }
         let judged: Vec<_> = thread::scope(|scope| {
             let mut runs = Vec::new();
-            for server in SERVERS {
-                for transport in [Transport::Stdio, Transport::Http, Transport::Sse] {
-                    let program = &program;
-                    runs.push(scope.spawn(move || self.judge(program, server, transport)));
-                }
+            for (server, transport, only) in RUNS {
+                let program = &program;
+                runs.push(scope.spawn(move || self.judge(program, server, transport, only)));
             }
             let join = |run: thread::ScopedJoinHandle<'_, _>| {
                 run.join()
@@ -236,6 +249,7 @@ impl<'a> Judge<'a> {
         program: &Path,
         server: &str,
         transport: Transport,
+        only: &str,
     ) -> Result<BTreeSet<String>, String> {
         let report = self.reports.join(format!("{server}-{transport:?}.json"));
         let _ = fs::remove_file(&report);
@@ -246,6 +260,9 @@ impl<'a> Judge<'a> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        if !only.is_empty() {
+            command.args(["--only", only]);
+        }
         let mut running = None;
         match transport {
             Transport::Stdio => {
