@@ -18,10 +18,12 @@ impl Drop for Suite {
     }
 }
 
-/// Opens the suite's callback. The suite prints its URL a moment before it listens.
-async fn open(script: &Script, url: &str) {
-    for _ in 0..100 {
-        if script.http.get(url).send().await.is_ok() {
+/// Opens the suite's callback. The suite prints its URL a moment before it listens, and may end before its
+/// response has come: then its report tells how it went.
+async fn open(script: &Script, url: &str, suite: &mut Suite) {
+    for _ in 0..400 {
+        let is_answered = script.http.get(url).send().await.is_ok();
+        if is_answered || suite.0.try_wait().expect("it is a child").is_some() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -70,7 +72,7 @@ async fn the_official_authorization_scenarios_pass() {
             if line.starts_with(script.server.issuer()) {
                 let answer = script.get(line.trim()).await;
                 answer.redirect();
-                open(&script, answer.header("location")).await;
+                open(&script, answer.header("location"), &mut suite).await;
                 break;
             }
         }
