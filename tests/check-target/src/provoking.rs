@@ -8,7 +8,9 @@ use tokio::time::sleep;
 use turnbuckle::prelude::*;
 use turnbuckle::session::handler::Limits;
 use turnbuckle::skills::server::Skills;
-use turnbuckle::types::{CallToolResult, ContentBlock, Icon, Json, Meta, ProtocolError};
+use turnbuckle::types::{
+    CallToolResult, ContentBlock, Icon, Json, Meta, ProtocolError, ResourceLink,
+};
 use turnbuckle::{NeedsInput, Tasks};
 
 /// The time after which a task that a handler leaves behind goes on.
@@ -63,6 +65,11 @@ fn builder() -> Result<turnbuckle::ServerBuilder> {
 /// Returns structured content that the tool's output schema refuses.
 fn off_schema() -> Result<CallToolResult> {
     Ok(CallToolResult::new().structured_content("{\"town\":\n\"Oslo\"}".parse::<Json>()?))
+}
+
+#[data]
+struct Decision {
+    go_on: bool,
 }
 
 struct Provoking;
@@ -126,16 +133,31 @@ impl Provoking {
         Ok("asked")
     }
 
+    /// Asks what its argument has no part in, so that the state alone tells two calls apart
+    #[tool]
+    async fn test_input_required_result_request_state(
+        /// A text that nobody reads
+        check: Option<String>,
+        ask: Ask,
+    ) -> Result<&'static str> {
+        drop(check);
+        ask.form::<Decision>("Shall it go on?").await?;
+        Ok("asked")
+    }
+
     /// Has an integer that HTTP clients repeat in a header
     #[tool]
     fn test_header_number(#[schema(header = "Count")] count: i64) -> String {
         count.to_string()
     }
 
-    /// Returns a link, which older revisions do not have
+    /// Returns a link with an icon: older revisions have no icons, still older ones no links
     #[tool]
     fn test_resource_link() -> ContentBlock {
-        ContentBlock::resource_link("https://turnbuckle.invalid/linked", "linked")
+        let icon = Icon::new("https://turnbuckle.invalid/icon.png");
+        let mut link = ResourceLink::new("https://turnbuckle.invalid/linked", "linked");
+        link.icons = Some(vec![icon]);
+        link.into()
     }
 
     /// Fails with an error of the protocol

@@ -23,10 +23,10 @@ const SLOW_TOOLS: [(&str, &str); 3] = [
 ];
 
 /// Time in which work that was cancelled ends.
-const GRACE: Duration = Duration::from_millis(300);
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Time after that in which an answer that must not come would come.
-const QUIET: Duration = Duration::from_millis(1000);
+const QUIET: Duration = Duration::from_millis(800);
 
 /// The token of the call that is cancelled.
 const TOKEN: &str = "check-cancelled";

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::check::{Check, Need, Stop};
 use crate::context::CheckContext;
@@ -10,8 +10,12 @@ use crate::probe::Probe;
 use crate::report::Level;
 use crate::survey::Survey;
 
-/// The tools of the official suite that ask.
-const ASKING: [&str; 3] = ["test_sampling", "test_elicitation", "test_list_roots"];
+/// The tools of the official suite that ask, each with the name of its argument.
+const ASKING: [(&str, Option<&str>); 3] = [
+    ("test_sampling", Some("prompt")),
+    ("test_elicitation", Some("message")),
+    ("test_list_roots", None),
+];
 
 /// Questions of one session whose ids are compared.
 const QUESTIONS: usize = 10;
@@ -52,15 +56,22 @@ pub(super) const CHECKS: &[Check] = &[
     ),
 ];
 
+/// Returns the calls of the tools that ask and may be called.
+fn asking_calls(survey: &Survey) -> impl Iterator<Item = (&'static str, Value)> {
+    ASKING.into_iter().filter_map(|(name, argument)| {
+        survey.tool(name).filter(|tool| survey.is_callable(tool))?;
+        let arguments: Map<_, _> = argument
+            .map(|argument| (argument.to_owned(), "check".into()))
+            .into_iter()
+            .collect();
+        Some((name, json!({"name": name, "arguments": arguments})))
+    })
+}
+
 /// Returns a call of a tool that asks a client with all capabilities something, if there is one.
 pub(crate) fn asking_call(survey: &Survey) -> Option<Value> {
-    let is_usable = |name: &&str| {
-        let tool = survey.tool(name);
-        tool.is_some_and(|tool| survey.is_callable(tool))
-    };
-    let name = ASKING.into_iter().find(is_usable)?;
-    let arguments = json!({"prompt": "check", "message": "check"});
-    Some(json!({"name": name, "arguments": arguments}))
+    let (_, call) = asking_calls(survey).next()?;
+    Some(call)
 }
 
 /// Returns the capabilities of a client that can be asked everything.
@@ -129,16 +140,8 @@ async fn withdrawn(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 async fn only_declared(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let survey = cx.survey();
     let mut called = 0;
-    for name in ASKING {
-        let is_usable = survey
-            .tool(name)
-            .is_some_and(|tool| survey.is_callable(tool));
-        if !is_usable {
-            continue;
-        }
+    for (name, params) in asking_calls(survey) {
         called += 1;
-        let arguments = json!({"prompt": "check", "message": "check"});
-        let params = json!({"name": name, "arguments": arguments});
         let probe = cx.probe().await?;
         probe.take_messages();
         let id = probe.start("tools/call", params).await?;
