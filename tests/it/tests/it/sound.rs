@@ -57,6 +57,7 @@ fn arguments_of(tool: &str) -> Value {
         "test_sampling" => json!({"prompt": "Say it"}),
         "test_elicitation" => json!({"message": "Who?"}),
         "test_header_argument" => json!({"value": "ü"}),
+        "test_header_number" => json!({"count": 7}),
         "test_trigger_resource_update" => json!({"uri": "test://watched-resource"}),
         _ => json!({}),
     }
