@@ -1,7 +1,7 @@
 //! The types that the page reads and sends, as JSON.
 //!
-//! Nothing else in this crate knows the JSON of the page. JSON of servers and of users travels as text, in
-//! a string: a browser would round its numbers and drop its duplicate members.
+//! The JSON of the page is known here alone. JSON of servers and of users travels as text, in a string: a
+//! browser would round its numbers and drop its duplicate members.
 //! `web/src/api/types.ts` is generated from these types.
 
 mod check;

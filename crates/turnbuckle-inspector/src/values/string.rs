@@ -99,7 +99,7 @@ fn decode_unicode(rest: &[u8], text: &mut String) -> usize {
     6
 }
 
-/// Returns the code unit of an escape `\uXXXX` at the beginning of `rest`.
+/// Returns the code unit of an escape at the beginning of `rest`: `\u` and four hexadecimal digits.
 fn code_unit(rest: &[u8]) -> Option<u32> {
     let digits = rest.strip_prefix(b"\\u")?.get(..4)?;
     let mut unit = 0;
