@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the pinned packages beside this script. Quick and silent when nothing changed.
-# `--where` prints the Node binary to run the scripts with, after installing.
+# Installs the pinned packages of INSTALL_FOLDER, by default those beside this script. Quick and silent when
+# nothing changed. `--where` prints the Node binary to run the scripts with, after installing.
 set -eu
-cd "$(dirname "$0")"
+cd "${INSTALL_FOLDER:-$(dirname "$0")}"
 
-say() { printf 'tests/js/install.sh: %s\n' "$1" >&2; }
+say() { printf 'install.sh: %s\n' "$1" >&2; }
 fail() { say "$1"; exit 1; }
 
 # On a bare Debian machine node and npm come from its own packages, where we may install them.

@@ -46,6 +46,8 @@ async fn an_invalid_message_gets_400_and_the_connection_goes_on() {
         let (status, error) = connection.post(body).json().await;
         assert_eq!(status, 400, "{body:?}");
         assert_eq!(error["error"]["code"], code, "{body:?}");
+        // Errors of the only revision of this transport always have an id.
+        assert!(error.get("id").is_some(), "{body:?}: {error}");
     }
     // What names its id is answered where its sender looks for it.
     connection
