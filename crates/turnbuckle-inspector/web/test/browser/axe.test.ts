@@ -1,31 +1,16 @@
 // Accessibility of every pane, in light, dark and narrow.
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults, RunOptions } from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { open, startBrowser } from "./start.ts";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { axeFindings } from "../measure.ts";
+import { startBrowser } from "../program.ts";
+import { open } from "./start.ts";
 
 let browser: Browser;
 beforeAll(async () => {
   browser = await startBrowser();
 });
 afterAll(() => browser.close());
-
-type Axe = { run: (options: RunOptions) => Promise<AxeResults> };
-
-async function findings(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate(async () => {
-    const { axe: loaded } = globalThis as unknown as { axe: Axe };
-    return await loaded.run({ resultTypes: ["violations"] });
-  });
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.html.slice(0, 160)}`),
-  );
-}
 
 const openItem = (name: string) => async (page: Page) => {
   await page.locator(".items .item", { hasText: name }).first().click();
@@ -80,16 +65,15 @@ describe.each([
 ])("$look", ({ width, scheme }) => {
   it("has no findings in any pane", async () => {
     const { page, faults, close } = await open(browser, { width, scheme });
-    await page.evaluate(axe);
     if (width < 760) {
       await page.keyboard.press("1");
     }
     await page.waitForSelector(".item");
-    const found: Record<string, string[]> = { list: await findings(page) };
+    const found: Record<string, string[]> = { list: await axeFindings(page) };
     for (const [name, go] of Object.entries(PANES)) {
       await go(page);
       await page.evaluate(() => new Promise(requestAnimationFrame));
-      found[name] = await findings(page);
+      found[name] = await axeFindings(page);
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       expect([name, overflow]).toEqual([name, 0]);
     }

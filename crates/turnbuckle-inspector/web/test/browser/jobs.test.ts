@@ -3,7 +3,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startMock } from "../mock/server.ts";
-import { type Opened, open, startBrowser } from "./start.ts";
+import { startBrowser } from "../program.ts";
+import { type Opened, open } from "./start.ts";
 
 let browser: Browser;
 let opened: Opened;

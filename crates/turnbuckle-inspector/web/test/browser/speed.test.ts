@@ -3,7 +3,8 @@
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { open, startBrowser } from "./start.ts";
+import { startBrowser } from "../program.ts";
+import { open } from "./start.ts";
 
 let browser: Browser;
 beforeAll(async () => {

@@ -1,23 +1,12 @@
 // A browser with the built page on the mock.
 
-import { existsSync } from "node:fs";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { type Running, startMock } from "../mock/server.ts";
 
 /** `stop` ends the mock alone, `close` the page too. */
 export type Opened = Running & { page: Page; faults: string[]; stop: () => Promise<void> };
 
 type Look = { width?: number; height?: number; scheme?: "light" | "dark" };
-
-/** Starts Chromium: that of `CHROMIUM`, or the one of the system. */
-export async function startBrowser(): Promise<Browser> {
-  const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
-  const executablePath = places.find((place) => place !== undefined && existsSync(place));
-  if (executablePath === undefined) {
-    throw new Error("Chromium is missing: apt-get install chromium, or set CHROMIUM");
-  }
-  return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-}
 
 /** Opens the page on a mock of its own. `faults` gets the errors of the page's console. */
 export async function open(browser: Browser, look: Look = {}): Promise<Opened> {
