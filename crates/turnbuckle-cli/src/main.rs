@@ -27,7 +27,7 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, auth, check, keys, schema, serve, shell};
+use crate::commands::{ServerVerb, agent_help, auth, check, keys, schema, serve, shell};
 use crate::error::CliError;
 use crate::output::write_stdout;
 
@@ -92,6 +92,9 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
         /// The shell that reads the script
         shell: clap_complete::Shell,
     },
+
+    /// Prints how a coding agent uses this command, as a skill (SKILL.md)
+    AgentHelp,
 }
 
 impl Command {
@@ -105,7 +108,8 @@ impl Command {
             | Self::Serve(_)
             | Self::Demo(_)
             | Self::Schema(_)
-            | Self::Completion { .. } => return None,
+            | Self::Completion { .. }
+            | Self::AgentHelp => return None,
         };
         Some(&args.common.output)
     }
@@ -183,6 +187,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Completion { shell } => {
                 completion::script(shell).and_then(|script| write_stdout(&script))
             }
+            Command::AgentHelp => agent_help::run(),
         }
     });
     // A signal may have come between a refresh and the moment when its new token is stored.

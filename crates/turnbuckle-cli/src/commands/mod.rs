@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod agent_help;
 pub(crate) mod auth;
 pub(crate) mod call;
 pub(crate) mod check;

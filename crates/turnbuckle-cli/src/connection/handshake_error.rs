@@ -1,12 +1,13 @@
 //! Errors of connecting: what happened during the handshake, and the end of the server's standard error.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle::client::{EraPreference, Error};
 use turnbuckle::session::transport::LinkError;
 
 use crate::error::{CliError, ExitStatus, replace_settings};
+use crate::observe::Trace;
 
 /// The most lines, and the most characters of each, that are kept of a server's standard error.
 const MAX_TAIL_LINES: usize = 8;
@@ -14,22 +15,41 @@ const MAX_TAIL_LINE_CHARS: usize = 300;
 
 /// The last lines of a server's standard error.
 #[derive(Clone, Default)]
-pub(crate) struct StderrTail(Arc<Mutex<VecDeque<String>>>);
+pub(crate) struct StderrTail(Arc<Mutex<Tail>>);
+
+#[derive(Default)]
+struct Tail {
+    lines: VecDeque<String>,
+    /// The trace that has every line.
+    trace: Option<Arc<Trace>>,
+}
 
 impl StderrTail {
     /// Adds a line; the oldest one goes.
     pub(crate) fn push(&self, line: &str) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == MAX_TAIL_LINES {
-            lines.pop_front();
+        let mut tail = self.lock();
+        if let Some(trace) = &tail.trace {
+            trace.on_stderr(line);
         }
-        lines.push_back(line.chars().take(MAX_TAIL_LINE_CHARS).collect());
+        if tail.lines.len() == MAX_TAIL_LINES {
+            tail.lines.pop_front();
+        }
+        let start = line.chars().take(MAX_TAIL_LINE_CHARS).collect();
+        tail.lines.push_back(start);
+    }
+
+    /// Writes the lines from now on to a trace, too.
+    pub(super) fn set_trace(&self, trace: Option<Arc<Trace>>) {
+        self.lock().trace = trace;
     }
 
     /// Returns the lines with their introduction; empty without lines.
     fn describe(&self) -> String {
-        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        describe_lines(lines.iter().map(String::as_str).collect())
+        describe_lines(self.lock().lines.iter().map(String::as_str).collect())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tail> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

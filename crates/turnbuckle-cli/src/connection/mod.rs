@@ -133,6 +133,7 @@ async fn connect(
         )?;
         *trace = Some(Arc::new(created));
     }
+    prepared.stderr.set_trace(trace.clone());
     let recorder = Arc::new(Recorder::default());
     let observer = WireObserver {
         recorder: recorder.clone(),

@@ -9,6 +9,8 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
+use turnbuckle_inspector::api::ValueKind;
+use turnbuckle_inspector::values::{Document, Value as JsonValue};
 use turnbuckle_types::base::secrets::is_secret_name;
 
 use super::known_secrets::SecretSearch;
@@ -22,77 +24,95 @@ pub(super) const REDACTED: &str = "[redacted]";
 /// The most texts that are JSON within each other. A deeper one is redacted as a whole.
 const MAX_JSON_TEXTS: usize = 3;
 
-/// Returns whether a member or header of that name holds a secret. Numbers of tokens, as of a model's
-/// answer, are none.
-fn is_secret(name: &str, value: &Value) -> bool {
-    let is_count = || value.is_number() && ends_with_ignoring_case(name.as_bytes(), b"tokens");
-    !value.is_null() && is_secret_name(name) && !is_count()
+/// Returns whether a member of that name holds a secret. Numbers of tokens, as of a model's answer, are
+/// none.
+fn is_secret(name: &str, kind: ValueKind) -> bool {
+    let is_count =
+        || kind == ValueKind::Number && ends_with_ignoring_case(name.as_bytes(), b"tokens");
+    kind != ValueKind::Null && is_secret_name(name) && !is_count()
 }
 
-/// Redacts members with secret names, the values that a user typed into a form, and in any text what
-/// [`redact_text`] finds. A text that is a JSON object or array is redacted like a value.
-pub(super) fn redact(value: &mut Value, known: &SecretSearch) {
-    redact_value(value, known, MAX_JSON_TEXTS);
+/// Redacts in a JSON text members with secret names, the values that a user typed into a form, and in any
+/// string what [`redact_text`] finds. A string that is a JSON object or array is redacted like a text.
+/// Everything else stays byte for byte. Returns `None` if the text has no secrets.
+pub(super) fn redact_json(text: &Document, known: &SecretSearch) -> Option<Vec<u8>> {
+    redact_texts(text, known, MAX_JSON_TEXTS)
 }
 
-/// Redacts a value, and returns whether it has changed. `json_texts` is how many texts that are JSON may
-/// be within each other.
-fn redact_value(value: &mut Value, known: &SecretSearch, json_texts: usize) -> bool {
-    let mut is_changed = false;
-    match value {
-        Value::Object(members) => {
-            is_changed |= redact_form(members);
-            for (name, value) in members {
-                if is_secret(name, value) {
-                    *value = Value::from(REDACTED);
-                    is_changed = true;
-                } else {
-                    is_changed |= redact_value(value, known, json_texts);
+/// Redacts a JSON text. `json_texts` is how many texts that are JSON may be within each other.
+fn redact_texts(text: &Document, known: &SecretSearch, json_texts: usize) -> Option<Vec<u8>> {
+    let root = text.root()?;
+    let mut hidden: Vec<(Range<usize>, String)> = Vec::new();
+    let mut open = vec![root];
+    while let Some(value) = open.pop() {
+        match value.kind() {
+            ValueKind::String => {
+                let redacted = value
+                    .as_str()
+                    .and_then(|string| redact_string(&string, known, json_texts));
+                hidden.extend(redacted.map(|redacted| (value.range(), quote(&redacted))));
+            }
+            ValueKind::Object => {
+                let form = form_fields(value);
+                for member in value.children() {
+                    let name = member.key().unwrap_or_default();
+                    if is_secret(&name, member.kind()) {
+                        hidden.push((member.range(), quote(REDACTED)));
+                    } else if form.is_some_and(|form| form.range() == member.range()) {
+                        let fields = member.children();
+                        hidden.extend(fields.map(|field| (field.range(), quote(REDACTED))));
+                    } else {
+                        open.push(member);
+                    }
                 }
             }
+            ValueKind::Array => open.extend(value.children()),
+            _ => {}
         }
-        Value::Array(items) => {
-            for item in items {
-                is_changed |= redact_value(item, known, json_texts);
-            }
-        }
-        Value::String(text) => {
-            if let Some(hidden) = redact_string(text, known, json_texts) {
-                *text = hidden;
-                is_changed = true;
-            }
-        }
-        _ => {}
     }
-    is_changed
+    if hidden.is_empty() {
+        return None;
+    }
+    hidden.sort_by_key(|(range, _)| range.start);
+    let raw = root.raw();
+    let mut redacted = Vec::with_capacity(raw.len());
+    let mut copied = root.range().start;
+    let start = copied;
+    for (range, replacement) in hidden {
+        redacted.extend_from_slice(&raw[copied - start..range.start - start]);
+        redacted.extend_from_slice(replacement.as_bytes());
+        copied = range.end;
+    }
+    redacted.extend_from_slice(&raw[copied - start..]);
+    Some(redacted)
+}
+
+/// Returns a text as a JSON string.
+fn quote(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 fn redact_string(text: &str, known: &SecretSearch, json_texts: usize) -> Option<String> {
     if !text.trim_start().starts_with(['{', '[']) {
         return redact_text(text, known);
     }
-    let Ok(mut value) = serde_json::from_str(text) else {
+    let inner = Document::new(text.to_owned().into());
+    if inner.fault().is_some() {
         return redact_text(text, known);
-    };
+    }
     let Some(json_texts) = json_texts.checked_sub(1) else {
         return Some(REDACTED.to_owned());
     };
-    redact_value(&mut value, known, json_texts).then(|| value.to_string())
+    let redacted = redact_texts(&inner, known, json_texts)?;
+    Some(String::from_utf8_lossy(&redacted).into_owned())
 }
 
-/// Redacts the values of an elicitation result: `action`, and an object as `content`. Returns whether
-/// there are any.
-fn redact_form(members: &mut serde_json::Map<String, Value>) -> bool {
-    let is_result = members.get("action").is_some_and(Value::is_string);
-    match members.get_mut("content") {
-        Some(Value::Object(fields)) if is_result => {
-            for value in fields.values_mut() {
-                *value = Value::from(REDACTED);
-            }
-            !fields.is_empty()
-        }
-        _ => false,
-    }
+/// Returns the fields of an elicitation result: the object `content` beside the text `action`.
+fn form_fields(result: JsonValue<'_>) -> Option<JsonValue<'_>> {
+    let content = result.member("content")?;
+    let action = result.member("action")?;
+    let is_form = action.kind() == ValueKind::String && content.kind() == ValueKind::Object;
+    is_form.then_some(content)
 }
 
 /// Redacts in a text the known secrets, the credentials of the schemes Bearer, DPoP and Basic, and the

@@ -6,11 +6,13 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
+use turnbuckle_inspector::values::Document;
 
 use super::KnownSecrets;
-use super::redact::{redact, redact_line};
+use super::redact::{redact_json, redact_line};
 use crate::error::CliError;
 use crate::output::one_line;
 
@@ -84,7 +86,7 @@ impl Trace {
     }
 
     pub(super) fn on_opened(&self, address: &str) {
-        self.write("open", "server", Value::from(address), None);
+        self.write_text("open", "server", address);
     }
 
     pub(super) fn on_sent(&self, parcel: &OutboundMessage) {
@@ -93,74 +95,70 @@ impl Trace {
             .iter()
             .map(|(name, value)| (name.to_string(), Value::from(&**value)))
             .collect();
-        let headers = (!headers.is_empty()).then_some(headers);
-        self.message("send", &parcel.frame, headers);
+        let headers = (!headers.is_empty()).then(|| Value::Object(headers).to_string());
+        self.write_message("send", &parcel.frame, headers);
     }
 
     pub(super) fn on_received(&self, frame: &Frame) {
         match frame {
-            Frame::Message(text) => self.message("receive", text, None),
+            Frame::Message(text) => self.write_message("receive", text, None),
             Frame::TooLong { limit } => {
-                self.write(
-                    "receive",
-                    "skipped",
-                    json!(format!("over {limit} bytes")),
-                    None,
-                );
+                self.write_text("receive", "skipped", &format!("over {limit} bytes"));
             }
         }
     }
 
     pub(super) fn on_lost(&self, why: &LinkError) {
-        self.write("close", "reason", Value::from(why.to_string()), None);
+        self.write_text("close", "reason", &why.to_string());
     }
 
-    fn message(
-        &self,
-        direction: &str,
-        text: &[u8],
-        headers: Option<serde_json::Map<String, Value>>,
-    ) {
-        match serde_json::from_slice(text) {
-            Ok(message) => self.write(direction, "message", message, headers),
-            Err(_) => {
-                let noise = Value::from(String::from_utf8_lossy(text));
-                self.write(direction, "noise", noise, headers);
+    /// Writes a line that the server's program printed on its standard error.
+    pub(crate) fn on_stderr(&self, line: &str) {
+        self.write_text("stderr", "text", line);
+    }
+
+    /// Writes a message as it was sent or received, except for its secrets.
+    fn write_message(&self, direction: &str, text: &[u8], headers: Option<String>) {
+        let message = Document::new(Bytes::copy_from_slice(text));
+        match message.fault() {
+            None => self.write(direction, "message", message, headers),
+            Some(_) => {
+                let noise = Value::from(String::from_utf8_lossy(text)).to_string();
+                self.write(direction, "noise", Document::new(noise.into()), headers);
             }
         }
     }
 
-    fn write(
-        &self,
-        direction: &str,
-        what: &str,
-        mut value: Value,
-        headers: Option<serde_json::Map<String, Value>>,
-    ) {
+    fn write_text(&self, direction: &str, name: &str, text: &str) {
+        let text = Value::from(text).to_string();
+        self.write(direction, name, Document::new(text.into()), None);
+    }
+
+    fn write(&self, direction: &str, name: &str, value: Document, headers: Option<String>) {
         if self.lock().is_full {
             return;
         }
         let secrets = self.secrets.search();
-        if !self.has_secrets {
-            redact(&mut value, &secrets);
-        }
+        let shown = |value: Document| {
+            let redacted = match self.has_secrets {
+                true => None,
+                false => redact_json(&value, &secrets),
+            };
+            let raw = value.root().map(|root| root.raw()).unwrap_or_default();
+            String::from_utf8_lossy(redacted.as_deref().unwrap_or(raw)).into_owned()
+        };
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let now = format!("{}.{:06}", now.as_secs(), now.subsec_micros());
-        let mut line = json!({
-            "time": now,
-            "direction": direction,
-            what: value,
-        });
+        let mut line = format!(r#"{{"time":"{now}","direction":"{direction}","{name}":"#);
+        line += &shown(value);
         if let Some(headers) = headers {
-            let mut headers = Value::Object(headers);
-            if !self.has_secrets {
-                redact(&mut headers, &secrets);
-            }
-            line["headers"] = headers;
+            line += r#","headers":"#;
+            line += &shown(Document::new(headers.into()));
         }
-        let mut text = one_line(&line.to_string());
+        line.push('}');
+        let mut text = one_line(&line);
         // A last check of the whole line, member names included.
         if let (false, Some(hidden)) = (self.has_secrets, redact_line(&text, &secrets)) {
             text = hidden;

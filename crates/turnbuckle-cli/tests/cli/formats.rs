@@ -172,6 +172,37 @@ fn the_trace_has_every_message_and_no_secret() {
 }
 
 #[test]
+fn the_trace_has_messages_as_they_were_sent_and_the_lines_of_standard_error() {
+    let scratch = Scratch::new();
+    let trace = scratch.name("trace.ndjson");
+    let server = r#"
+        echo starting >&2
+        read -r line
+        echo '{"jsonrpc":"2.0", "id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"version":"1","name":"n"}, "_meta":{"x":1E400,"x":9007199254740993}}}'
+        cat > /dev/null"#;
+    let words = [
+        "info",
+        "--era=legacy",
+        "--trace",
+        &trace,
+        "--",
+        "sh",
+        "-c",
+        server,
+    ];
+    run(&words).ends(0);
+    let text = std::fs::read_to_string(&trace).expect("it is text");
+    assert!(
+        text.contains(r#""message":{"jsonrpc":"2.0", "id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"version":"1","name":"n"}, "_meta":{"x":1E400,"x":9007199254740993}}}}"#),
+        "{text}"
+    );
+    assert!(
+        text.contains(r#""direction":"stderr","text":"starting"}"#),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_trace_file_is_limited_and_ends_with_a_note() {
     let scratch = Scratch::new();
     let trace = scratch.name("trace.ndjson");

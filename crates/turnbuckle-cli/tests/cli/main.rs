@@ -7,6 +7,7 @@
 )]
 
 mod action;
+mod agent_help;
 mod auth;
 mod auth_demo;
 mod check;
