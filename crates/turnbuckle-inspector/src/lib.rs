@@ -9,6 +9,7 @@ pub mod api;
 mod call;
 mod change;
 mod check_run;
+mod copy;
 mod inbox;
 mod inspector;
 mod items;
@@ -20,7 +21,9 @@ mod timeline;
 pub mod values;
 
 pub use change::{ChangeBatches, Changes};
-pub use inspector::{Inspector, InspectorError, InspectorLimits};
+pub use inspector::{Download, Inspector, InspectorError, InspectorLimits};
 pub use items::ItemLimits;
-pub use target::{BoxFuture, ConnectionObserver, OpenError, OpenServer, OpenedServer};
+pub use target::{
+    BoxFuture, ConnectionObserver, HttpExchange, OpenError, OpenServer, OpenedServer, ServerWords,
+};
 pub use timeline::{Filter, Timeline, TimelineLimits};

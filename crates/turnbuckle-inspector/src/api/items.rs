@@ -59,6 +59,9 @@ pub struct ItemRow {
     pub hints: Vec<Hint>,
     /// The reason why clients cannot use the item, in a sentence.
     pub fault: Option<String>,
+    /// The bytes of the definition.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub size: u64,
 }
 
 /// A hint of the server about an item.

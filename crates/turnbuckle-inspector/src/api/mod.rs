@@ -26,8 +26,10 @@ pub use session::{
     Step, TransportKind, Versions,
 };
 pub use timeline::{
-    Entry, EntryDetail, EntryKind, EntryStatus, FilterFault, Header, HttpFacts, TimelineWindow,
+    CopyFormat, Entry, EntryDetail, EntryKind, EntryStatus, FilterFault, Header, HttpFacts,
+    TimelineWindow,
 };
 pub use value::{
-    Block, BlockKind, Blocks, Excerpt, JsonFault, Match, Matches, ValueKind, ValueRow, ValueRows,
+    Block, BlockKind, Blocks, Excerpt, JsonFault, Match, Matches, TextPiece, ValueKind, ValueRow,
+    ValueRows,
 };

@@ -218,6 +218,9 @@ pub struct ListSummary {
     pub kind: ItemKind,
     /// The number of items so far.
     pub total: u32,
+    /// The bytes of the definitions so far.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub size: u64,
     /// True if the server is still asked for pages.
     pub is_loading: bool,
     /// True if the list could not be read in whole.

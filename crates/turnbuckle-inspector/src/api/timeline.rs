@@ -163,6 +163,19 @@ pub struct HttpFacts {
 pub struct Header {
     /// The name in lower case.
     pub name: String,
-    /// The value, or a word that it is hidden.
+    /// The value, with `[redacted]` in place of secrets.
     pub value: String,
+}
+
+/// The form in which an exchange is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+pub enum CopyFormat {
+    /// A command line of turnbuckle.
+    Command,
+    /// A command line of curl.
+    Curl,
+    /// The messages.
+    Json,
 }

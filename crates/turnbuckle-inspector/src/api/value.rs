@@ -91,7 +91,7 @@ pub struct JsonFault {
 }
 
 /// Places at which a text was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "camelCase")]
 pub struct Matches {
@@ -198,4 +198,16 @@ pub enum BlockKind {
     },
     /// A block of a kind that is not known, or without the members of its kind: the tree shows it.
     Other,
+}
+
+/// A piece of a long text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+pub struct TextPiece {
+    /// The decoded text, about 64 kB at most.
+    pub text: String,
+    /// The offset of the next piece; nothing if this one is the last.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub next: Option<u64>,
 }

@@ -1,6 +1,8 @@
-//! Calls: the form of an item's arguments, and the faults of arguments that do not fit.
+//! Calls: the form of an item's arguments, the faults of arguments that do not fit, and the URIs of
+//! resource templates.
 
 mod form;
+mod template;
 
 #[cfg(test)]
 mod tests;
@@ -11,9 +13,8 @@ use turnbuckle_types::{RawJson, RawObject, Schema};
 
 use crate::api::{Fault, Field, FieldKind, Form, ItemKind, TextRules};
 use crate::values::Document;
-
-/// The most variables of a resource template.
-const MAX_VARIABLES: usize = 100;
+pub(crate) use template::expand_template;
+use template::{MAX_VARIABLES, template_variables};
 
 /// Makes the form of the item whose definition is `raw`.
 pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
@@ -77,25 +78,6 @@ fn text_field(name: String) -> Field {
             rules: TextRules::default(),
         },
     }
-}
-
-/// Returns the names of the variables of a URI template (RFC 6570), each once.
-fn template_variables(template: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for expression in template.split('{').skip(1) {
-        let Some((expression, _)) = expression.split_once('}') else {
-            continue;
-        };
-        let expression = expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']);
-        for variable in expression.split(',') {
-            let name = variable.split([':', '*']).next().unwrap_or_default();
-            let is_new = !name.is_empty() && !names.iter().any(|known| known == name);
-            if is_new && names.len() < MAX_VARIABLES {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    names
 }
 
 /// The parameters of a request that were read, or their faults.

@@ -61,6 +61,7 @@ pub(super) fn read_row(kind: ItemKind, raw: &[u8]) -> ItemRow {
             _ => Vec::new(),
         },
         fault,
+        size: raw.len() as u64,
     }
 }
 

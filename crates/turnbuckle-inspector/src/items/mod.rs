@@ -65,6 +65,8 @@ struct List {
     /// The index of each item, by its key.
     by_key: HashMap<Box<str>, u32>,
     bytes: usize,
+    /// The bytes of the definitions alone.
+    size: u64,
     is_loading: bool,
     /// True if the next page replaces the items.
     is_stale: bool,
@@ -211,6 +213,7 @@ impl Items {
             .map(|((_, kind), list)| ListSummary {
                 kind: *kind,
                 total: list.items.len() as u32,
+                size: list.size,
                 is_loading: list.is_loading,
                 has_error: list.error.is_some(),
             })
@@ -283,21 +286,39 @@ impl List {
         limits: &ItemLimits,
         free_bytes: usize,
     ) -> Result<Option<String>, String> {
-        let too_large = || {
-            let limit = limits.max_bytes >> 20;
-            Err(format!(
-                "the lists have more than {limit} MB together (ItemLimits::max_bytes)"
-            ))
-        };
         if bytes.len() > free_bytes || u32::try_from(bytes.len()).is_err() {
-            return too_large();
+            return Err(too_large(limits));
         }
         let member = list_member(kind);
         let list = find_nested(&bytes, &["result", member]);
         let list = list.ok_or_else(|| format!("the result has no `{member}`"))?;
-        let page = self.pages.len() as u32;
-        let mut used = bytes.len();
-        for part in parts(&bytes, list.start) {
+        let used = bytes.len();
+        self.bytes += used;
+        // Items that were read before a limit was reached stay, and so does their page.
+        self.pages.push(Page {
+            n,
+            bytes: bytes.clone(),
+        });
+        self.add_items(kind, &bytes, list.start, limits, free_bytes - used)?;
+        let cursor = find_nested(&bytes, &["result", "nextCursor"]);
+        Ok(cursor.and_then(|range| {
+            let body = bytes[range].strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+            Some(decode(body))
+        }))
+    }
+
+    /// Adds the items of the array at a byte of the last page.
+    fn add_items(
+        &mut self,
+        kind: ItemKind,
+        bytes: &Bytes,
+        start: usize,
+        limits: &ItemLimits,
+        free_bytes: usize,
+    ) -> Result<(), String> {
+        let page = (self.pages.len() - 1) as u32;
+        let mut used = 0;
+        for part in parts(bytes, start) {
             if self.items.len() >= limits.max_items {
                 let limit = limits.max_items;
                 return Err(format!(
@@ -306,11 +327,13 @@ impl List {
             }
             let mut row = read_row(kind, &bytes[part.range.clone()]);
             row.key = self.unused_key(&row.name);
-            used += size_of::<Item>() + 2 * row.key.len() + row_bytes(&row);
+            let item_bytes = size_of::<Item>() + 2 * row.key.len() + row_bytes(&row);
+            used += item_bytes;
             if used > free_bytes {
-                self.bytes += used;
-                return too_large();
+                return Err(too_large(limits));
             }
+            self.bytes += item_bytes;
+            self.size += row.size;
             let key = row.key.as_str().into();
             self.by_key.insert(key, self.items.len() as u32);
             self.items.push(Item {
@@ -319,14 +342,7 @@ impl List {
                 range: part.range.start as u32..part.range.end as u32,
             });
         }
-        self.bytes += used;
-        let cursor = find_nested(&bytes, &["result", "nextCursor"]);
-        let cursor = cursor.and_then(|range| {
-            let body = bytes[range].strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-            Some(decode(body))
-        });
-        self.pages.push(Page { n, bytes });
-        Ok(cursor)
+        Ok(())
     }
 
     /// Returns the name, or the name with a number if another item has it.
@@ -344,6 +360,11 @@ impl List {
         }
         key
     }
+}
+
+fn too_large(limits: &ItemLimits) -> String {
+    let limit = limits.max_bytes >> 20;
+    format!("the lists have more than {limit} MB together (ItemLimits::max_bytes)")
 }
 
 fn row_bytes(row: &ItemRow) -> usize {

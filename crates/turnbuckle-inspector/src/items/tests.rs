@@ -47,6 +47,8 @@ fn a_list_is_filled_page_by_page_and_filtered() {
         (window.total, window.matching, window.rows.len()),
         (3, 2, 1)
     );
+    let size = items.summaries("s1")[0].size;
+    assert_eq!(size, (2 * ADD.len() + BAD.len()) as u64);
     let add = items.find("s1", ItemKind::Tools, "add").unwrap();
     assert_eq!((&*add.raw, add.range.n), (ADD.as_bytes(), 3));
     assert_eq!(add.row.hints, [Hint::ReadOnly]);
@@ -88,13 +90,16 @@ fn lists_are_bounded_in_items_and_bytes_in_sum() {
         .unwrap_err();
     assert!(error.contains("max_items"), "{error}");
     assert_eq!(names(&few, ""), "add | add (2)");
+    // Their definitions are there too.
+    let second = few.find("s1", ItemKind::Tools, "add (2)").unwrap();
+    assert_eq!(&*second.raw, ADD.as_bytes());
     let small = items(100, 1_500);
     let error = small.add_page("s1", ItemKind::Tools, 1, three.clone());
     let more = small.add_page("s2", ItemKind::Tools, 1, three.clone());
     assert!(error.is_err() || more.is_err());
     assert!(more.unwrap_err().contains("max_bytes"));
     small.finish("s1", ItemKind::Tools, None);
-    assert!(small.lock().bytes <= 4_000);
+    assert!(small.lock().bytes <= 1_500);
     small.remove_session("s1");
     small.remove_session("s2");
     assert_eq!(small.lock().bytes, 0);

@@ -12,12 +12,16 @@ use crate::api::{ConnectionState, ItemKind, Step};
 use crate::target::{ConnectionObserver, OpenError, OpenedServer};
 
 impl Session {
-    /// Begins a connection in a task of its own.
-    pub(super) fn begin_connection(self: &Arc<Self>) {
+    /// Begins a connection in a task of its own. `is_login_wanted` is true if stored credentials are not to
+    /// be used.
+    pub(super) fn begin_connection(self: &Arc<Self>, is_login_wanted: bool) {
         let shared = &self.shared;
         let (timeline, changes) = (shared.timeline.clone(), shared.changes.clone());
         let opener = shared.opener.clone();
         let observer = ConnectionObserver::new(&self.id, timeline, changes, opener);
+        if is_login_wanted {
+            observer.want_login();
+        }
         let number = {
             let mut state = self.lock();
             state.connections += 1;
@@ -73,11 +77,13 @@ impl Session {
             name,
             address,
             transport,
+            words,
         } = opener.open(&self.source, observer.clone()).await?;
         observer.add_life(&format!("connecting to {address}"));
         {
             let mut state = self.lock();
-            (state.name, state.address, state.transport) = (name, address, transport);
+            (state.name, state.address) = (name, address);
+            (state.transport, state.words) = (transport, words);
         }
         if connector.link_kind() != LinkKind::Duplex && observer.step() == Step::Start {
             observer.begin_step(Step::Connect);

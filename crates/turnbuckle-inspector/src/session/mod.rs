@@ -24,7 +24,7 @@ use crate::api::{
 use crate::change::Changes;
 use crate::inbox::Inbox;
 use crate::items::Items;
-use crate::target::{ConnectionObserver, OpenServer};
+use crate::target::{ConnectionObserver, OpenServer, ServerWords};
 use crate::timeline::Timeline;
 
 /// The time limit of ending a connection.
@@ -60,6 +60,7 @@ struct State {
     name: String,
     address: String,
     transport: TransportKind,
+    words: ServerWords,
     connection: ConnectionState,
     client: Option<Client>,
     observer: Option<ConnectionObserver>,
@@ -82,6 +83,7 @@ impl Session {
             name: String::new(),
             address: String::new(),
             transport: TransportKind::Program,
+            words: ServerWords::default(),
             connection: ConnectionState::Closed,
             client: None,
             observer: None,
@@ -100,7 +102,7 @@ impl Session {
             filling: Default::default(),
             state: Mutex::new(state),
         });
-        session.begin_connection();
+        session.begin_connection(false);
         session
     }
 
@@ -135,7 +137,23 @@ impl Session {
     /// Ends the connection and opens another one.
     pub(crate) async fn restart(self: &Arc<Self>) {
         self.end_connection().await;
-        self.begin_connection();
+        self.begin_connection(false);
+    }
+
+    /// Ends the connection and opens another one, for which the user logs in again.
+    pub(crate) async fn log_in(self: &Arc<Self>) {
+        self.end_connection().await;
+        self.begin_connection(true);
+    }
+
+    /// Returns the words that name the server on a command line.
+    pub(crate) fn words(&self) -> ServerWords {
+        self.lock().words.clone()
+    }
+
+    /// Returns the URL or the command line of the server, without secrets.
+    pub(crate) fn address(&self) -> String {
+        self.lock().address.clone()
     }
 
     /// Ends the connection.

@@ -1,5 +1,6 @@
 //! The servers that can be opened, and the observation of a connection to one.
 
+mod http;
 mod observer;
 
 use std::pin::Pin;
@@ -9,8 +10,12 @@ use turnbuckle_session::transport::Connector;
 
 use crate::api::{OpenSource, ServerEntry, Step, TransportKind};
 
+pub use http::HttpExchange;
 pub use observer::ConnectionObserver;
 pub(crate) use observer::{SENDING, SendSlot};
+
+/// The text that takes the place of a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
 
 /// A future on the heap.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -41,7 +46,7 @@ pub trait OpenServer: Send + Sync + 'static {
         source: &'a OpenSource,
     ) -> BoxFuture<'a, Result<turnbuckle_check::Target, OpenError>>;
 
-    /// Returns a text with its secrets replaced; `None` if it has none.
+    /// Returns a text with its secrets replaced by `[redacted]`; `None` if it has none.
     fn redact(&self, text: &str) -> Option<String>;
 }
 
@@ -55,6 +60,17 @@ pub struct OpenedServer {
     pub address: String,
     /// The transport of the links.
     pub transport: TransportKind,
+    /// The words that name the server on a command line.
+    pub words: ServerWords,
+}
+
+/// The words that name a server on a command line of `turnbuckle`, without secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerWords {
+    /// The words behind the verb: a URL, or the name of a server with the option that names its file.
+    pub target: Vec<String>,
+    /// The words behind `--`: the command line of a program.
+    pub command: Vec<String>,
 }
 
 /// The reason why a server cannot be opened.

@@ -1,14 +1,15 @@
 //! The observer of one connection: everything that happens on it goes to the timeline.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 use turnbuckle_session::transport::{Frame, LinkError, MessageObserver, OutboundMessage};
 
-use super::OpenServer;
-use crate::api::{EntryKind, HttpFacts, Step};
+use super::{HttpExchange, OpenServer};
+use crate::api::{EntryKind, Step};
 use crate::change::Changes;
 use crate::timeline::{NewEntry, Timeline};
 
@@ -17,6 +18,9 @@ const MAX_STDERR_LINES: usize = 20;
 
 /// The longest line of stderr, in bytes. A longer one is cut.
 const MAX_LINE_BYTES: usize = 16 * 1024;
+
+/// The most messages to the server whose HTTP exchange is still to come.
+const MAX_SENT: usize = 256;
 
 tokio::task_local! {
     /// The request that the task sends.
@@ -71,6 +75,7 @@ struct Shared {
     timeline: Timeline,
     changes: Changes,
     opener: Arc<dyn OpenServer>,
+    hasher: RandomState,
     state: Mutex<State>,
 }
 
@@ -81,6 +86,9 @@ struct State {
     stderr: VecDeque<String>,
     disconnect: Option<LinkError>,
     has_received: bool,
+    is_login_wanted: bool,
+    /// The hashes of the last messages to the server, with their numbers.
+    sent: VecDeque<(u64, u64)>,
 }
 
 impl ConnectionObserver {
@@ -95,6 +103,7 @@ impl ConnectionObserver {
             timeline,
             changes,
             opener,
+            hasher: RandomState::new(),
             state: Mutex::new(State {
                 step: Step::Start,
                 pid: None,
@@ -102,6 +111,8 @@ impl ConnectionObserver {
                 stderr: VecDeque::new(),
                 disconnect: None,
                 has_received: false,
+                is_login_wanted: false,
+                sent: VecDeque::new(),
             }),
         }))
     }
@@ -140,14 +151,51 @@ impl ConnectionObserver {
         self.add(NewEntry::new(&self.0.session, EntryKind::Stderr, bytes));
     }
 
-    /// Records an HTTP exchange, with its duration in microseconds. Headers and path have no secrets.
-    pub fn add_http(&self, facts: HttpFacts, duration_us: u64) {
+    /// Records an HTTP exchange, without its secrets.
+    pub fn add_http(&self, exchange: &HttpExchange) {
+        let facts = exchange.to_facts(|text| self.0.opener.redact(text));
         let mut entry = NewEntry::new(&self.0.session, EntryKind::Http, Bytes::new());
-        (entry.http, entry.duration_us) = (Some(facts), Some(duration_us));
+        entry.http = Some(facts);
+        entry.duration_us = Some(exchange.duration_us);
+        entry.about = self.message_with(&exchange.body);
         self.add(entry);
     }
 
-    /// Records a change of the session, such as a step of a login, in a sentence.
+    /// Records a line on stdout that is no message. Messages that the client receives are seen without
+    /// it.
+    pub fn add_noise(&self, line: &[u8]) {
+        let line = Bytes::copy_from_slice(&line[..line.len().min(MAX_LINE_BYTES)]);
+        let (bytes, is_redacted) = self.redact(line);
+        let mut entry = NewEntry::new(&self.0.session, EntryKind::Noise, bytes);
+        entry.is_redacted = is_redacted;
+        self.add(entry);
+    }
+
+    /// Records a step of a login, in a sentence.
+    pub fn add_login_step(&self, sentence: &str) {
+        self.begin_step_after(Step::Authorization);
+        self.add_life(sentence);
+    }
+
+    /// Returns whether the user asked for a new login: stored credentials are not to be used.
+    #[must_use]
+    pub fn is_login_wanted(&self) -> bool {
+        self.lock().is_login_wanted
+    }
+
+    pub(crate) fn want_login(&self) {
+        self.lock().is_login_wanted = true;
+    }
+
+    /// Returns the number of the last message with these bytes.
+    fn message_with(&self, bytes: &[u8]) -> Option<u64> {
+        let hash = self.0.hasher.hash_one(bytes);
+        let state = self.lock();
+        let mut sent = state.sent.iter().rev();
+        sent.find(|(known, _)| *known == hash).map(|(_, n)| *n)
+    }
+
+    /// Records a change of the session, in a sentence.
     pub fn add_life(&self, sentence: &str) {
         let (bytes, is_redacted) = self.redact(Bytes::copy_from_slice(sentence.as_bytes()));
         let mut entry = NewEntry::new(&self.0.session, EntryKind::Life, bytes);
@@ -180,6 +228,15 @@ impl ConnectionObserver {
         self.lock().has_received
     }
 
+    fn remember(&self, message: &[u8], n: u64) {
+        let hash = self.0.hasher.hash_one(message);
+        let mut state = self.lock();
+        if state.sent.len() == MAX_SENT {
+            state.sent.pop_front();
+        }
+        state.sent.push_back((hash, n));
+    }
+
     fn add(&self, entry: NewEntry<'_>) -> u64 {
         self.0.timeline.add(entry)
     }
@@ -206,6 +263,7 @@ impl MessageObserver for ConnectionObserver {
         // A request that is sent again with answers belongs to its first message.
         entry.about = slot.as_ref().and_then(|slot| slot.number());
         let n = self.add(entry);
+        self.remember(&message.frame, n);
         if let Some(slot) = slot
             && message.kind.request_id().is_some()
             && self.0.timeline.entry(n).and_then(|entry| entry.method) == Some(slot.method.clone())

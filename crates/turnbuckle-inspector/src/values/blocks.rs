@@ -4,7 +4,7 @@ use base64::Engine as _;
 
 use super::document::{Document, Value};
 use super::string::{char_boundary, decode_piece, excerpt};
-use crate::api::{Block, BlockKind, Blocks};
+use crate::api::{Block, BlockKind, Blocks, TextPiece, ValueKind};
 
 /// The most blocks of one answer.
 const MAX_BLOCKS: usize = 500;
@@ -65,7 +65,7 @@ impl Document {
         };
         // The content of a sampling message is one block.
         let items: Box<dyn Iterator<Item = _>> = match list.kind() {
-            crate::api::ValueKind::Array => {
+            ValueKind::Array => {
                 blocks.total = list.len() as u64;
                 let children = list.children().enumerate();
                 Box::new(children.map(move |(at, item)| (format!("{path}.{at}"), item)))
@@ -87,12 +87,19 @@ impl Document {
         blocks
     }
 
-    /// Returns a piece of the decoded text of a string, from an offset that an earlier piece returned,
-    /// with the offset of the next piece.
+    /// Returns a piece of the decoded text of the block at a path, or of the string there, from an offset
+    /// that an earlier piece returned.
     #[must_use]
-    pub fn text_piece(&self, path: &str, from: usize) -> Option<(String, Option<usize>)> {
-        let body = self.find(path)?.body()?;
-        Some(decode_piece(body, from, MAX_PIECE_BYTES))
+    pub fn text_piece(&self, path: &str, from: usize) -> Option<TextPiece> {
+        let block = self.find(path)?;
+        let resource = || block.member("resource")?.member("text");
+        let text = match block.kind() {
+            ValueKind::String => block,
+            _ => block.member("text").or_else(resource)?,
+        };
+        let (text, next) = decode_piece(text.body()?, from, MAX_PIECE_BYTES);
+        let next = next.map(|next| next as u64);
+        Some(TextPiece { text, next })
     }
 
     /// Decodes the Base64 text at a path.

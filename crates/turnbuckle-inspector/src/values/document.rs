@@ -270,8 +270,13 @@ impl<'d> Value<'d> {
     }
 
     /// Returns the members whose name another member has too.
-    pub(super) fn duplicates(&self) -> Arc<HashSet<u32>> {
+    pub(crate) fn duplicates(&self) -> Arc<HashSet<u32>> {
         self.document.duplicates_of(*self)
+    }
+
+    /// Returns whether the value has another one, by its index in the document.
+    pub(super) fn contains(&self, at: u32) -> bool {
+        self.at < at && at < self.node().next
     }
 
     pub(super) fn is_container(&self) -> bool {

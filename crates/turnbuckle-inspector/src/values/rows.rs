@@ -61,27 +61,133 @@ struct Level<'d, 'p> {
     toggled: Option<&'p PathTree>,
 }
 
+/// The lines that are asked for, and the number of all lines before the end of the walk.
+struct Collector {
+    from: usize,
+    count: usize,
+    /// The value whose line is looked for.
+    target: Option<u32>,
+    target_index: Option<usize>,
+    rows: Vec<ValueRow>,
+    bytes: usize,
+    total: usize,
+}
+
+impl Collector {
+    fn new(from: usize, count: usize) -> Self {
+        Self {
+            from,
+            count,
+            target: None,
+            target_index: None,
+            rows: Vec::new(),
+            bytes: 0,
+            total: 0,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let has_enough = self.bytes >= MAX_ROWS_BYTES && !self.rows.is_empty();
+        self.rows.len() >= self.count || has_enough
+    }
+
+    fn add(&mut self, row: ValueRow) {
+        self.bytes += row_bytes(&row);
+        self.rows.push(row);
+    }
+
+    /// Adds the children of the last level, which are all closed. Those that are not shown are only
+    /// counted.
+    fn add_closed(&mut self, levels: &[Level<'_, '_>], value: Value<'_>) {
+        let skip = self.from.saturating_sub(self.total);
+        if let Some(target) = self.target.filter(|target| value.contains(*target)) {
+            let index = value.children().position(|child| child.at == target);
+            self.target_index = index.map(|index| self.total + index);
+        }
+        self.total += value.len();
+        for (ordinal, child) in value.children_from(skip) {
+            if self.is_full() {
+                break;
+            }
+            self.add(make_row(levels, child, ordinal, false));
+        }
+    }
+}
+
 impl Document {
     /// Returns the lines from an index on, at most `count` and about 256 kB of text. A line is never left
     /// out: an answer with fewer lines is continued from its end.
     #[must_use]
     pub fn rows(&self, open: &OpenPaths, from: usize, count: usize) -> ValueRows {
-        let count = count.min(MAX_ROWS);
-        let (mut rows, mut bytes, mut total) = (Vec::new(), 0, 0);
+        self.rows_of(self.root(), open, from, count)
+    }
+
+    /// Returns the lines of the value at a path, whose own paths begin behind it. An empty path is that of
+    /// the whole text.
+    #[must_use]
+    pub fn rows_at(
+        &self,
+        path: &str,
+        open: &OpenPaths,
+        from: usize,
+        count: usize,
+    ) -> Option<ValueRows> {
+        if path.is_empty() {
+            return Some(self.rows(open, from, count));
+        }
+        Some(self.rows_of(Some(self.find(path)?), open, from, count))
+    }
+
+    /// Returns the index of the line of `path` below the value at `base`. The inner `None` is that of a
+    /// line which is not visible.
+    #[must_use]
+    pub fn row_index(&self, base: &str, open: &OpenPaths, path: &str) -> Option<Option<u64>> {
+        let base = self.find(base)?;
+        let mut target = base;
+        for step in parse_path(path)? {
+            target = target.child(step)?;
+        }
+        let lines = Collector {
+            target: Some(target.at),
+            ..Collector::new(0, 0)
+        };
+        let lines = self.walk(Some(base), open, lines);
+        Some(lines.target_index.map(|index| index as u64))
+    }
+
+    fn rows_of(
+        &self,
+        root: Option<Value<'_>>,
+        open: &OpenPaths,
+        from: usize,
+        count: usize,
+    ) -> ValueRows {
+        let lines = self.walk(root, open, Collector::new(from, count.min(MAX_ROWS)));
+        ValueRows {
+            total: lines.total as u64,
+            from: from as u64,
+            rows: lines.rows,
+            fault: self.fault().cloned(),
+        }
+    }
+
+    /// Walks over the visible lines of a value.
+    fn walk(&self, root: Option<Value<'_>>, open: &OpenPaths, mut lines: Collector) -> Collector {
         let mut levels: Vec<Level<'_, '_>> = Vec::new();
-        let mut current = self.root().map(|root| (root, 0, Some(&open.toggled)));
+        let mut current = root.map(|root| (root, 0, Some(&open.toggled)));
         while let Some((value, ordinal, toggled)) = current {
             let is_toggled = toggled.is_some_and(|tree| tree.is_member);
             let is_open = value.is_container()
                 && !value.is_empty()
                 && ((levels.len() as u64) < u64::from(open.depth)) != is_toggled;
-            let is_full = rows.len() >= count || (bytes >= MAX_ROWS_BYTES && !rows.is_empty());
-            if total >= from && !is_full {
-                let row = make_row(&levels, value, ordinal, is_open);
-                bytes += row_bytes(&row);
-                rows.push(row);
+            if lines.total >= lines.from && !lines.is_full() {
+                lines.add(make_row(&levels, value, ordinal, is_open));
             }
-            total += 1;
+            if lines.target == Some(value.at) {
+                lines.target_index = Some(lines.total);
+                break;
+            }
+            lines.total += 1;
             if is_open {
                 levels.push(Level {
                     value,
@@ -91,28 +197,13 @@ impl Document {
                 });
                 let is_plain = toggled.is_none_or(|tree| tree.steps.is_empty());
                 if is_plain && levels.len() as u64 >= u64::from(open.depth) {
-                    // All children are closed: those that are not shown are only counted.
-                    let skip = from.saturating_sub(total);
-                    total += value.len();
-                    for (ordinal, child) in value.children_from(skip) {
-                        if rows.len() >= count || (bytes >= MAX_ROWS_BYTES && !rows.is_empty()) {
-                            break;
-                        }
-                        let row = make_row(&levels, child, ordinal, false);
-                        bytes += row_bytes(&row);
-                        rows.push(row);
-                    }
+                    lines.add_closed(&levels, value);
                     levels.pop();
                 }
             }
             current = self.next_visible(&mut levels);
         }
-        ValueRows {
-            total: total as u64,
-            from: from as u64,
-            rows,
-            fault: self.fault().cloned(),
-        }
+        lines
     }
 
     /// Returns the next value with its index among its siblings, and leaves the levels that have ended.
@@ -141,7 +232,8 @@ fn make_row(levels: &[Level<'_, '_>], value: Value<'_>, ordinal: u32, is_open: b
     ValueRow {
         path: path_of(levels, ordinal),
         depth: levels.len() as u32,
-        key: value.raw_key().map(|key| {
+        // The first line is the value itself, whoever has it as a member.
+        key: parent.and_then(|_| value.raw_key()).map(|key| {
             let excerpt = excerpt(key);
             Excerpt {
                 text: format!(

@@ -14,28 +14,43 @@ impl Document {
     /// in either case. The text is searched for as it was sent, and as JSON escapes it.
     #[must_use]
     pub fn search(&self, needle: &str, from: usize) -> Matches {
-        let mut found = Matches {
-            matches: Vec::new(),
-            next: None,
-        };
+        let found = self.root().map(|root| self.search_in(root, needle, from));
+        found.unwrap_or_default()
+    }
+
+    /// Finds a text in the value at a path, as [`search`](Self::search) does. Bytes and paths are counted
+    /// from that value on.
+    #[must_use]
+    pub fn search_at(&self, path: &str, needle: &str, from: usize) -> Option<Matches> {
+        if path.is_empty() {
+            return Some(self.search(needle, from));
+        }
+        Some(self.search_in(self.find(path)?, needle, from))
+    }
+
+    fn search_in(&self, root: Value<'_>, needle: &str, from: usize) -> Matches {
+        let mut found = Matches::default();
         if needle.is_empty() || needle.len() > MAX_NEEDLE_BYTES {
             return found;
         }
         let escaped = serde_json::to_string(needle).unwrap_or_default();
         let needle = escaped.trim_start_matches('"');
         let needle = needle.strip_suffix('"').unwrap_or(needle).as_bytes();
-        let mut cursor = PathCursor::new(self);
-        let mut at = from;
-        while let Some(start) = find_ignoring_case(self.text(), needle, at) {
+        let mut cursor = PathCursor::new(self, root);
+        let range = root.range();
+        let text = &self.text()[..range.end];
+        let mut at = range.start.saturating_add(from);
+        while let Some(start) = find_ignoring_case(text, needle, at) {
+            let offset = (start - range.start) as u64;
             if found.matches.len() == MAX_MATCHES {
-                found.next = Some(start as u64);
+                found.next = Some(offset);
                 break;
             }
             at = start + 1;
             if let Some((value, is_key)) = self.scalar_at(start, start + needle.len()) {
                 found.matches.push(Match {
                     path: cursor.path_of(value),
-                    at: start as u64,
+                    at: offset,
                     is_key,
                 });
             }
@@ -80,16 +95,19 @@ pub(crate) fn find_ignoring_case(text: &[u8], needle: &[u8], from: usize) -> Opt
 /// Finds the paths of values in ascending order, in one pass over the document.
 struct PathCursor<'d> {
     document: &'d Document,
+    /// The value at which paths begin.
+    root: u32,
     /// The values around the last one, each with the index of the child on the way and of its place
     /// among its siblings.
     levels: Vec<(u32, u32, u32)>,
 }
 
 impl<'d> PathCursor<'d> {
-    fn new(document: &'d Document) -> Self {
+    fn new(document: &'d Document, root: Value<'_>) -> Self {
         Self {
             document,
-            levels: vec![(0, 1, 0)],
+            root: root.at,
+            levels: vec![(root.at, root.at + 1, 0)],
         }
     }
 
@@ -116,7 +134,7 @@ impl<'d> PathCursor<'d> {
             }
             self.levels.push((child, child + 1, 0));
         }
-        if value.at == 0 {
+        if value.at == self.root {
             return String::new();
         }
         let steps: Vec<_> = self

@@ -212,12 +212,18 @@ fn a_long_text_comes_in_pieces_that_join_to_the_whole() {
     let mut joined = String::new();
     let mut next = Some(0);
     while let Some(from) = next {
-        let (piece, following) = document.text_piece("0.0.0.1", from).unwrap();
-        assert!(piece.len() <= 64 * 1024 + 4);
-        joined.push_str(&piece);
-        next = following;
+        let piece = document.text_piece("0.0.0", from).unwrap();
+        assert!(piece.text.len() <= 64 * 1024 + 4);
+        joined.push_str(&piece.text);
+        next = piece.next.map(|next| next as usize);
     }
     assert!(joined == whole);
+    let first = document.text_piece("0.0.0.1", 0);
+    assert_eq!(document.text_piece("0.0.0", 0), first);
+    assert_eq!(document.text_piece("0.0.0.0.0", 0), None);
+    let block = r#"{"type":"resource","resource":{"uri":"u","text":"x"}}"#;
+    let embedded = Document::new(Bytes::from_static(block.as_bytes()));
+    assert_eq!(embedded.text_piece("", 0).unwrap().text, "x");
 }
 
 #[test]
@@ -240,4 +246,50 @@ fn deep_and_long_values_are_indexed() {
     let long = document(format!("[{}]", vec!["{\"a\":1}"; 1_000_000].join(",")));
     let rows = long.rows(&OpenPaths::new(1, []), 999_999, 10);
     assert_eq!((rows.total, &*rows.rows[1].path), (1_000_001, "999999"));
+}
+
+#[test]
+fn a_value_inside_of_a_text_has_lines_and_matches_of_its_own() {
+    let text = r#"{"a":[1,{"b":"xyz","a":["xyz"]}],"c":"xyz"}"#;
+    let document = document(text);
+    let open = OpenPaths::new(9, []);
+    let rows = document.rows_at("0.1", &open, 0, 9).unwrap();
+    let paths: Vec<_> = rows
+        .rows
+        .iter()
+        .map(|row| (&*row.path, row.depth))
+        .collect();
+    assert_eq!(paths, [("", 0), ("0", 1), ("1", 1), ("1.0", 2)]);
+    assert_eq!((rows.total, &rows.rows[0].key), (4, &None));
+    let found = document.search_at("0.1", "XYZ", 0).unwrap().matches;
+    let found: Vec<_> = found.iter().map(|it| (&*it.path, it.at)).collect();
+    assert_eq!(found, [("0", 6), ("1.0", 17)]);
+    assert_eq!(
+        document.search_at("0.1", "xyz", 7).unwrap().matches.len(),
+        1
+    );
+    assert!(document.rows_at("0.2", &open, 0, 9).is_none());
+    assert!(document.search_at("1.0", "x", 0).is_none());
+}
+
+#[test]
+fn the_line_of_a_path_is_known() {
+    let document = document(r#"[[1,2,[3]],4,{"a":[5,6]}]"#);
+    for (depth, toggled) in [
+        (9, vec![]),
+        (1, vec!["0", "0.2", "2", "2.0"]),
+        (2, vec!["2"]),
+    ] {
+        let open = OpenPaths::new(depth, toggled);
+        let rows = document.rows(&open, 0, 99).rows;
+        for (index, row) in rows.iter().enumerate() {
+            let found = document.row_index("", &open, &row.path);
+            assert_eq!(found, Some(Some(index as u64)), "{} {depth}", row.path);
+        }
+    }
+    let below = |depth| document.row_index("2", &OpenPaths::new(depth, []), "0.1");
+    assert_eq!((below(1), below(2)), (Some(None), Some(Some(3))));
+    let closed = OpenPaths::new(1, []);
+    assert_eq!(document.row_index("", &closed, "0.2.0"), Some(None));
+    assert_eq!(document.row_index("", &closed, "7"), None);
 }

@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod entries;
 mod servers;
 
 use std::time::Duration;
@@ -13,7 +14,7 @@ use std::time::Duration;
 use serde_json::json;
 use servers::{Bench, accept};
 use turnbuckle_inspector::api::{
-    AnswerOutcome, ConnectionState, EntryStatus, ItemKind, QuestionKind, QuestionState,
+    AnswerOutcome, ConnectionState, EntryStatus, ItemKind, QuestionKind, QuestionState, RawRange,
     SendOutcome, Step,
 };
 use turnbuckle_inspector::{InspectorError, OpenError};
@@ -84,15 +85,10 @@ async fn a_session_connects_lists_and_calls_with_progress() {
         .unwrap();
     assert_eq!(definition.method, "tools/call");
     assert_eq!(definition.form.fields.len(), 2);
-    let raw = definition.raw;
-    let document = bench
-        .inspector
-        .document(raw.n, Some((raw.start, raw.end)))
-        .unwrap();
-    assert_eq!(
-        document.root().unwrap().member("name").unwrap().raw(),
-        b"\"add\""
-    );
+    let RawRange { n, start, end } = definition.raw;
+    let at = format!("{start}-{end}");
+    let raw = bench.inspector.raw(n, Some(&at)).unwrap();
+    assert!(raw.bytes.starts_with(br#"{"name":"add""#), "{raw:?}");
 
     let n = bench.call("add", r#"{"a": 1, "b" : 2}"#).await;
     let entry = bench
@@ -104,11 +100,10 @@ async fn a_session_connects_lists_and_calls_with_progress() {
     );
     let about = bench.texts(&format!("about:{n} kind:received"));
     assert!(about[0].contains("notifications/progress"), "{about:?}");
-    let result = bench
+    let blocks = bench
         .inspector
-        .document(entry.answer.unwrap(), None)
+        .blocks(entry.answer.unwrap(), 0, 10)
         .unwrap();
-    let blocks = result.blocks(0, 10);
     assert_eq!((blocks.total, blocks.is_error), (1, false));
     assert!(format!("{blocks:?}").contains("\"3\""));
     assert!(bench.texts(&format!("about:{n} kind:sent"))[0].contains(r#"{"a": 1, "b" : 2}"#));
@@ -162,11 +157,8 @@ async fn arguments_that_do_not_fit_are_sent_only_anyway_and_byte_for_byte() {
         .wait_for_entry(n, |entry| entry.answer.is_some())
         .await;
     assert!(bench.texts(&format!("about:{n} kind:sent"))[0].contains(arguments));
-    let result = bench
-        .inspector
-        .document(entry.answer.unwrap(), None)
-        .unwrap();
-    assert!(format!("{:?}", result.blocks(0, 1)).contains("9007199254740993"));
+    let blocks = bench.inspector.blocks(entry.answer.unwrap(), 0, 1);
+    assert!(format!("{blocks:?}").contains("9007199254740993"));
 }
 
 #[tokio::test(start_paused = true)]

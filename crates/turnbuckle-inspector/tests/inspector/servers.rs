@@ -9,7 +9,7 @@ use turnbuckle_inspector::api::{
 };
 use turnbuckle_inspector::{
     BoxFuture, ConnectionObserver, Filter, Inspector, InspectorLimits, OpenError, OpenServer,
-    OpenedServer,
+    OpenedServer, ServerWords,
 };
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
@@ -23,12 +23,18 @@ pub(crate) struct MemoryServers {
     /// The signal that ends the last connection.
     stop: Mutex<Signal>,
     failure: Mutex<Option<OpenError>>,
+    observer: Mutex<Option<ConnectionObserver>>,
 }
 
 impl MemoryServers {
     /// Ends the last connection, as a program that crashes does.
     pub(crate) fn crash(&self) {
         self.stop.lock().unwrap().cancel();
+    }
+
+    /// Returns the observer of the last connection.
+    pub(crate) fn observer(&self) -> ConnectionObserver {
+        self.observer.lock().unwrap().clone().unwrap()
     }
 
     pub(crate) fn fail_with(&self, failure: Option<OpenError>) {
@@ -46,6 +52,7 @@ impl OpenServer for MemoryServers {
         _: &'a OpenSource,
         observer: ConnectionObserver,
     ) -> BoxFuture<'a, Result<OpenedServer, OpenError>> {
+        *self.observer.lock().unwrap() = Some(observer.clone());
         observer.set_pid(42);
         observer.add_stderr(b"starting with key-12345");
         let opened = match self.failure.lock().unwrap().clone() {
@@ -62,6 +69,10 @@ impl OpenServer for MemoryServers {
                     name: "memory".into(),
                     address: "a server in memory".into(),
                     transport: TransportKind::Program,
+                    words: ServerWords {
+                        target: Vec::new(),
+                        command: vec!["server".into()],
+                    },
                 })
             }
         };
@@ -98,6 +109,7 @@ impl Bench {
             server,
             stop: Mutex::new(Signal::new()),
             failure: Mutex::default(),
+            observer: Mutex::default(),
         });
         let inspector = Inspector::new(servers.clone(), InspectorLimits::default());
         let session = inspector.open(OpenSource::Given).unwrap();

@@ -274,6 +274,11 @@ exitCode: number | null,
 stderr: Array<string>, } | { "state": "closed" };
 
 /**
+ * The form in which an exchange is copied.
+ */
+export type CopyFormat = "command" | "curl" | "json";
+
+/**
  * The form of a date.
  */
 export type DateKind = "date" | "time" | "dateTime";
@@ -600,7 +605,7 @@ export type Header = {
  */
 name: string,
 /**
- * The value, or a word that it is hidden.
+ * The value, with `[redacted]` in place of secrets.
  */
 value: string, };
 
@@ -728,7 +733,11 @@ hints: Array<Hint>,
 /**
  * The reason why clients cannot use the item, in a sentence.
  */
-fault: string | null, };
+fault: string | null,
+/**
+ * The bytes of the definition.
+ */
+size: number, };
 
 /**
  * A part of a list, filtered.
@@ -784,6 +793,10 @@ kind: ItemKind,
  * The number of items so far.
  */
 total: number,
+/**
+ * The bytes of the definitions so far.
+ */
+size: number,
 /**
  * True if the server is still asked for pages.
  */
@@ -1114,6 +1127,19 @@ export type Severity = "error" | "warning" | "note";
  * A step on the way to a connection.
  */
 export type Step = "start" | "resolve" | "connect" | "tls" | "http" | "authorization" | "version" | "lists";
+
+/**
+ * A piece of a long text.
+ */
+export type TextPiece = {
+/**
+ * The decoded text, about 64 kB at most.
+ */
+text: string,
+/**
+ * The offset of the next piece; nothing if this one is the last.
+ */
+next: number | null, };
 
 /**
  * The rules for a string.

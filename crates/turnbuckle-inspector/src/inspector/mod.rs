@@ -1,6 +1,7 @@
 //! The Inspector: the object that the routes of the page call.
 
-use std::collections::VecDeque;
+mod entries;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::Request as _;
@@ -10,7 +11,7 @@ use crate::api::{
     Answer, AnswerOutcome, CheckRun, Completion, CompletionRequest, InspectorState, ItemDefinition,
     ItemKind, ItemsWindow, OpenSource, RequestToSend, SendOutcome,
 };
-use crate::call::form_of_item;
+use crate::call::{expand_template, form_of_item};
 use crate::change::Changes;
 use crate::check_run::CheckRuns;
 use crate::inbox::Inbox;
@@ -20,13 +21,12 @@ use crate::session::{Session, Shared};
 use crate::target::OpenServer;
 use crate::timeline::{Timeline, TimelineLimits};
 use crate::values::Document;
+use entries::Documents;
+
+pub use entries::Download;
 
 /// The most sessions. The oldest that is closed goes first.
 const MAX_SESSIONS: usize = 32;
-
-/// The most values whose index is kept, and the most bytes of them.
-const MAX_DOCUMENTS: usize = 8;
-const MAX_DOCUMENT_BYTES: usize = 256 << 20;
 
 /// The most that an [`Inspector`] keeps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,19 +54,13 @@ pub struct Inspector {
     shared: Shared,
     page: PageState,
     sessions: Mutex<Sessions>,
-    documents: Mutex<VecDeque<KeptDocument>>,
+    documents: Documents,
 }
 
 #[derive(Default)]
 struct Sessions {
     list: Vec<(Arc<Session>, Arc<CheckRuns>)>,
     last_id: u64,
-}
-
-struct KeptDocument {
-    n: u64,
-    range: Option<(u64, u64)>,
-    document: Arc<Document>,
 }
 
 impl Inspector {
@@ -85,7 +79,7 @@ impl Inspector {
             shared,
             page: PageState::new(changes),
             sessions: Mutex::default(),
-            documents: Mutex::default(),
+            documents: Documents::default(),
         }
     }
 
@@ -150,6 +144,15 @@ impl Inspector {
     /// Fails if there is no such session, as all methods with the id of a session do.
     pub async fn restart(&self, session: &str) -> Result<(), InspectorError> {
         self.session(session)?.restart().await;
+        Ok(())
+    }
+
+    /// Begins a new login at the server of a session, on a new connection.
+    ///
+    /// # Errors
+    /// Fails if there is no such session.
+    pub async fn log_in(&self, session: &str) -> Result<(), InspectorError> {
+        self.session(session)?.log_in().await;
         Ok(())
     }
 
@@ -309,6 +312,15 @@ impl Inspector {
             .map_err(InspectorError::Refused)
     }
 
+    /// Returns the URI of a resource template (RFC 6570) with the values of its variables, the JSON text
+    /// of an object.
+    ///
+    /// # Errors
+    /// Fails if the arguments are no object, or the URI gets too long.
+    pub fn expand(&self, template: &str, arguments: &str) -> Result<String, InspectorError> {
+        expand_template(template, arguments).map_err(InspectorError::Refused)
+    }
+
     /// Asks the server for the values that an argument may have.
     ///
     /// # Errors
@@ -357,47 +369,6 @@ impl Inspector {
         self.page.set(text).map_err(InspectorError::Refused)
     }
 
-    /// Returns the JSON of an entry, or of a range of its bytes, with its index. Indexing takes time that
-    /// grows with the text: about 60 ms for 10 MB.
-    ///
-    /// # Errors
-    /// Fails if there is no such entry or range.
-    pub fn document(
-        &self,
-        n: u64,
-        range: Option<(u64, u64)>,
-    ) -> Result<Arc<Document>, InspectorError> {
-        let is_wanted = |kept: &KeptDocument| kept.n == n && kept.range == range;
-        if let Some(kept) = self.lock_documents().iter().find(|kept| is_wanted(kept)) {
-            return Ok(kept.document.clone());
-        }
-        let missing = InspectorError::NotFound("entry");
-        let mut bytes = self.shared.timeline.bytes(n).ok_or(missing.clone())?;
-        if let Some((start, end)) = range {
-            let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end)) else {
-                return Err(missing);
-            };
-            if start > end || end > bytes.len() {
-                return Err(missing);
-            }
-            bytes = bytes.slice(start..end);
-        }
-        let document = Arc::new(Document::new(bytes));
-        let mut kept = self.lock_documents();
-        kept.push_front(KeptDocument {
-            n,
-            range,
-            document: document.clone(),
-        });
-        let mut bytes = 0;
-        kept.retain(|kept| {
-            bytes += kept.document.memory_bytes();
-            bytes <= MAX_DOCUMENT_BYTES
-        });
-        kept.truncate(MAX_DOCUMENTS);
-        Ok(document)
-    }
-
     fn session(&self, id: &str) -> Result<Arc<Session>, InspectorError> {
         Ok(self.find(id)?.0)
     }
@@ -410,11 +381,5 @@ impl Inspector {
 
     fn lock(&self) -> MutexGuard<'_, Sessions> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_documents(&self) -> MutexGuard<'_, VecDeque<KeptDocument>> {
-        self.documents
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
