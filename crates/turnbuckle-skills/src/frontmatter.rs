@@ -102,6 +102,7 @@ impl Frontmatter {
     }
 
     /// Returns all fields.
+    #[cfg(any(test, feature = "server"))]
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }

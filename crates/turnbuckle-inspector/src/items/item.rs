@@ -1,6 +1,7 @@
 //! The row of an item, read from its raw JSON.
 
 use serde::de::DeserializeOwned;
+use turnbuckle_skills::Skill;
 use turnbuckle_types::base::text::one_line;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool, describe_decode_error};
 
@@ -36,11 +37,12 @@ pub(super) fn read_row(kind: ItemKind, raw: &[u8]) -> ItemRow {
         ),
         ItemKind::Resources => (text("uri"), text("title").or_else(|| text("name"))),
         ItemKind::Templates => (text("uriTemplate"), text("title").or_else(|| text("name"))),
-        ItemKind::Skills => (text("uri").or_else(|| text("name")), text("name")),
+        ItemKind::Skills => (text("uri"), text_at(raw, &["frontmatter", "name"])),
         ItemKind::Tasks => (text("taskId"), text("status")),
     };
     let description = match kind {
         ItemKind::Tasks => text("statusMessage"),
+        ItemKind::Skills => text_at(raw, &["frontmatter", "description"]),
         _ => text("description"),
     };
     let fault = match kind {
@@ -48,7 +50,8 @@ pub(super) fn read_row(kind: ItemKind, raw: &[u8]) -> ItemRow {
         ItemKind::Resources => fault_of::<Resource>(raw),
         ItemKind::Templates => fault_of::<ResourceTemplate>(raw),
         ItemKind::Prompts => fault_of::<Prompt>(raw),
-        ItemKind::Skills | ItemKind::Tasks => None,
+        ItemKind::Skills => fault_of::<Skill>(raw),
+        ItemKind::Tasks => None,
     };
     ItemRow {
         key: String::new(),
@@ -112,7 +115,7 @@ fn task_hints(raw: &[u8]) -> Vec<Hint> {
 }
 
 /// Returns the decoded text of a string inside of members, cut.
-fn text_at(raw: &[u8], names: &[&str]) -> Option<String> {
+pub(super) fn text_at(raw: &[u8], names: &[&str]) -> Option<String> {
     let range = find_nested(raw, names)?;
     let body = raw[range].strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     Some(decode(&body[..char_boundary(body, MAX_NAME_BYTES)]))

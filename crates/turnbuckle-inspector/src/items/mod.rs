@@ -1,6 +1,7 @@
 //! The lists of servers: filled page by page, filtered, and looked up, each item with its raw JSON.
 
 mod item;
+mod tasks;
 
 #[cfg(test)]
 mod tests;
@@ -73,10 +74,14 @@ struct List {
     error: Option<String>,
 }
 
-/// A result that the server sent.
+/// A result that the server sent, or the part of a message that is the state of one task.
 struct Page {
     n: u64,
     bytes: Bytes,
+    /// The place of the bytes in the message.
+    offset: u32,
+    /// The bytes that the one task takes; 0 for a page of a list.
+    task_bytes: usize,
 }
 
 struct Item {
@@ -193,10 +198,16 @@ impl Items {
         let list = state.lists.get(&(session.to_owned(), kind))?;
         let item = &list.items[*list.by_key.get(key)? as usize];
         let page = &list.pages[item.page as usize];
-        let range = item.range.start as usize..item.range.end as usize;
+        let start = (item.range.start - page.offset) as usize;
+        let range = start..start + item.range.len();
+        let raw = match range.end <= page.bytes.len() {
+            true => page.bytes.slice(range),
+            // The state of a task was too long to be kept.
+            false => Bytes::new(),
+        };
         Some(FoundItem {
             row: (*item.row).clone(),
-            raw: page.bytes.slice(range),
+            raw,
             range: RawRange {
                 n: page.n,
                 start: item.range.start.into(),
@@ -298,6 +309,8 @@ impl List {
         self.pages.push(Page {
             n,
             bytes: bytes.clone(),
+            offset: 0,
+            task_bytes: 0,
         });
         self.add_items(kind, &bytes, list.start, limits, free_bytes - used)?;
         let cursor = find_nested(&bytes, &["result", "nextCursor"]);

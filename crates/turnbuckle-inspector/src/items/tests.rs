@@ -118,3 +118,105 @@ fn a_result_without_the_list_is_an_error() {
         assert_eq!(added, Err("the result has no `tools`".to_owned()), "{text}");
     }
 }
+
+fn task(id: &str, status: &str, more: &str) -> String {
+    format!(r#"{{"taskId":"{id}","status":"{status}"{more}}}"#)
+}
+
+#[test]
+fn a_task_is_listed_from_the_first_message_that_names_it() {
+    let items = items(9, 1 << 20);
+    let mut n = 0;
+    let mut observe = |text: String| {
+        n += 1;
+        items.observe_task("s1", n, &text.clone().into());
+        text
+    };
+    observe(format!(
+        r#"{{"id":1,"result":{{"task":{}}}}}"#,
+        task("a", "working", "")
+    ));
+    let extension = task("b", "working", r#","resultType":"task""#);
+    observe(format!(r#"{{"id":2,"result":{extension}}}"#));
+    let long = format!(r#","result":"{}""#, "x".repeat(100_000));
+    let done = observe(format!(
+        r#"{{"id":3,"result":{}}}"#,
+        task("a", "completed", &long)
+    ));
+    let params = task("b", "failed", r#","statusMessage":"no\ndisk""#);
+    observe(format!(
+        r#"{{"method":"notifications/tasks/status","params":{params}}}"#
+    ));
+    for none in [
+        r#"{"id":4,"result":{"taskId":"c","status":"fine"}}"#,
+        r#"{"id":4,"result":{"structuredContent":{"taskId":"c","status":"working"}}}"#,
+        r#"{"id":4,"result":{"x":"\"taskId\""}}"#,
+        "\"taskId\"",
+    ] {
+        observe(none.to_owned());
+    }
+    let window = items.window("s1", ItemKind::Tasks, "", 0, 9);
+    let hints: Vec<_> = window
+        .rows
+        .iter()
+        .map(|row| (&*row.key, row.hints[0]))
+        .collect();
+    assert_eq!(hints, [("a", Hint::Completed), ("b", Hint::Failed)]);
+    assert_eq!(window.rows[1].description.as_deref(), Some("no disk"));
+    let found = items.find("s1", ItemKind::Tasks, "b").unwrap();
+    assert_eq!((&*found.raw, found.range.n), (params.as_bytes(), 4));
+    // A long state is only in the timeline.
+    let found = items.find("s1", ItemKind::Tasks, "a").unwrap();
+    let range = found.range.start as usize..found.range.end as usize;
+    assert!(found.raw.is_empty() && done[range].starts_with(r#"{"taskId":"a","status":"comp"#));
+    let mut bytes = Vec::new();
+    for _ in 0..100 {
+        observe(format!(r#"{{"result":{}}}"#, task("a", "working", "")));
+        bytes.push(items.lock().bytes);
+    }
+    assert_eq!(bytes[0], bytes[99]);
+    items.remove_session("s1");
+    assert_eq!(items.lock().bytes, 0);
+}
+
+#[test]
+fn a_listed_task_changes_with_the_messages_about_it() {
+    let items = items(9, 1 << 20);
+    let list = format!(
+        r#"{{"id":1,"result":{{"tasks":[{},{}]}}}}"#,
+        task("a", "working", ""),
+        task("b", "working", "")
+    );
+    items.begin("s1", ItemKind::Tasks);
+    items
+        .add_page("s1", ItemKind::Tasks, 1, list.into())
+        .unwrap();
+    items.finish("s1", ItemKind::Tasks, None);
+    let message = format!(r#"{{"result":{}}}"#, task("b", "completed", ""));
+    items.observe_task("s1", 2, &message.into());
+    let numbers = ["a", "b"].map(|key| items.find("s1", ItemKind::Tasks, key).unwrap().range.n);
+    assert_eq!(numbers, [1, 2]);
+    let found = items.find("s1", ItemKind::Tasks, "a").unwrap();
+    assert_eq!(&*found.raw, task("a", "working", "").as_bytes());
+}
+
+#[test]
+fn a_skill_is_shown_by_its_frontmatter() {
+    let items = items(9, 1 << 20);
+    let good = r#"{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"Does a"},"resources":"dynamic"}"#;
+    let bad = r#"{"uri":"skill://b/SKILL.md","frontmatter":{"name":"c","description":"Does c"},"resources":"dynamic"}"#;
+    let list = format!(r#"{{"id":1,"result":{{"skills":[{good},{bad}]}}}}"#);
+    items
+        .add_page("s1", ItemKind::Skills, 1, list.into())
+        .unwrap();
+    let rows = items.window("s1", ItemKind::Skills, "does", 0, 9).rows;
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| (row.title.as_deref(), row.fault.is_some()))
+        .collect();
+    assert_eq!(shown, [(Some("a"), false), (Some("c"), true)]);
+    assert_eq!(
+        (&*rows[0].name, rows[0].description.as_deref()),
+        ("skill://a/SKILL.md", Some("Does a"))
+    );
+}

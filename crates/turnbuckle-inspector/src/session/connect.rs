@@ -18,7 +18,8 @@ impl Session {
         let shared = &self.shared;
         let (timeline, changes) = (shared.timeline.clone(), shared.changes.clone());
         let opener = shared.opener.clone();
-        let observer = ConnectionObserver::new(&self.id, timeline, changes, opener);
+        let items = shared.items.clone();
+        let observer = ConnectionObserver::new(&self.id, timeline, changes, items, opener);
         if is_login_wanted {
             observer.want_login();
         }

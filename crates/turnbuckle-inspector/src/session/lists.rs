@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use turnbuckle_client::{Client, Error, ServerMethod};
-use turnbuckle_session::transport::is_server_method;
+use turnbuckle_session::transport::{Timeouts, is_server_method};
+use turnbuckle_skills::{EXTENSION_ID, ListSkills};
 use turnbuckle_types::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools,
 };
@@ -11,7 +12,7 @@ use turnbuckle_types::{PaginatedRequestParams, Request};
 
 use super::Session;
 use crate::api::ItemKind;
-use crate::target::{SENDING, SendSlot};
+use crate::target::{BoxFuture, SENDING, SendSlot};
 
 /// The most pages of a list.
 const MAX_PAGES: usize = 10_000;
@@ -33,6 +34,10 @@ impl Session {
             (capabilities.resources.is_some(), ItemKind::Resources),
             (capabilities.resources.is_some(), ItemKind::Templates),
             (capabilities.prompts.is_some(), ItemKind::Prompts),
+            (
+                capabilities.extensions.contains_key(EXTENSION_ID),
+                ItemKind::Skills,
+            ),
             (has_tasks, ItemKind::Tasks),
         ];
         let kinds = kinds.into_iter().filter(|(is_there, _)| *is_there);
@@ -45,41 +50,38 @@ impl Session {
             let _filling = self.filling[*kind as usize].lock().await;
             let items = &self.shared.items;
             items.begin(&self.id, *kind);
-            let error = match kind {
-                ItemKind::Tools => self.fill::<ListTools>(client, *kind).await,
-                ItemKind::Resources => self.fill::<ListResources>(client, *kind).await,
-                ItemKind::Templates => self.fill::<ListResourceTemplates>(client, *kind).await,
-                ItemKind::Prompts => self.fill::<ListPrompts>(client, *kind).await,
-                ItemKind::Tasks => self.fill::<ListTasks>(client, *kind).await,
-                ItemKind::Skills => Ok(()),
+            let request = match kind {
+                ItemKind::Tools => page_request::<ListTools>(client),
+                ItemKind::Resources => page_request::<ListResources>(client),
+                ItemKind::Templates => page_request::<ListResourceTemplates>(client),
+                ItemKind::Prompts => page_request::<ListPrompts>(client),
+                ItemKind::Tasks => page_request::<ListTasks>(client),
+                ItemKind::Skills => skills_request(client),
             };
-            items.finish(&self.id, *kind, error.err());
+            let error = self.fill(*kind, request).await.err();
+            items.finish(&self.id, *kind, error);
         }
     }
 
     /// Reads the pages of a list, as the server wrote them.
-    async fn fill<M>(&self, client: &Client, kind: ItemKind) -> Result<(), String>
-    where
-        M: ServerMethod<Params = PaginatedRequestParams>,
-    {
+    async fn fill(&self, kind: ItemKind, request: PageRequest) -> Result<(), String> {
         let mut seen = HashSet::new();
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
-            let (slot, _) = SendSlot::new(<M as Request>::METHOD);
-            let request = client.request::<M>(params);
-            let outcome = SENDING.scope(slot.clone(), Box::pin(request.send())).await;
+            let (slot, _) = SendSlot::new(request.method, Timeouts::default().idle_timeout);
+            let outcome = SENDING.scope(slot.clone(), (request.send)(params)).await;
             let timeline = &self.shared.timeline;
             let answer = slot.number().and_then(|n| timeline.entry(n)?.answer);
             let page = answer.and_then(|n| Some((n, timeline.bytes(n)?)));
             cursor = match (page, outcome) {
                 // Items that the client cannot decode are shown with their fault.
-                (Some((n, bytes)), Ok(_) | Err(Error::InvalidResult { .. })) => {
+                (Some((n, bytes)), Ok(()) | Err(Error::InvalidResult { .. })) => {
                     self.shared.items.add_page(&self.id, kind, n, bytes)?
                 }
                 (_, Err(error)) => return Err(Self::sentence(&error)),
-                (None, Ok(_)) => return Err("the result is no longer in the timeline".to_owned()),
+                (None, Ok(())) => return Err("the result is no longer in the timeline".to_owned()),
             };
             match &cursor {
                 Some(cursor) if !seen.insert(cursor.clone()) => {
@@ -90,5 +92,35 @@ impl Session {
             }
         }
         Err(format!("the list has more than {MAX_PAGES} pages"))
+    }
+}
+
+/// The request for a page of a list.
+struct PageRequest {
+    method: &'static str,
+    send: Box<dyn Fn(PaginatedRequestParams) -> PageFuture + Send + Sync>,
+}
+
+type PageFuture = BoxFuture<'static, Result<(), Error>>;
+
+fn page_request<M: ServerMethod<Params = PaginatedRequestParams>>(client: &Client) -> PageRequest {
+    let client = client.clone();
+    PageRequest {
+        method: <M as Request>::METHOD,
+        send: Box::new(move |params| {
+            let request = client.request::<M>(params);
+            Box::pin(async move { request.send().await.map(drop) })
+        }),
+    }
+}
+
+fn skills_request(client: &Client) -> PageRequest {
+    let client = client.clone();
+    PageRequest {
+        method: ListSkills::METHOD,
+        send: Box::new(move |params| {
+            let request = client.request_extension::<ListSkills>(params);
+            Box::pin(async move { request.await.map(drop) })
+        }),
     }
 }

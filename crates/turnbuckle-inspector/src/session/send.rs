@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_client::{Client, Error, RequestTag, ServerMethod};
+use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::{CallTool, GetPrompt, ReadResource};
 use turnbuckle_types::{LoggingLevel, RawObject, Request};
 
@@ -73,7 +74,8 @@ impl Session {
     }
 
     async fn send_ready(self: &Arc<Self>, client: Client, request: ReadyRequest) -> SendOutcome {
-        let (slot, sent) = SendSlot::new(&request.method);
+        let timeout = request.timeout.or(Timeouts::default().idle_timeout);
+        let (slot, sent) = SendSlot::new(&request.method, timeout);
         let session = self.clone();
         let task_slot = slot.clone();
         let (failed, failure) = tokio::sync::oneshot::channel();

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
@@ -11,6 +12,7 @@ use turnbuckle_session::transport::{Frame, LinkError, MessageObserver, OutboundM
 use super::{HttpExchange, OpenServer};
 use crate::api::{EntryKind, Step};
 use crate::change::Changes;
+use crate::items::Items;
 use crate::timeline::{NewEntry, Timeline};
 
 /// The most lines of stderr that are kept for a connection that ends.
@@ -30,16 +32,22 @@ tokio::task_local! {
 /// The number of a request in the timeline, which is known once its message is sent.
 pub(crate) struct SendSlot {
     method: String,
+    timeout: Option<Duration>,
     first: OnceLock<u64>,
     sent: Mutex<Option<oneshot::Sender<u64>>>,
 }
 
 impl SendSlot {
-    /// Creates a slot, with a receiver of the number of the request's first message.
-    pub(crate) fn new(method: &str) -> (Arc<Self>, oneshot::Receiver<u64>) {
+    /// Creates a slot, with a receiver of the number of the request's first message. `timeout` is the time
+    /// without a sign of the server after which the request is given up.
+    pub(crate) fn new(
+        method: &str,
+        timeout: Option<Duration>,
+    ) -> (Arc<Self>, oneshot::Receiver<u64>) {
         let (sender, receiver) = oneshot::channel();
         let slot = Self {
             method: method.to_owned(),
+            timeout,
             first: OnceLock::new(),
             sent: Mutex::new(Some(sender)),
         };
@@ -74,6 +82,7 @@ struct Shared {
     session: String,
     timeline: Timeline,
     changes: Changes,
+    items: Items,
     opener: Arc<dyn OpenServer>,
     hasher: RandomState,
     state: Mutex<State>,
@@ -96,12 +105,14 @@ impl ConnectionObserver {
         session: &str,
         timeline: Timeline,
         changes: Changes,
+        items: Items,
         opener: Arc<dyn OpenServer>,
     ) -> Self {
         Self(Arc::new(Shared {
             session: session.to_owned(),
             timeline,
             changes,
+            items,
             opener,
             hasher: RandomState::new(),
             state: Mutex::new(State {
@@ -262,6 +273,9 @@ impl MessageObserver for ConnectionObserver {
         entry.is_redacted = is_redacted;
         // A request that is sent again with answers belongs to its first message.
         entry.about = slot.as_ref().and_then(|slot| slot.number());
+        let timeout = slot.as_ref().and_then(|slot| slot.timeout);
+        let timeout = timeout.filter(|_| message.kind.request_id().is_some());
+        entry.timeout_ms = timeout.and_then(|timeout| timeout.as_millis().try_into().ok());
         let n = self.add(entry);
         self.remember(&message.frame, n);
         if let Some(slot) = slot
@@ -275,19 +289,20 @@ impl MessageObserver for ConnectionObserver {
     fn on_receive(&self, frame: &Frame) {
         self.begin_step_after(Step::Version);
         self.lock().has_received = true;
-        let entry = match frame {
+        match frame {
             Frame::Message(bytes) => {
                 let (bytes, is_redacted) = self.redact(bytes.clone());
-                let mut entry = NewEntry::new(&self.0.session, EntryKind::Received, bytes);
+                let mut entry = NewEntry::new(&self.0.session, EntryKind::Received, bytes.clone());
                 entry.is_redacted = is_redacted;
-                entry
+                let n = self.add(entry);
+                self.0.items.observe_task(&self.0.session, n, &bytes);
             }
             Frame::TooLong { limit } => {
                 let sentence = format!("a message of more than {limit} bytes was skipped");
-                NewEntry::new(&self.0.session, EntryKind::Noise, sentence)
+                let entry = NewEntry::new(&self.0.session, EntryKind::Noise, sentence);
+                self.add(entry);
             }
-        };
-        self.add(entry);
+        }
     }
 
     fn on_disconnect(&self, reason: &LinkError) {

@@ -92,6 +92,7 @@ struct Record {
     bytes: StoredBytes,
     is_redacted: bool,
     http: Option<Box<HttpFacts>>,
+    timeout_ms: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -119,6 +120,8 @@ pub(crate) struct NewEntry<'a> {
     pub(crate) is_redacted: bool,
     pub(crate) http: Option<HttpFacts>,
     pub(crate) duration_us: Option<u64>,
+    /// The milliseconds after which a request is given up.
+    pub(crate) timeout_ms: Option<u64>,
 }
 
 impl<'a> NewEntry<'a> {
@@ -131,6 +134,7 @@ impl<'a> NewEntry<'a> {
             is_redacted: false,
             http: None,
             duration_us: None,
+            timeout_ms: None,
         }
     }
 }
@@ -212,6 +216,7 @@ impl Timeline {
             bytes: StoredBytes::Memory(new.bytes),
             is_redacted: new.is_redacted,
             http: new.http.map(Box::new),
+            timeout_ms: new.timeout_ms,
         });
         state.enforce(&self.0.limits);
         drop(state);
@@ -261,12 +266,21 @@ impl Timeline {
         let first = state.index(request).unwrap_or(0);
         let entries = state.records.range(first..).map(|record| &record.entry);
         let related = entries.filter(|entry| is_related(entry));
+        let repeats = |entry: &&Entry| {
+            entry.about == Some(n)
+                && entry.kind == EntryKind::Sent
+                && entry.id.is_some()
+                && entry.method == record.entry.method
+        };
+        let newest = related.clone().filter(repeats).last();
         Some(EntryDetail {
             entry: record.entry.clone(),
             text: String::from_utf8_lossy(&bytes[..length]).into_owned(),
             is_cut: length < bytes.len(),
             is_redacted: record.is_redacted,
             http: record.http.as_deref().cloned(),
+            newest: newest.map(|entry| entry.n),
+            timeout_ms: record.timeout_ms,
             related: related.map(|entry| entry.n).take(MAX_RELATED).collect(),
         })
     }

@@ -228,6 +228,14 @@ async fn a_question_waits_for_a_person() {
         bench.inspector.state().inbox[0].state,
         QuestionState::Accepted
     );
+    // The call was sent again with the answer.
+    let detail = bench.inspector.entry(n).unwrap();
+    let newest = bench.inspector.entry(detail.newest.unwrap()).unwrap();
+    assert_eq!(
+        (newest.entry.about, newest.entry.status),
+        (Some(n), EntryStatus::Ok)
+    );
+    assert_eq!((detail.timeout_ms, newest.newest), (Some(60_000), None));
 }
 
 #[tokio::test(start_paused = true)]

@@ -369,7 +369,16 @@ http: HttpFacts | null,
  * The numbers of the entries about the same request, in order: questions, progress, logs, the
  * response.
  */
-related: number[], };
+related: number[],
+/**
+ * The number of the newest request that repeats this one with answers to the server's questions. Its
+ * response is the result.
+ */
+newest: number | null,
+/**
+ * The milliseconds without a sign of the server after which a request is given up.
+ */
+timeoutMs: number | null, };
 
 /**
  * The origin and direction of an entry.
