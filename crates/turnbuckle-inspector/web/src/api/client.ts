@@ -7,6 +7,7 @@ import type {
   CheckRun,
   Completion,
   CompletionRequest,
+  CopyFormat,
   EntryDetail,
   InspectorState,
   ItemDefinition,
@@ -16,6 +17,7 @@ import type {
   OpenSource,
   RequestToSend,
   SendOutcome,
+  TextPiece,
   TimelineWindow,
   ValueRows,
 } from "./types.ts";
@@ -84,9 +86,6 @@ export type ValueSource = { n: number; at?: string | undefined };
 /** The values of a tree that are open: those above a depth, but for the paths that are toggled. */
 export type OpenValues = { depth: number; toggled: Set<string> };
 
-/** A piece of a text, and the offset of the next piece; null after the last. */
-export type TextPiece = { text: string; next: number | null };
-
 export const api = {
   login: (code: string) => post<void>("/login", { code }),
   state: () => get<InspectorState>("/state"),
@@ -105,6 +104,9 @@ export const api = {
   unsubscribe: (id: string, uri: string) =>
     send("DELETE", `/sessions/${part(id)}/subscriptions/${part(uri)}`),
   logLevel: (id: string, level: string) => post<void>(`/sessions/${part(id)}/log-level`, { level }),
+  expand: async (id: string, template: string, args: string) =>
+    (await post<{ uri: string }>(`/sessions/${part(id)}/expand`, { template, arguments: args }))
+      .uri,
   complete: (id: string, request: CompletionRequest) =>
     post<Completion>(`/sessions/${part(id)}/complete`, request),
   startCheck: (id: string) => post<void>(`/sessions/${part(id)}/check`),
@@ -114,6 +116,15 @@ export const api = {
   entry: (n: number) => get<EntryDetail>(`/timeline/${n}`),
   rows: ({ n, at }: ValueSource, { depth, toggled }: OpenValues, from: number, count: number) =>
     get<ValueRows>(`/timeline/${n}/rows`, { depth, from, count, at, toggle: [...toggled] }),
+  rowOf: async ({ n, at }: ValueSource, { depth, toggled }: OpenValues, path: string) =>
+    (
+      await get<{ index: number | null }>(`/timeline/${n}/row`, {
+        depth,
+        at,
+        path,
+        toggle: [...toggled],
+      })
+    ).index,
   search: ({ n, at }: ValueSource, text: string, from: number) =>
     get<Matches>(`/timeline/${n}/search`, { text, from, at }),
   blocks: (n: number, from: number, count: number) =>
@@ -126,7 +137,7 @@ export const api = {
   },
   blob: async (n: number, path: string) =>
     new Uint8Array(await (await send("GET", `/timeline/${n}/blob/${part(path)}`)).arrayBuffer()),
-  copy: async (n: number, as: "command" | "curl" | "json") =>
+  copy: async (n: number, as: CopyFormat) =>
     (await send("GET", `/timeline/${n}/copy?as=${as}`)).text(),
   answer: (id: string, answer: Answer) => post<AnswerOutcome>(`/inbox/${part(id)}`, answer),
   storePlace: (text: string) => send("PUT", "/place", text),
@@ -140,4 +151,9 @@ export function blobAddress(n: number, path: string): string {
 /** Returns the address at which a message or a value is downloaded. */
 export function rawAddress({ n, at }: ValueSource): string {
   return `/api/timeline/${n}/raw${at === undefined ? "" : `?at=${part(at)}`}`;
+}
+
+/** Returns the address at which the findings of a server are downloaded. */
+export function checkAddress(id: string): string {
+  return `/api/sessions/${part(id)}/check`;
 }

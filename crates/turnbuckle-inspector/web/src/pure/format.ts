@@ -29,6 +29,15 @@ export function size(bytes: number): string {
   return `${mega < 9.95 ? mega.toFixed(1) : count(Math.round(mega))} MB`;
 }
 
+const BYTES_OF_A_TOKEN = 4;
+
+/** Returns the size of a definition, and about how many tokens a model spends on it. */
+export function modelSize(bytes: number): string {
+  const tokens = Math.ceil(bytes / BYTES_OF_A_TOKEN);
+  const rounded = tokens < 1000 ? count(tokens) : `${(tokens / 1000).toFixed(1)}k`;
+  return `${size(bytes)}, about ${rounded} tokens`;
+}
+
 /** Returns the time since the start of the Inspector, as `1:02.345` or `1:00:02.345`. */
 export function clock(micros: number): string {
   const ms = Math.floor(micros / 1000);

@@ -3,7 +3,16 @@
 import { api } from "../api/client.ts";
 import type { Answer, Fault, OpenSource, RequestToSend, SendOutcome } from "../api/types.ts";
 import { type Place, type Section, withDraft, withRun } from "../pure/place.ts";
-import { itemKey, narrowPage, notice, overlay, place, section, session } from "./state.ts";
+import {
+  firstItems,
+  itemKey,
+  narrowPage,
+  notice,
+  overlay,
+  place,
+  section,
+  session,
+} from "./state.ts";
 import { storeSoon } from "./storage.ts";
 
 /** Changes the place, and has it stored. */
@@ -46,6 +55,11 @@ export function openItem(id: string, kind: Section, key: string): void {
     items: { ...items, [`${id}/${kind}`]: key },
   }));
   narrowPage.value = "work";
+}
+
+/** Opens the first item of a `session/section`, unless a person opens one. */
+export function showFirst(list: string, key: string): void {
+  firstItems.value = { ...firstItems.peek(), [list]: key };
 }
 
 export function setFilter(key: string, text: string): void {

@@ -32,11 +32,26 @@ export const session = computed<Session | undefined>(() => {
   return sessions.value.find((one) => one.id === id) ?? sessions.value[0];
 });
 
+/** Returns the name of a server: that of the configuration, or the one that the server gives itself. */
+export function nameOf({ source, server, name }: Session): string {
+  return source.source === "named" ? name : (server?.title ?? server?.name ?? name);
+}
+
+/** Returns the name of the server of a session. */
+export function sessionName(id: string): string {
+  const found = sessions.value.find((one) => one.id === id);
+  return found ? nameOf(found) : id;
+}
+
 export const section = computed<Section>(() => place.value.section);
+
+/** The first item of each `session/section`: the one that is open until another is chosen. */
+export const firstItems = signal<Record<string, string>>({});
 
 export const itemKey = computed<string | undefined>(() => {
   const id = session.value?.id;
-  return id === undefined ? undefined : place.value.items[`${id}/${section.value}`];
+  const list = `${id}/${section.value}`;
+  return id === undefined ? undefined : (place.value.items[list] ?? firstItems.value[list]);
 });
 
 export const openQuestions = computed<Question[]>(

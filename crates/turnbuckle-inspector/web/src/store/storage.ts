@@ -1,10 +1,11 @@
 // Storing the place: shortly after its last change, and when the page goes away.
 
-import { api } from "../api/client.ts";
+import { ApiError, api } from "../api/client.ts";
 import { writePlace } from "../pure/place.ts";
 import { link, place } from "./state.ts";
 
 const STORE_AFTER_MS = 250;
+const RETRY_MS = 1000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -17,10 +18,20 @@ export function storeSoon(): void {
 function storeNow(): void {
   clearTimeout(timer);
   timer = undefined;
-  // A failure needs no message of its own: the page says already that the program is gone.
-  api.storePlace(writePlace(place.peek())).catch(() => {
-    link.value = "lost";
-  });
+  api.storePlace(writePlace(place.peek())).then(
+    () => {
+      if (link.peek() === "lost") {
+        link.value = "live";
+      }
+    },
+    (error) => {
+      // The page says that the program is away, and stores the place when it is back.
+      if (error instanceof ApiError && error.status === 0) {
+        link.value = "lost";
+        timer ??= setTimeout(storeNow, RETRY_MS);
+      }
+    },
+  );
 }
 
 /** Stores what is not yet stored when the page is left. */

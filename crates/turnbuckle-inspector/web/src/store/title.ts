@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import { markHidden } from "../pure/marks.ts";
-import { openQuestions, session } from "./state.ts";
+import { nameOf, openQuestions, session } from "./state.ts";
 
 const MAX_NAME = 60;
 
@@ -10,7 +10,7 @@ const MAX_NAME = 60;
 export function followTitle(): void {
   effect(() => {
     const waiting = openQuestions.value.length;
-    const pieces = markHidden(session.value?.name ?? "");
+    const pieces = markHidden(session.value ? nameOf(session.value) : "");
     const name = pieces.map(({ text, mark }) => (mark ? "" : text)).join("");
     const parts = [name.slice(0, MAX_NAME), "turnbuckle inspect"].filter((part) => part !== "");
     document.title = (waiting > 0 ? `(${waiting}) ` : "") + parts.join(" · ");

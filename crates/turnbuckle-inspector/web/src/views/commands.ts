@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { restart, selectSection, selectSession, toggleWire } from "../store/actions.ts";
 import { type Command, offerCommands, runKey } from "../store/commands.ts";
-import { narrowPage, notice, overlay, session, sessions } from "../store/state.ts";
+import { nameOf, narrowPage, notice, overlay, session, sessions } from "../store/state.ts";
 import { nextTheme } from "./rail/theme.tsx";
 import { SECTIONS } from "./sections.ts";
 
@@ -55,7 +55,7 @@ function pageCommands(): Command[] {
     .filter((one) => one.id !== current?.id)
     .map((one) => ({
       id: `session-${one.id}`,
-      title: `Server ${one.name}`,
+      title: `Server ${nameOf(one)}`,
       group: "Go to" as const,
       run: () => selectSession(one.id),
     }));
@@ -74,7 +74,7 @@ function pageCommands(): Command[] {
     });
     server.push({
       id: "restart",
-      title: `Restart ${current.name}`,
+      title: `Restart ${nameOf(current)}`,
       group: "Server",
       keys: "R",
       run: () => void restart(current.id),

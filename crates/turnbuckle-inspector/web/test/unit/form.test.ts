@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { FieldKind } from "../../src/api/types.ts";
 import { kindRemark, shownValue, startValue, typedValue, variantOf } from "../../src/pure/form.ts";
-import { expandTemplate, paramsOf } from "../../src/views/workbench/request.ts";
-import { field, integer, text } from "../mock/forms.ts";
+import { paramsOf } from "../../src/views/workbench/request.ts";
+import { field, integer, text } from "./fields.ts";
 
 describe("values of fields", () => {
   it("writes a number as it was typed, and anything else as text", () => {
@@ -55,16 +55,5 @@ describe("requests", () => {
   it("takes the arguments over byte for byte", () => {
     const args = '{"a":1E400,"a":2 }';
     expect(paramsOf("tools", 'x"y', args)).toBe(`{"name":"x\\"y","arguments":${args}}`);
-  });
-
-  it("expands templates", () => {
-    const args = '{"name":"A b/é","list":["x","y"],"n":9007199254740993,"empty":""}';
-    const expand = (template: string) => expandTemplate(template, args);
-    expect(expand("u://{name}/x")).toBe("u://A%20b%2F%C3%A9/x");
-    expect(expand("u://{+name}")).toBe("u://A%20b/%C3%A9");
-    expect(expand("u://x{?n,empty,missing}")).toBe("u://x?n=9007199254740993&empty=");
-    expect(expand("u://x{/list*}{?list}")).toBe("u://x/x/y?list=x,y");
-    expect(expand("u://{name:1}{#name}")).toBe("u://A#A%20b/%C3%A9");
-    expect(expand("u://x{?missing}")).toBe("u://x");
   });
 });

@@ -11,16 +11,18 @@ type LineProps = {
   isCurrent: boolean;
   source: ValueSource;
   onClick: (row: ValueRow) => void;
+  onCopy: (source: ValueSource) => void;
 };
 
 /** A value of a tree, on one line. */
-export function TreeLine({ id, row, isCurrent, source, onClick }: LineProps) {
+export function TreeLine({ id, row, isCurrent, source, onClick, onCopy }: LineProps) {
   if (!row) {
     return <div class="tree-line" role="presentation" />;
   }
   const isHolder = row.children > 0;
   const close = row.kind === "array" ? "]" : "}";
   const open = row.kind === "array" ? "[" : "{";
+  const value = valueSource(source, row.path);
   return (
     <div
       id={id}
@@ -44,7 +46,7 @@ export function TreeLine({ id, row, isCurrent, source, onClick }: LineProps) {
       )}
       {row.text ? (
         <span class={`tree-value is-${row.kind}`}>
-          <Cut excerpt={row.text} source={valueSource(source, row.path)} />
+          <Cut excerpt={row.text} source={value} />
         </span>
       ) : (
         <span class="tree-holder">
@@ -57,6 +59,34 @@ export function TreeLine({ id, row, isCurrent, source, onClick }: LineProps) {
               {row.size > 1000 && ` · ${size(row.size)}`}
             </span>
           )}
+        </span>
+      )}
+      {value && (
+        <span class="tree-actions">
+          <button
+            type="button"
+            class="button button-plain button-bare"
+            tabIndex={-1}
+            aria-label="Copy the value"
+            title="Copy the value as it was sent"
+            onClick={(event) => {
+              event.stopPropagation();
+              onCopy(value);
+            }}
+          >
+            <Icon name="copy" />
+          </button>
+          <a
+            class="button button-plain button-bare"
+            tabIndex={-1}
+            href={rawAddress(value)}
+            download
+            aria-label="Save the value"
+            title="Save the value as it was sent"
+            onClick={(event) => event.stopPropagation()}
+          >
+            <Icon name="save" />
+          </a>
         </span>
       )}
     </div>

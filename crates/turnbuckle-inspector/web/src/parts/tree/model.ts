@@ -67,23 +67,3 @@ export function setOpen({ depth, toggled }: OpenValues, path: string, isWanted: 
     toggled.add(path);
   }
 }
-
-/** The lines that are read to find the line of a match. */
-const MAX_SEARCHED = 50_000;
-
-/** Returns the line of a path: the lines are read in order until it comes. */
-export async function rowOf(
-  source: ValueSource,
-  tree: Tree,
-  path: string,
-): Promise<number | undefined> {
-  for (let from = 0; from < Math.min(tree.rows.total, MAX_SEARCHED); ) {
-    const part = await api.rows(source, tree.open, from, 1000);
-    const index = part.rows.findIndex((row) => row.path === path);
-    if (index >= 0 || part.rows.length === 0) {
-      return index >= 0 ? from + index : undefined;
-    }
-    from += part.rows.length;
-  }
-  return undefined;
-}

@@ -1,7 +1,7 @@
 import { signal, useSignal } from "@preact/signals";
 import { api, type ValueSource } from "../../api/client.ts";
 import { Icon } from "../icon.tsx";
-import { rowOf, setOpen, type Tree } from "./model.ts";
+import { setOpen, type Tree } from "./model.ts";
 
 const searchText = signal("");
 
@@ -39,8 +39,8 @@ export function TreeSearch(props: {
       setOpen(tree.open, parts.slice(0, depth).join("."), true);
     }
     await tree.rows.refresh();
-    const row = await rowOf(source, tree, path);
-    if (row !== undefined) {
+    const row = await api.rowOf(source, tree.open, path);
+    if (row !== null) {
       props.onFound(row);
     }
   };

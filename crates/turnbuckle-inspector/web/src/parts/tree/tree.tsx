@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
-import { api } from "../../api/client.ts";
+import { useEffect, useId, useMemo } from "preact/hooks";
+import { api, type ValueSource } from "../../api/client.ts";
 import type { ValueRow } from "../../api/types.ts";
 import { comboOf, isCombined } from "../../pure/keys.ts";
 import { copyText } from "../../store/actions.ts";
@@ -18,6 +18,7 @@ type Props = { n: number; at?: string | undefined; label: string; isSearchable?:
 export function TreeView({ n, at, label, isSearchable = true }: Props) {
   const tree = useMemo(() => makeTree({ n, at }), [n, at]);
   const current = useSignal(0);
+  const id = useId();
   const { rows } = tree;
   void rows.changes.value;
 
@@ -32,13 +33,14 @@ export function TreeView({ n, at, label, isSearchable = true }: Props) {
       void rows.refresh();
     }
   };
+  const copy = (source: ValueSource) => void copyText(() => api.raw(source), "the value");
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows.row(current.value);
     if (isCombined(event)) {
       const source = row && valueSource({ n, at }, row.path);
       if (source && comboOf(event) === "Mod+C" && getSelection()?.isCollapsed) {
         event.preventDefault();
-        void copyText(() => api.raw(source), "the value");
+        copy(source);
       }
       return;
     }
@@ -80,16 +82,17 @@ export function TreeView({ n, at, label, isSearchable = true }: Props) {
           attributes={{
             role: "tree",
             "aria-label": label,
-            "aria-activedescendant": `tree-${n}-${at ?? ""}-${current.value}`,
+            "aria-activedescendant": `${id}-${current.value}`,
             onKeyDown,
           }}
           render={(index) => (
             <TreeLine
               key={index}
-              id={`tree-${n}-${at ?? ""}-${index}`}
+              id={`${id}-${index}`}
               row={rows.row(index)}
               isCurrent={index === current.value}
               source={{ n, at }}
+              onCopy={copy}
               onClick={(row) => {
                 current.value = index;
                 toggle(row, !row.isOpen);

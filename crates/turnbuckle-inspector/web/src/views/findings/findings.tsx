@@ -1,8 +1,9 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { api } from "../../api/client.ts";
+import { api, checkAddress } from "../../api/client.ts";
 import type { CheckRun, Finding, Session, Severity } from "../../api/types.ts";
 import { Button, Empty, Failure, Skeleton } from "../../parts/bits.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { WebLink } from "../../parts/link.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { plural } from "../../pure/format.ts";
@@ -45,6 +46,16 @@ export function FindingsPane({ session }: { session: Session }) {
         <h2>Findings</h2>
         {found && found.state !== "idle" && <Totals run={found} />}
         <span class="space" />
+        {found?.state === "done" && (
+          <a
+            class="button button-plain"
+            href={checkAddress(session.id)}
+            download={`findings-${session.id}.json`}
+          >
+            <Icon name="save" />
+            <span>Save</span>
+          </a>
+        )}
         {found && found.state !== "idle" && (
           <Button
             icon="again"

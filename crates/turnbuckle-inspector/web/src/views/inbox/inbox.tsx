@@ -3,7 +3,7 @@ import { Empty } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { clock } from "../../pure/format.ts";
 import { changePlace } from "../../store/actions.ts";
-import { inspector, narrowPage, openQuestions, place, sessions } from "../../store/state.ts";
+import { inspector, narrowPage, openQuestions, place, sessionName } from "../../store/state.ts";
 import { QUESTION_TITLES, QuestionView } from "./question.tsx";
 
 const KEY = "inbox";
@@ -58,7 +58,7 @@ export function InboxList() {
 }
 
 function summary(question: Question): string {
-  const name = sessions.value.find((one) => one.id === question.session)?.name ?? question.session;
+  const name = sessionName(question.session);
   const message = "message" in question.kind ? `: ${question.kind.message}` : "";
   return `${clock(question.atUs)} ${name}${message}`;
 }

@@ -6,7 +6,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { WebLink } from "../../parts/link.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { answerQuestion, setDraft } from "../../store/actions.ts";
-import { place, sessions } from "../../store/state.ts";
+import { place, sessionName } from "../../store/state.ts";
 import { RawEditor } from "../workbench/editor.tsx";
 
 export const QUESTION_TITLES = {
@@ -29,7 +29,7 @@ export function QuestionView({
   const text = place.value.drafts[key] ?? initial(question);
   const isSent = useSignal(false);
   const faults = useSignal<Fault[]>([]);
-  const name = sessions.value.find((one) => one.id === question.session)?.name ?? question.session;
+  const name = sessionName(question.session);
   const isOpen = question.state === "open";
   const send = async (action: "accept" | "decline" | "cancel", anyway = false) => {
     isSent.value = true;

@@ -5,8 +5,8 @@ import { Button, Empty, Failure, HintTag, Skeleton, shownHints } from "../../par
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { VirtualList } from "../../parts/virtual.tsx";
-import { count } from "../../pure/format.ts";
-import { attempt, selectItem, setFilter } from "../../store/actions.ts";
+import { count, modelSize } from "../../pure/format.ts";
+import { attempt, selectItem, setFilter, showFirst } from "../../store/actions.ts";
 import { itemKey, place, versionOf } from "../../store/state.ts";
 import { RowWindow } from "../../store/windows.ts";
 import { SECTIONS, sectionFacts, summaryOf } from "../sections.ts";
@@ -39,7 +39,14 @@ export function ListPane({ session, kind }: { session: Session; kind: ItemKind }
   // The rows follow the version and the filter.
   useEffect(() => void window.refresh(), [window, version, filter]);
   void window.changes.value;
+  const first = filter === "" ? window.row(0)?.key : undefined;
+  useEffect(() => {
+    if (first !== undefined) {
+      showFirst(filterKey, first);
+    }
+  }, [filterKey, first]);
   const { title, one } = sectionFacts(kind);
+  const summary = summaryOf(session, kind);
   const keys = useListKeys(window, itemKey.value, filter, selectItem);
   const onShow = useMemo(() => (from: number, to: number) => window.show(from, to), [window]);
 
@@ -54,6 +61,11 @@ export function ListPane({ session, kind }: { session: Session; kind: ItemKind }
               ? count(facts.total)
               : `${count(window.total)} of ${count(facts.total)}`}
         </span>
+        {summary && kind === "tools" && summary.size > 0 && (
+          <span class="quiet list-size" title="The definitions, which a model is given">
+            {modelSize(summary.size)}
+          </span>
+        )}
         {facts.isLoading && !window.isEmpty.value && <span class="spinner" title="Loading" />}
         <span class="space" />
         <Button

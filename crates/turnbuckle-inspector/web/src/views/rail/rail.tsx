@@ -8,6 +8,7 @@ import { connect, selectSection, selectSession } from "../../store/actions.ts";
 import { keyLabel } from "../../store/commands.ts";
 import {
   inspector,
+  nameOf,
   openQuestions,
   overlay,
   section,
@@ -92,7 +93,7 @@ function SessionEntry({ one, isCurrent }: { one: Session; isCurrent: boolean }) 
       >
         <span class={`dot dot-${tone}`} />
         <span class="server-name">
-          <Marked text={one.name} />
+          <Marked text={nameOf(one)} />
         </span>
         <span class="server-latency">{one.latencyUs !== null && duration(one.latencyUs)}</span>
         <span class="server-state">

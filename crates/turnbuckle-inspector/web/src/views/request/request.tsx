@@ -4,7 +4,7 @@ import { Button } from "../../parts/bits.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { sendRequest, setDraft, showEntry } from "../../store/actions.ts";
-import { overlay, place } from "../../store/state.ts";
+import { nameOf, overlay, place } from "../../store/state.ts";
 import { RawEditor } from "../workbench/editor.tsx";
 
 const METHODS = [
@@ -50,7 +50,7 @@ export function RequestDialog({ session }: { session: Session }) {
     <Dialog label="Send a request" class="request" onClose={close}>
       <div class="pane-head">
         <h2>
-          Send a request to <Marked text={session.name} />
+          Send a request to <Marked text={nameOf(session)} />
         </h2>
         <span class="space" />
         <Button icon="close" label="Close" isBare keys="Esc" onClick={close} />

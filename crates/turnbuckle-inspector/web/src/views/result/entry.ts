@@ -4,10 +4,13 @@ import { api } from "../../api/client.ts";
 import type { EntryDetail } from "../../api/types.ts";
 import { versionOf } from "../../store/state.ts";
 
-/** Returns an entry of the timeline in full. A request is read again until it has its response. */
-export function useEntry(n: number | undefined): EntryDetail | undefined {
+/**
+ * Returns an entry of the timeline in full. A request is read again until it has its response, and
+ * after that too if it is followed: it can be repeated with answers to questions.
+ */
+export function useEntry(n: number | undefined, isFollowed = false): EntryDetail | undefined {
   const detail = useSignal<EntryDetail | undefined>(undefined);
-  const isOpen = detail.value?.entry.n !== n || detail.value?.entry.status === "open";
+  const isOpen = isFollowed || detail.value?.entry.n !== n || detail.value?.entry.status === "open";
   const version = isOpen ? versionOf("timeline") : 0;
   // An open request follows the timeline.
   useEffect(() => {

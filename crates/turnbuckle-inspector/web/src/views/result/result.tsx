@@ -50,7 +50,9 @@ export function ResultPane({ session, kind, draft }: Props) {
 type RunProps = { session: Session; kind: ItemKind; n: number; draft: string };
 
 function Run({ session, kind, n, draft }: RunProps) {
-  const detail = useEntry(n);
+  const first = useEntry(n, true);
+  const repeated = useEntry(first?.newest ?? undefined);
+  const detail = first?.newest ? repeated : first;
   const answer = detail?.entry.answer ?? undefined;
   useEffect(() => {
     if (answer !== undefined) {
@@ -58,7 +60,7 @@ function Run({ session, kind, n, draft }: RunProps) {
     }
   }, [answer]);
   const runs = place.value.runs[draft] ?? [];
-  if (!detail) {
+  if (!detail || !first) {
     return <Skeleton rows={5} />;
   }
   const { entry } = detail;
@@ -72,7 +74,7 @@ function Run({ session, kind, n, draft }: RunProps) {
   return (
     <>
       <RunStatus session={session} detail={detail} />
-      <Related n={n} detail={detail} />
+      <Related n={n} detail={first} />
       <div class="result-tabs">
         <Tabs
           label="Result"

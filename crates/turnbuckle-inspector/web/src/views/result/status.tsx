@@ -32,7 +32,11 @@ export function RunStatus({ session, detail }: { session: Session; detail: Entry
     <div class="pane-head run-status">
       <StatusTag status={entry.status} />
       <span class="figure" role="status">
-        {isOpen ? <Elapsed n={entry.n} /> : entry.durationUs !== null && duration(entry.durationUs)}
+        {isOpen ? (
+          <Elapsed n={entry.n} timeoutMs={detail.timeoutMs} />
+        ) : (
+          entry.durationUs !== null && duration(entry.durationUs)
+        )}
       </span>
       {answer && <span class="figure quiet">{size(answer.entry.size)}</span>}
       {answer?.entry.summary && <span class="run-summary">{answer.entry.summary}</span>}
@@ -67,7 +71,7 @@ export function RunStatus({ session, detail }: { session: Session; detail: Entry
 }
 
 /** The time that the page has waited. The time of the exchange comes from the program. */
-function Elapsed({ n }: { n: number }) {
+function Elapsed({ n, timeoutMs }: { n: number; timeoutMs: number | null }) {
   const seconds = useSignal(0);
   // Begins anew for each request.
   useEffect(() => {
@@ -77,5 +81,18 @@ function Elapsed({ n }: { n: number }) {
     }, 100);
     return () => clearInterval(timer);
   }, [n]);
-  return <>{seconds.value.toFixed(1)} s</>;
+  return (
+    <>
+      {seconds.value.toFixed(1)} s
+      {timeoutMs !== null && (
+        <span
+          class="quiet"
+          title="The time without a sign of the server after which it is given up"
+        >
+          {" "}
+          of {timeoutMs / 1000} s
+        </span>
+      )}
+    </>
+  );
 }

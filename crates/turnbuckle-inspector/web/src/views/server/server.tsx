@@ -6,7 +6,7 @@ import { Marked } from "../../parts/marked.tsx";
 import { formatJson } from "../../pure/edit.ts";
 import { duration, plural } from "../../pure/format.ts";
 import { attempt, close, restart, selectSection, setSubscribed } from "../../store/actions.ts";
-import { overlay } from "../../store/state.ts";
+import { nameOf, overlay } from "../../store/state.ts";
 import { SECTIONS, summaryOf } from "../sections.ts";
 import { ConnectionPane } from "./connection.tsx";
 
@@ -19,7 +19,7 @@ export function ServerPane({ session }: { session: Session }) {
     <>
       <div class="pane-head">
         <h2>
-          <Marked text={server?.title ?? server?.name ?? session.name} />
+          <Marked text={nameOf(session)} />
         </h2>
         {server?.version && (
           <span class="quiet">

@@ -51,48 +51,51 @@ export function Shell() {
           turnbuckle does not answer. The page goes on when it is back.
         </p>
       )}
-      <div class="panes">
-        <nav
-          class="pane pane-rail"
-          aria-label="Servers"
-          data-pane="rail"
-          style={{ "--size": `${sizes.rail}px` }}
-        >
-          <Boundary name="list of servers">
-            <Rail />
-          </Boundary>
-          <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
-        </nav>
-        {hasList && session.value && (
-          <section
-            class="pane pane-list"
-            data-pane="list"
-            style={{ "--size": `${sizes.list}px` }}
-            aria-label="List"
+      {/* A narrow window shows one of the panes: each is in the main landmark. */}
+      <main class="all-panes">
+        <div class="panes">
+          <nav
+            class="pane pane-rail"
+            aria-label="Servers"
+            data-pane="rail"
+            style={{ "--size": `${sizes.rail}px` }}
           >
-            <Boundary key={`${session.value.id}/${section.value}`} name="list">
-              <ListOf />
+            <Boundary name="list of servers">
+              <Rail />
             </Boundary>
-            <SizeSplit name="list" label="Width of the list" min={180} max={800} />
+            <SizeSplit name="rail" label="Width of the servers" min={160} max={480} />
+          </nav>
+          {hasList && session.value && (
+            <section
+              class="pane pane-list"
+              data-pane="list"
+              style={{ "--size": `${sizes.list}px` }}
+              aria-label="List"
+            >
+              <Boundary key={`${session.value.id}/${section.value}`} name="list">
+                <ListOf />
+              </Boundary>
+              <SizeSplit name="list" label="Width of the list" min={180} max={800} />
+            </section>
+          )}
+          <section class="pane pane-work" data-pane="work" aria-label="Item">
+            <Boundary key={`${session.value?.id}/${section.value}/${itemKey.value}`} name="item">
+              <WorkOf />
+            </Boundary>
           </section>
-        )}
-        <main class="pane pane-work" data-pane="work">
-          <Boundary key={`${session.value?.id}/${section.value}/${itemKey.value}`} name="item">
-            <WorkOf />
+        </div>
+        <section
+          class={`pane pane-wire ${wire.isOpen ? "" : "is-closed"}`}
+          data-pane="wire"
+          style={{ "--size": wire.isOpen ? `${sizes.wire}px` : "auto" }}
+          aria-label="Wire"
+        >
+          {wire.isOpen && <WireSplit />}
+          <Boundary name="wire">
+            <WireDrawer />
           </Boundary>
-        </main>
-      </div>
-      <section
-        class={`pane pane-wire ${wire.isOpen ? "" : "is-closed"}`}
-        data-pane="wire"
-        style={{ "--size": wire.isOpen ? `${sizes.wire}px` : "auto" }}
-        aria-label="Wire"
-      >
-        {wire.isOpen && <WireSplit />}
-        <Boundary name="wire">
-          <WireDrawer />
-        </Boundary>
-      </section>
+        </section>
+      </main>
       <NarrowBar />
       <Overlay />
       <Notice />
@@ -125,16 +128,16 @@ function WorkOf() {
   if (kind === "inbox") {
     return <InboxWork />;
   }
-  if (kind === "findings") {
-    return <FindingsPane key={current.id} session={current} />;
-  }
   if (kind === "server") {
     return <ServerPane session={current} />;
   }
-  const isAway = current.connection.state !== "ready";
   if (current.server === null) {
     return <ConnectionPage key={current.id} session={current} />;
   }
+  if (kind === "findings") {
+    return <FindingsPane key={current.id} session={current} />;
+  }
+  const isAway = current.connection.state !== "ready";
   return (
     <>
       {isAway && <ConnectionPane session={current} />}

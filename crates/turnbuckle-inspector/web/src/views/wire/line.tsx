@@ -1,7 +1,7 @@
 import type { Entry, EntryKind } from "../../api/types.ts";
 import { Marked } from "../../parts/marked.tsx";
 import { clock, duration, size } from "../../pure/format.ts";
-import { sessions } from "../../store/state.ts";
+import { sessionName } from "../../store/state.ts";
 
 const KINDS: Record<EntryKind, { sign: string; title: string }> = {
   sent: { sign: "→", title: "sent" },
@@ -54,7 +54,7 @@ export function EntryLine({ index, entry, isSelected, onClick }: Props) {
     );
   }
   const { sign, title } = KINDS[entry.kind];
-  const name = sessions.value.find((one) => one.id === entry.session)?.name ?? entry.session;
+  const name = sessionName(entry.session);
   return (
     <div
       id={`entry-${index}`}

@@ -1,10 +1,13 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { api } from "../../api/client.ts";
 import type { Fault, ItemDefinition, ItemKind, Session } from "../../api/types.ts";
 import { Button } from "../../parts/bits.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { plural } from "../../pure/format.ts";
 import { changePlace, setSubscribed } from "../../store/actions.ts";
 import { place } from "../../store/state.ts";
-import { expandTemplate, requestName } from "./request.ts";
+import { requestName } from "./request.ts";
 
 type Props = {
   session: Session;
@@ -26,9 +29,8 @@ type Props = {
 export function ActionBar(props: Props) {
   const { session, kind, definition, text, refusal, isSending, keys } = props;
   const isReady = session.connection.state === "ready";
-  const uri =
-    kind === "templates" ? expandTemplate(definition.row.name, text) : definition.row.name;
-  const isSubscribed = session.subscriptions.includes(uri);
+  const uri = useUri(session, kind, definition.row.name, text);
+  const isSubscribed = uri !== undefined && session.subscriptions.includes(uri);
   const isChanged = text !== definition.form.initial;
   return (
     <footer class="action-bar">
@@ -58,7 +60,7 @@ export function ActionBar(props: Props) {
         {refusal?.canSendAnyway && (
           <Button label="Send anyway" kind="danger" onClick={props.onSendAnyway} />
         )}
-        {definition.canSubscribe && (
+        {definition.canSubscribe && uri !== undefined && (
           <Button
             icon="bell"
             label={isSubscribed ? "Subscribed" : "Subscribe"}
@@ -79,7 +81,7 @@ export function ActionBar(props: Props) {
         <span class="space" />
         <TimeoutChoice />
         {!isReady && <span class="quiet">The server is not connected.</span>}
-        {kind === "templates" && (
+        {kind === "templates" && uri !== undefined && (
           <code class="uri" title="The URI that is read">
             <Marked text={uri} />
           </code>
@@ -87,6 +89,35 @@ export function ActionBar(props: Props) {
       </div>
     </footer>
   );
+}
+
+/** Returns the URI of an item. The program expands a template, and has no URI for wrong values. */
+function useUri(session: Session, kind: ItemKind, name: string, args: string): string | undefined {
+  const expanded = useSignal<string | undefined>(undefined);
+  const isTemplate = kind === "templates";
+  // The URI follows the arguments.
+  useEffect(() => {
+    if (!isTemplate) {
+      return;
+    }
+    let isCurrent = true;
+    api.expand(session.id, name, args).then(
+      (uri) => {
+        if (isCurrent) {
+          expanded.value = uri;
+        }
+      },
+      () => {
+        if (isCurrent) {
+          expanded.value = undefined;
+        }
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [isTemplate, session.id, name, args]);
+  return isTemplate ? expanded.value : name;
 }
 
 const TIMEOUTS = [5, 30, 120, 600] as const;

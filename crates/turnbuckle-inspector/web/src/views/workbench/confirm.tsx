@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../../parts/bits.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
@@ -9,7 +9,8 @@ type Props = { name: string; draft: string; onCancel: () => void; onCall: () => 
 /** The question before a tool is called that may destroy something. */
 export function ConfirmCall({ name, draft, onCancel, onCall }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => box.current?.querySelector<HTMLElement>("button")?.focus(), []);
+  // Before it is painted: Escape works as soon as it is seen.
+  useLayoutEffect(() => box.current?.querySelector<HTMLElement>("button")?.focus(), []);
   return (
     <div
       class="confirm"

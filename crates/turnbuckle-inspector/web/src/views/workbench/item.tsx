@@ -1,12 +1,14 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect } from "preact/hooks";
+import { api } from "../../api/client.ts";
 import type { Fault, ItemDefinition, ItemKind, Session } from "../../api/types.ts";
 import { Failure, HintTag, shownHints, Tabs } from "../../parts/bits.tsx";
 import { FormView } from "../../parts/form/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { TreeView } from "../../parts/tree/tree.tsx";
-import { changePlace, sendRequest, setDraft } from "../../store/actions.ts";
+import { modelSize } from "../../pure/format.ts";
+import { attempt, changePlace, sendRequest, setDraft } from "../../store/actions.ts";
 import { keyLabel, offerCommands } from "../../store/commands.ts";
 import { narrowPage, place } from "../../store/state.ts";
 import { sectionFacts } from "../sections.ts";
@@ -35,17 +37,28 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
     refusal.value = undefined;
     setDraft(draft, next);
   };
+  const nameToSend = (args: string) =>
+    kind === "templates"
+      ? attempt(() => api.expand(session.id, row.name, args))
+      : Promise.resolve(row.name);
   const send = async (anyway: boolean, method = definition.method) => {
     isAsking.value = false;
     isSending.value = true;
     // The newest text: a key can be pressed before the view of the last change is there.
     const newest = place.peek().drafts[draft] ?? form.initial;
-    const params = paramsOf(kind, row.name, newest);
-    const request = { method, params, anyway };
-    const sent = await sendRequest(session.id, draft, request);
+    const name = await nameToSend(newest);
+    const sent =
+      name === undefined
+        ? undefined
+        : await sendRequest(session.id, draft, {
+            method,
+            params: paramsOf(kind, name, newest),
+            anyway,
+          });
     isSending.value = false;
     refusal.value = sent && "faults" in sent ? sent : undefined;
-    if (sent && "n" in sent) {
+    // What is read because it is the first of its list does not take the list away.
+    if (sent && "n" in sent && narrowPage.peek() === "work") {
       narrowPage.value = "result";
     }
   };
@@ -100,8 +113,13 @@ export function ItemPane({ session, kind, definition, draft }: Props) {
         )}
       </header>
       <div class="scroll">
-        {row.hints.length > 0 && (
+        {(row.hints.length > 0 || kind === "tools") && (
           <div class="item-hints">
+            {kind === "tools" && (
+              <span class="quiet" title="The definition, which a model is given">
+                {modelSize(row.size)}
+              </span>
+            )}
             {shownHints(row.hints, false).map((hint) => (
               <HintTag key={hint} hint={hint} />
             ))}
