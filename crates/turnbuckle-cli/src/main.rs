@@ -27,7 +27,7 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, agent_help, auth, check, keys, schema, serve, shell};
+use crate::commands::{ServerVerb, agent_help, auth, check, inspect, keys, schema, serve, shell};
 use crate::error::CliError;
 use crate::output::write_stdout;
 
@@ -68,6 +68,15 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
        turnbuckle shell [OPTIONS] [<SCRIPT] -- <COMMAND>...")]
     Shell(shell::Options),
 
+    /// Opens the Inspector: a page that shows what servers say, and sends them requests
+    #[command(
+        visible_alias = "ui",
+        override_usage = "\
+turnbuckle inspect [TARGET] [OPTIONS]
+       turnbuckle inspect [OPTIONS] -- <COMMAND>..."
+    )]
+    Inspect(inspect::Options),
+
     /// Logs in at servers, and shows or removes the login
     #[command(subcommand)]
     Auth(auth::AuthCommand),
@@ -103,6 +112,7 @@ impl Command {
             Self::Verb(verb) => verb.target_args(),
             Self::Check(options) => &mut options.target_args,
             Self::Shell(options) => &mut options.target_args,
+            Self::Inspect(options) => &mut options.target_args,
             Self::Auth(command) => return command.output_args(),
             Self::Keys(_)
             | Self::Serve(_)
@@ -179,6 +189,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Verb(verb) => verb.run().await,
             Command::Check(options) => Box::pin(check::run(options)).await,
             Command::Shell(options) => Box::pin(shell::run(options)).await,
+            Command::Inspect(options) => Box::pin(inspect::run(options)).await,
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,

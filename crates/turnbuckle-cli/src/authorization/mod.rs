@@ -19,7 +19,7 @@ use crate::output::Console;
 pub(crate) use checklist::render_checklist;
 pub(crate) use profile::{LoginProfile, store_error};
 pub(crate) use store::UserStore;
-pub(crate) use terminal_login::{StoredLoginOnly, TerminalLogin};
+pub(crate) use terminal_login::{StoredLoginOnly, TerminalLogin, has_browser};
 
 /// The name that login pages show.
 const CLIENT_NAME: &str = "turnbuckle";

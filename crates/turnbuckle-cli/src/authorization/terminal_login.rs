@@ -150,7 +150,7 @@ async fn read_redirect(console: Console, is_first: bool) -> Option<String> {
 }
 
 /// Returns whether a browser can be expected here. Over SSH it would open at the other machine.
-fn has_browser() -> bool {
+pub(crate) fn has_browser() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let has_desktop = set("DISPLAY") || set("WAYLAND_DISPLAY") || set("WSL_DISTRO_NAME");
     let needs_desktop = cfg!(all(unix, not(target_os = "macos")));

@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod complete;
 pub(crate) mod info;
+pub(crate) mod inspect;
 pub(crate) mod keys;
 pub(crate) mod list;
 mod listed;

@@ -127,7 +127,7 @@ fn refuse_headers_to_found_url(
 }
 
 /// Builds the HTTP client of a URL, with all that the command line says of its requests.
-pub(super) async fn http_connector(
+pub(crate) async fn http_connector(
     url: &str,
     headers: BTreeMap<String, String>,
     entry: Option<&ConfigEntry>,
@@ -221,7 +221,7 @@ pub(crate) fn is_unencrypted_remote(url: &str) -> bool {
 
 /// Builds the command of a server, with all that the command line says of its environment. A command of
 /// a configuration file is shown.
-pub(super) fn server_command(
+pub(crate) fn server_command(
     target: Target,
     common: &CommonArgs,
     console: &Console,

@@ -70,7 +70,7 @@ pub(crate) async fn confirm_target(
 
 /// Returns whether the user has agreed to the target before, or wrote its URL. The command of a file
 /// is run for nobody else.
-pub(super) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
+pub(crate) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
     match target {
         Target::Url {
             entry: Some(entry), ..

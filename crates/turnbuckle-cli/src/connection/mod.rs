@@ -28,7 +28,6 @@ use crate::error::{CliError, ExitStatus};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line};
 use connector::{Authorization, prepare};
-use consent::is_trusted;
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
@@ -36,8 +35,8 @@ use work::catch_signals;
 
 pub(crate) use check_target::{CheckTarget, check_error};
 pub(crate) use config::server_names;
-pub(crate) use connector::{LoginLayer, is_unencrypted_remote};
-pub(crate) use consent::confirm_target;
+pub(crate) use connector::{LoginLayer, http_connector, is_unencrypted_remote, server_command};
+pub(crate) use consent::{confirm_target, is_trusted};
 pub(crate) use target::{PositionalArgs, Target};
 pub(crate) use work::{
     ServerSource, TargetLogin, explain, interruption, unless_interrupted, with_connection,

@@ -9,7 +9,7 @@ use aho_corasick::Anchored;
 use aho_corasick::automaton::Automaton as _;
 use aho_corasick::nfa::contiguous::NFA;
 
-use super::redact::redact_text;
+use super::redact::{redact_line, redact_text};
 
 /// The shortest secret that is redacted in text. Shorter ones would also match harmless text.
 const MIN_SECRET_BYTES: usize = 6;
@@ -49,6 +49,12 @@ impl KnownSecrets {
     /// Replaces the secrets that are known now in a text, and whatever looks like credentials.
     pub(crate) fn redact_text(&self, text: &str) -> String {
         redact_text(text, &self.search()).unwrap_or_else(|| text.to_owned())
+    }
+
+    /// Replaces the secrets that are known now in a line of JSON, and credentials of the schemes of HTTP.
+    /// Returns `None` if there are none.
+    pub(crate) fn redact_line(&self, line: &str) -> Option<String> {
+        redact_line(line, &self.search())
     }
 
     /// Returns the search for the secrets that are known now.

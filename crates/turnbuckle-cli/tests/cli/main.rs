@@ -18,6 +18,7 @@ mod config;
 mod errors;
 mod formats;
 mod guide;
+mod inspect;
 mod network;
 mod peers;
 mod refusals;

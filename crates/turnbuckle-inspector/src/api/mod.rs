@@ -8,6 +8,7 @@ mod check;
 mod form;
 mod inbox;
 mod items;
+mod page;
 mod request;
 mod session;
 mod timeline;
@@ -20,6 +21,7 @@ pub use check::{CheckRun, CheckRunState, Finding, Severity};
 pub use form::{Choice, DateKind, Fault, Field, FieldKind, Form, TextRules, Variant};
 pub use inbox::{Answer, AnswerAction, AnswerOutcome, Question, QuestionKind, QuestionState};
 pub use items::{Hint, ItemDefinition, ItemKind, ItemRow, ItemsWindow, RawRange};
+pub use page::{PageFile, page};
 pub use request::{Completion, CompletionRequest, CompletionTarget, RequestToSend, SendOutcome};
 pub use session::{
     ConnectionState, InspectorState, ListSummary, OpenSource, ServerEntry, ServerFacts, Session,
