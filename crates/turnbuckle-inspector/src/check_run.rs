@@ -9,9 +9,16 @@ use turnbuckle_check::report::{Report, Verdict};
 use crate::api::{CheckRun, CheckRunState, Finding, OpenSource, Severity};
 use crate::change::Changes;
 use crate::target::OpenServer;
+use crate::values::string::cut;
 
 /// The most findings that are kept.
 const MAX_FINDINGS: usize = 1_000;
+
+/// The most bytes of the findings that are kept.
+const MAX_FINDINGS_BYTES: usize = 4 << 20;
+
+/// The most bytes of a line of a message.
+const MAX_LINE_BYTES: usize = 4096;
 
 /// The most lines of messages of one finding.
 const MAX_EVIDENCE: usize = 20;
@@ -124,6 +131,7 @@ fn empty_run(state: CheckRunState) -> CheckRun {
 /// Reads a report: findings of all revisions and transports, the worst first.
 fn read_report(report: Report) -> CheckRun {
     let mut run = empty_run(CheckRunState::Done);
+    let mut bytes = 0;
     for case in report.cases {
         if let Some(stopped) = case.stopped {
             run.error.get_or_insert(stopped);
@@ -142,20 +150,24 @@ fn read_report(report: Report) -> CheckRun {
             };
             let topic = check.id.split('.').next().unwrap_or_default().to_owned();
             for finding in check.findings {
-                if run.findings.len() == MAX_FINDINGS {
+                if run.findings.len() == MAX_FINDINGS || bytes > MAX_FINDINGS_BYTES {
                     run.left_out += 1;
                     continue;
                 }
                 let lines = finding.messages.into_iter().take(MAX_EVIDENCE);
                 let citation = finding.requirement;
+                let lines = lines.map(|line| {
+                    let line = format!("{} {}", line.direction, line.text);
+                    cut(line, MAX_LINE_BYTES)
+                });
+                let evidence: Vec<String> = lines.collect();
+                bytes += evidence.iter().map(String::len).sum::<usize>();
                 run.findings.push(Finding {
                     check: check.id.clone(),
                     topic: topic.clone(),
                     severity,
-                    message: finding.sentence,
-                    evidence: lines
-                        .map(|line| format!("{} {}", line.direction, line.text))
-                        .collect(),
+                    message: cut(finding.sentence, MAX_LINE_BYTES),
+                    evidence,
                     advice: Some(finding.fix).filter(|fix| !fix.is_empty()),
                     requirement: citation.as_ref().map(|citation| citation.gist.clone()),
                     link: citation.map(|citation| citation.link),

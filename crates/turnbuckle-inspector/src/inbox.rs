@@ -13,11 +13,26 @@ use crate::change::Changes;
 /// The most questions that wait at once. More are declined without being shown.
 const MAX_OPEN: usize = 200;
 
+/// The most bytes of texts of the questions that wait. More are declined without being shown.
+const MAX_OPEN_BYTES: usize = 8 << 20;
+
 /// The most answered questions that are kept.
 const MAX_CLOSED: usize = 100;
 
 /// Checks the content of an answer.
 pub(crate) type CheckAnswer = Box<dyn Fn(&str) -> Vec<Fault> + Send>;
+
+/// A question to ask.
+pub(crate) struct NewQuestion<'a> {
+    pub(crate) session: &'a str,
+    pub(crate) at_us: u64,
+    /// The number of the request that the question is about, if it is known.
+    pub(crate) about: Option<u64>,
+    pub(crate) kind: QuestionKind,
+    /// The answer that is given without a person, if it fits.
+    pub(crate) automatic: Option<Answer>,
+    pub(crate) check: CheckAnswer,
+}
 
 /// The questions of all sessions. Clones share them.
 #[derive(Clone)]
@@ -29,12 +44,16 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     open: VecDeque<OpenQuestion>,
+    open_bytes: usize,
     closed: VecDeque<Question>,
+    /// The bytes of the texts of each closed question.
+    closed_bytes: VecDeque<usize>,
     last_id: u64,
 }
 
 struct OpenQuestion {
     question: Question,
+    bytes: usize,
     check: CheckAnswer,
     reply: oneshot::Sender<Answer>,
 }
@@ -49,32 +68,40 @@ impl Inbox {
 
     /// Asks the person, and waits for an answer. Dropping the future withdraws the question. Returns
     /// `None` if too many questions wait already.
-    pub(crate) async fn ask(
-        &self,
-        session: &str,
-        at_us: u64,
-        about: Option<u64>,
-        kind: QuestionKind,
-        check: CheckAnswer,
-    ) -> Option<Answer> {
+    pub(crate) async fn ask(&self, new: NewQuestion<'_>) -> Option<Answer> {
         let (reply, answer) = oneshot::channel();
+        let mut question = Question {
+            id: String::new(),
+            session: new.session.to_owned(),
+            at_us: new.at_us,
+            about: new.about,
+            state: QuestionState::Open,
+            is_automatic: false,
+            kind: new.kind,
+        };
+        let automatic = new.automatic.filter(|it| faults(&new.check, it).is_empty());
+        let bytes = question_bytes(&question.kind);
         let id = {
             let mut state = self.lock();
-            if state.open.len() >= MAX_OPEN {
+            state.last_id += 1;
+            question.id = format!("q{}", state.last_id);
+            if let Some(answer) = automatic {
+                question.is_automatic = true;
+                state.keep_closed(question, bytes, closed_state(answer.action));
+                drop(state);
+                self.changes.add("inbox");
+                return Some(answer);
+            }
+            let is_full = state.open_bytes + bytes > MAX_OPEN_BYTES;
+            if state.open.len() >= MAX_OPEN || (is_full && !state.open.is_empty()) {
                 return None;
             }
-            state.last_id += 1;
-            let id = format!("q{}", state.last_id);
+            let id = question.id.clone();
+            state.open_bytes += bytes;
             state.open.push_back(OpenQuestion {
-                question: Question {
-                    id: id.clone(),
-                    session: session.to_owned(),
-                    at_us,
-                    about,
-                    state: QuestionState::Open,
-                    kind,
-                },
-                check,
+                question,
+                bytes,
+                check: new.check,
                 reply,
             });
             id
@@ -90,18 +117,11 @@ impl Inbox {
         let Some(index) = state.open.iter().position(|open| open.question.id == id) else {
             return AnswerOutcome::Gone;
         };
-        if answer.action == AnswerAction::Accept && !answer.anyway {
-            let faults = (state.open[index].check)(answer.content.as_deref().unwrap_or("{}"));
-            if !faults.is_empty() {
-                return AnswerOutcome::Refused { faults };
-            }
+        let faults = faults(&state.open[index].check, &answer);
+        if !answer.anyway && !faults.is_empty() {
+            return AnswerOutcome::Refused { faults };
         }
-        let closed = match answer.action {
-            AnswerAction::Accept => QuestionState::Accepted,
-            AnswerAction::Decline => QuestionState::Declined,
-            AnswerAction::Cancel => QuestionState::Cancelled,
-        };
-        let Some(reply) = state.close(index, closed) else {
+        let Some(reply) = state.close(index, closed_state(answer.action)) else {
             return AnswerOutcome::Gone;
         };
         drop(state);
@@ -140,12 +160,51 @@ impl State {
     /// Moves a question to the closed ones.
     fn close(&mut self, index: usize, state: QuestionState) -> Option<oneshot::Sender<Answer>> {
         let open = self.open.remove(index)?;
-        self.closed.push_front(Question {
-            state,
-            ..open.question
-        });
-        self.closed.truncate(MAX_CLOSED);
+        self.open_bytes -= open.bytes;
+        self.keep_closed(open.question, open.bytes, state);
         Some(open.reply)
+    }
+
+    fn keep_closed(&mut self, question: Question, bytes: usize, state: QuestionState) {
+        self.closed.push_front(Question { state, ..question });
+        self.closed_bytes.push_front(bytes);
+        let mut bytes = 0;
+        let fitting = self.closed_bytes.iter().take(MAX_CLOSED).take_while(|it| {
+            bytes += **it;
+            bytes <= MAX_OPEN_BYTES
+        });
+        let count = fitting.count();
+        self.closed.truncate(count);
+        self.closed_bytes.truncate(count);
+    }
+}
+
+/// Returns the faults of an answer that is accepted with content.
+fn faults(check: &CheckAnswer, answer: &Answer) -> Vec<Fault> {
+    match answer.action {
+        AnswerAction::Accept => check(answer.content.as_deref().unwrap_or("{}")),
+        _ => Vec::new(),
+    }
+}
+
+fn closed_state(action: AnswerAction) -> QuestionState {
+    match action {
+        AnswerAction::Accept => QuestionState::Accepted,
+        AnswerAction::Decline => QuestionState::Declined,
+        AnswerAction::Cancel => QuestionState::Cancelled,
+    }
+}
+
+/// Returns about the bytes that the page is sent for a question.
+fn question_bytes(kind: &QuestionKind) -> usize {
+    match kind {
+        // A form is written as often as the state of the Inspector is.
+        QuestionKind::Form { message, form } => {
+            message.len() + serde_json::to_string(form).map_or(0, |text| text.len())
+        }
+        QuestionKind::Url { message, url, .. } => message.len() + url.len(),
+        QuestionKind::Sampling { params, .. } => params.len(),
+        QuestionKind::Roots { .. } => 0,
     }
 }
 
@@ -183,7 +242,15 @@ mod tests {
             _ => Vec::new(),
         });
         let inbox = inbox.clone();
-        async move { inbox.ask("s1", 0, Some(7), kind, check).await }
+        let question = NewQuestion {
+            session: "s1",
+            at_us: 0,
+            about: Some(7),
+            kind,
+            automatic: None,
+            check,
+        };
+        async move { inbox.ask(question).await }
     }
 
     fn states(inbox: &Inbox) -> Vec<QuestionState> {

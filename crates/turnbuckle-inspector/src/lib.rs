@@ -24,6 +24,7 @@ pub use change::{ChangeBatches, Changes};
 pub use inspector::{Download, Inspector, InspectorError, InspectorLimits};
 pub use items::ItemLimits;
 pub use target::{
-    BoxFuture, ConnectionObserver, HttpExchange, OpenError, OpenServer, OpenedServer, ServerWords,
+    BoxFuture, ClientSettings, ConnectionObserver, HttpExchange, OpenError, OpenServer,
+    OpenedServer, ServerWords,
 };
 pub use timeline::{Filter, Timeline, TimelineLimits};

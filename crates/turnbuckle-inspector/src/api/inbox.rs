@@ -21,6 +21,8 @@ pub struct Question {
     pub about: Option<u64>,
     /// The state of the question.
     pub state: QuestionState,
+    /// True if it was answered without a person.
+    pub is_automatic: bool,
     /// The subject of the question.
     pub kind: QuestionKind,
 }
@@ -54,7 +56,7 @@ pub enum QuestionKind {
     },
     /// The server wants a model's answer (`sampling/createMessage`).
     Sampling {
-        /// The parameters as the server sent them: JSON text.
+        /// The parameters as the server sent them: JSON text, cut to 64 kB. The timeline has it whole.
         params: String,
         /// The answer that is suggested: JSON text of a result.
         suggested: String,
@@ -125,4 +127,39 @@ pub enum AnswerOutcome {
     },
     /// The question waits for no answer any more.
     Gone,
+}
+
+/// The questions of a server that are answered without a person. By default there are none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct AutomaticAnswers {
+    /// The answer to forms.
+    pub forms: Option<AutomaticForms>,
+    /// The answer to URLs.
+    pub urls: Option<AutomaticUrls>,
+    /// The answer to `sampling/createMessage`: JSON text of a result.
+    pub sampling: Option<String>,
+    /// The answer to `roots/list`: JSON text of a result.
+    pub roots: Option<String>,
+}
+
+/// The answer to forms that is given without a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+pub enum AutomaticForms {
+    /// The defaults of the form are sent. A form that needs more waits for a person.
+    Defaults,
+    /// The form is declined.
+    Decline,
+}
+
+/// The answer to URLs that is given without a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+pub enum AutomaticUrls {
+    /// The URL is declined.
+    Decline,
 }

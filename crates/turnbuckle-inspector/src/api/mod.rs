@@ -19,7 +19,10 @@ mod typescript;
 
 pub use check::{CheckRun, CheckRunState, Finding, Severity};
 pub use form::{Choice, DateKind, Fault, Field, FieldKind, Form, TextRules, Variant};
-pub use inbox::{Answer, AnswerAction, AnswerOutcome, Question, QuestionKind, QuestionState};
+pub use inbox::{
+    Answer, AnswerAction, AnswerOutcome, AutomaticAnswers, AutomaticForms, AutomaticUrls, Question,
+    QuestionKind, QuestionState,
+};
 pub use items::{Hint, ItemDefinition, ItemKind, ItemRow, ItemsWindow, RawRange};
 pub use page::{PageFile, page};
 pub use request::{Completion, CompletionRequest, CompletionTarget, RequestToSend, SendOutcome};

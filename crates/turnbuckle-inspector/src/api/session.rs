@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::inbox::Question;
+use super::inbox::{AutomaticAnswers, Question};
 use super::items::ItemKind;
 
 /// The version of each topic, which grows with every change: `sessions`, `timeline`, `inbox`, `place`,
@@ -114,6 +114,8 @@ pub struct Session {
     pub connections: u32,
     /// The URL at which the user has to log in, while a login waits for it.
     pub login_url: Option<String>,
+    /// The questions that are answered without a person.
+    pub automatic: AutomaticAnswers,
 }
 
 /// The phase of a connection.

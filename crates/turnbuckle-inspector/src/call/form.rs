@@ -17,6 +17,9 @@ const MAX_CHOICES: usize = 1_000;
 /// The most bytes of a text of the schema.
 const MAX_TEXT_BYTES: usize = 2_000;
 
+/// The most bytes of texts of one form, beside those of its last field.
+const MAX_FORM_BYTES: usize = 512 * 1024;
+
 /// The most members of schemas that are looked at for one form: a small schema can refer to a large one
 /// from each of its fields.
 const MAX_WORK: usize = 50_000;
@@ -39,6 +42,7 @@ pub(super) fn make_form(schema: &Document) -> Form {
         root,
         fields: 0,
         work: 0,
+        bytes: 0,
         left_out: &mut form.left_out,
     };
     let parts = reader.resolve(root);
@@ -117,10 +121,16 @@ struct SchemaReader<'d, 'f> {
     fields: usize,
     /// The number of members of schemas that were looked at.
     work: usize,
+    /// The bytes of the texts of the fields so far.
+    bytes: usize,
     left_out: &'f mut Vec<String>,
 }
 
 impl<'d> SchemaReader<'d, '_> {
+    fn is_full(&self) -> bool {
+        self.fields >= MAX_FIELDS || self.work > MAX_WORK || self.bytes > MAX_FORM_BYTES
+    }
+
     /// Returns a schema with what its references and its `allOf` add.
     fn resolve(&mut self, schema: Value<'d>) -> SchemaParts<'d> {
         let mut parts = Vec::new();
@@ -180,9 +190,11 @@ impl<'d> SchemaReader<'d, '_> {
                 .flat_map(|it| it.children())
             {
                 let name = property.key().unwrap_or_default();
-                if self.fields >= MAX_FIELDS || self.work > MAX_WORK {
-                    let sentence =
-                        format!("the schema is too large: a form has at most {MAX_FIELDS} fields");
+                if self.is_full() {
+                    let sentence = format!(
+                        "the schema is too large: a form has at most {MAX_FIELDS} fields and \
+                         {MAX_FORM_BYTES} bytes of text"
+                    );
                     if !self.left_out.contains(&sentence) {
                         self.left_out.push(sentence);
                     }
@@ -193,7 +205,7 @@ impl<'d> SchemaReader<'d, '_> {
                 }
                 let mut field = self.field(property, depth + 1);
                 field.required = required.contains(&name);
-                field.name = name;
+                field.name = cut(name);
                 fields.push(field);
             }
         }
@@ -204,29 +216,35 @@ impl<'d> SchemaReader<'d, '_> {
         self.fields += 1;
         let parts = self.resolve(schema);
         let (kind, nullable) = self.kind(&parts, depth);
+        if let FieldKind::Choice { choices } = &kind {
+            let texts = choices.iter().map(|it| it.value.len() + it.title.len());
+            self.bytes += texts.sum::<usize>();
+        }
         let examples = parts
             .member("examples")
             .into_iter()
             .flat_map(|it| it.children());
-        Field {
+        let examples = examples.take(10).map(|example| cut(example.raw_text()));
+        let field = Field {
             name: String::new(),
             title: parts.text("title"),
             help: parts.text("description"),
             required: false,
             default: parts.raw("default"),
-            examples: examples
-                .take(10)
-                .map(|example| cut(example.raw_text()))
-                .collect(),
+            examples: examples.collect(),
             nullable,
             header: parts.text("x-mcp-header"),
             kind,
-        }
+        };
+        let texts = [&field.title, &field.help, &field.default, &field.header];
+        let texts = texts.into_iter().flatten().chain(&field.examples);
+        self.bytes += texts.map(String::len).sum::<usize>();
+        field
     }
 
     /// Returns the kind of a field, and whether its value may be null.
     fn kind(&mut self, parts: &SchemaParts<'d>, depth: usize) -> (FieldKind, bool) {
-        if depth > MAX_DEPTH || self.fields > MAX_FIELDS || self.work > MAX_WORK {
+        if depth > MAX_DEPTH || self.is_full() {
             return (FieldKind::Raw, false);
         }
         if let Some(value) = parts.member("const") {
@@ -308,7 +326,7 @@ impl<'d> SchemaReader<'d, '_> {
         }
         let mut variants = Vec::new();
         for (number, (schema, parts)) in others.into_iter().enumerate().take(MAX_FIELDS) {
-            if self.fields > MAX_FIELDS {
+            if self.is_full() {
                 break;
             }
             let type_name = types_of(parts).into_iter().next();

@@ -8,8 +8,8 @@ use turnbuckle_types::Request as _;
 use turnbuckle_types::method::{CallTool, GetPrompt, GetTask, ReadResource};
 
 use crate::api::{
-    Answer, AnswerOutcome, CheckRun, Completion, CompletionRequest, InspectorState, ItemDefinition,
-    ItemKind, ItemsWindow, OpenSource, RequestToSend, SendOutcome,
+    Answer, AnswerOutcome, AutomaticAnswers, CheckRun, Completion, CompletionRequest,
+    InspectorState, ItemDefinition, ItemKind, ItemsWindow, OpenSource, RequestToSend, SendOutcome,
 };
 use crate::call::{expand_template, form_of_item};
 use crate::change::Changes;
@@ -21,12 +21,16 @@ use crate::session::{Session, Shared};
 use crate::target::OpenServer;
 use crate::timeline::{Timeline, TimelineLimits};
 use crate::values::Document;
+use crate::values::string::cut;
 use entries::Documents;
 
 pub use entries::Download;
 
 /// The most sessions. The oldest that is closed goes first.
 const MAX_SESSIONS: usize = 32;
+
+/// The most bytes of a description.
+const MAX_DESCRIPTION_BYTES: usize = 64 * 1024;
 
 /// The most that an [`Inspector`] keeps.
 #[derive(Debug, Clone, Copy, Default)]
@@ -244,7 +248,7 @@ impl Inspector {
         };
         Ok(ItemDefinition {
             row: item.row,
-            description,
+            description: description.map(|text| cut(text, MAX_DESCRIPTION_BYTES)),
             method: method.to_owned(),
             form: form_of_item(kind, &item.raw),
             raw: item.range,
@@ -353,6 +357,21 @@ impl Inspector {
     /// Fails if there is no such session.
     pub fn check_run(&self, session: &str) -> Result<CheckRun, InspectorError> {
         Ok(self.find(session)?.1.last())
+    }
+
+    /// Sets the questions of a session's server that are answered without a person.
+    ///
+    /// # Errors
+    /// Fails if an answer does not have the form of one.
+    pub fn set_automatic(
+        &self,
+        session: &str,
+        answers: AutomaticAnswers,
+    ) -> Result<(), InspectorError> {
+        let session = self.session(session)?;
+        session
+            .set_automatic(answers)
+            .map_err(InspectorError::Refused)
     }
 
     /// Answers a question of a server.

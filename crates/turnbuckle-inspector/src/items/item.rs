@@ -70,7 +70,11 @@ pub(super) fn read_row(kind: ItemKind, raw: &[u8]) -> ItemRow {
 
 fn fault_of<T: DeserializeOwned>(raw: &[u8]) -> Option<String> {
     let error = serde_json::from_slice::<T>(raw).err()?;
-    Some(describe_decode_error(&error))
+    // The error can quote the whole value.
+    Some(one_line(
+        &describe_decode_error(&error),
+        MAX_DESCRIPTION_CHARS,
+    ))
 }
 
 fn tool_hints(raw: &[u8]) -> Vec<Hint> {

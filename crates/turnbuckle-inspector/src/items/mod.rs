@@ -22,6 +22,9 @@ use item::{list_member, read_row};
 /// The most rows of one answer.
 const MAX_ROWS: usize = 500;
 
+/// The most bytes of texts in the rows of one answer.
+const MAX_ROWS_BYTES: usize = 256 * 1024;
+
 /// The most words of a filter.
 const MAX_WORDS: usize = 16;
 
@@ -176,10 +179,13 @@ impl Items {
         };
         let words: Vec<&str> = filter.split_whitespace().take(MAX_WORDS).collect();
         let count = count.min(MAX_ROWS);
-        let mut matching = 0;
+        let (mut matching, mut bytes) = (0, 0);
         for item in &list.items {
             if words.iter().all(|word| has_word(&item.row, word)) {
-                if matching >= from && window.rows.len() < count {
+                // An answer with fewer rows is continued from its end.
+                let is_full = window.rows.len() >= count || bytes >= MAX_ROWS_BYTES;
+                if matching >= from && !is_full {
+                    bytes += row_bytes(&item.row);
                     window.rows.push((*item.row).clone());
                 }
                 matching += 1;

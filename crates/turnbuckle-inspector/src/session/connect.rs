@@ -1,15 +1,32 @@
 //! Connecting, watching the connection, and the reason why it failed or ended.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use turnbuckle_client::{ChangeFilter, Client, Error, Subscription};
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::transport::{LinkError, LinkKind};
+use turnbuckle_types::ListRootsResult;
 use turnbuckle_types::base::error_chain::ErrorChain;
 
-use super::{Session, describe, facts_of};
+use super::{MAX_SENTENCE_BYTES, Session, describe, facts_of};
 use crate::api::{ConnectionState, ItemKind, Step};
 use crate::target::{ConnectionObserver, OpenError, OpenedServer};
+use crate::values::string::cut;
+
+/// The most errors of a chain, each with its cause.
+const MAX_ERRORS: usize = 20;
+
+/// The longest connection that counts as short, and the most short ones in a row.
+const SHORT_CONNECTION_DELAY: Duration = Duration::from_secs(30);
+const MAX_SHORT_CONNECTIONS: u32 = 5;
+
+/// The wait before a server is connected to again, times the number of short connections.
+const RECONNECT_DELAY: Duration = Duration::from_millis(500);
+
+/// The shortest time between two readings of a list that has changed.
+const REFRESH_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Session {
     /// Begins a connection in a task of its own. `is_login_wanted` is true if stored credentials are not to
@@ -43,6 +60,8 @@ impl Session {
         let client = match self.connect(&observer).await {
             Ok(client) => client,
             Err(OpenError { step, errors }) => {
+                let errors = errors.into_iter().take(MAX_ERRORS);
+                let errors: Vec<_> = errors.map(|it| cut(it, MAX_SENTENCE_BYTES)).collect();
                 observer.add_life(&format!("connecting failed: {}", errors.join(": ")));
                 let stderr = observer.stderr();
                 let failed = ConnectionState::Failed {
@@ -50,6 +69,8 @@ impl Session {
                     errors,
                     stderr,
                 };
+                observer.end();
+                self.fail_open_requests();
                 return self.set_connection(number, failed);
             }
         };
@@ -79,20 +100,33 @@ impl Session {
             address,
             transport,
             words,
+            settings,
         } = opener.open(&self.source, observer.clone()).await?;
         observer.add_life(&format!("connecting to {address}"));
         {
             let mut state = self.lock();
             (state.name, state.address) = (name, address);
             (state.transport, state.words) = (transport, words);
+            state.log_level = state.log_level.or(settings.log_level);
+            state.timeouts = settings.timeouts;
+            if !settings.roots.is_empty() && state.automatic.roots.is_none() {
+                let roots = ListRootsResult::new(settings.roots);
+                state.automatic.roots = serde_json::to_string(&roots).ok();
+            }
         }
         if connector.link_kind() != LinkKind::Duplex && observer.step() == Step::Start {
             observer.begin_step(Step::Connect);
         }
-        let builder = Client::builder("turnbuckle-inspector", env!("CARGO_PKG_VERSION"))
+        let mut builder = Client::builder("turnbuckle-inspector", env!("CARGO_PKG_VERSION"))
+            .era(settings.era)
+            .timeouts(settings.timeouts)
+            .limits(settings.limits)
             // The user sees what the server says now.
             .cache(false)
             .message_observer(observer.clone());
+        if let Some(timeout) = settings.connect_timeout {
+            builder = builder.connect_timeout(timeout);
+        }
         let builder = self.install_handlers(builder);
         let connected = Box::pin(builder.connect(connector)).await;
         connected.map_err(|error| OpenError {
@@ -109,9 +143,12 @@ impl Session {
         let is_duplex = client
             .server_info()
             .is_none_or(|info| info.link_kind == LinkKind::Duplex);
+        let mut short_connections = 0;
         loop {
+            let began = Instant::now();
             let lists = self.kinds(client);
             let work = async {
+                self.restore().await;
                 self.fill_lists(client, &lists).await;
                 if let Ok(changes) = client.subscribe(change_filter(&lists)).await {
                     self.follow_changes(client, changes).await;
@@ -122,9 +159,17 @@ impl Session {
                 () = client.wait_for_disconnect() => {}
                 () = work => {}
             }
+            short_connections = match began.elapsed() < SHORT_CONNECTION_DELAY {
+                true => short_connections + 1,
+                false => 0,
+            };
             // A program would be started again, which the user has to want. A server at a URL may
             // have been restarted.
-            if is_duplex || client.reconnect().await.is_err() {
+            if is_duplex || short_connections > MAX_SHORT_CONNECTIONS {
+                break;
+            }
+            tokio::time::sleep(RECONNECT_DELAY * short_connections).await;
+            if client.reconnect().await.is_err() {
                 break;
             }
             observer.add_life("connected again");
@@ -135,7 +180,7 @@ impl Session {
             exit_code: reason.as_ref().and_then(exit_code),
             reason: reason.map_or_else(
                 || "the connection has ended".to_owned(),
-                |it| it.to_string(),
+                |it| cut(it.to_string(), MAX_SENTENCE_BYTES),
             ),
             stderr: observer.stderr(),
         };
@@ -144,6 +189,8 @@ impl Session {
             let is_current = state.connections == number;
             is_current.then(|| state.client.take()).flatten()
         };
+        observer.end();
+        self.fail_open_requests();
         self.set_connection(number, ended);
         if let Some(client) = client {
             client.close().await;
@@ -159,6 +206,8 @@ impl Session {
                 _ => &[],
             };
             self.fill_lists(client, kinds).await;
+            // A server can announce changes without end.
+            tokio::time::sleep(REFRESH_INTERVAL).await;
         }
     }
 

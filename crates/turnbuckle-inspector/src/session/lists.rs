@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use turnbuckle_client::{Client, Error, ServerMethod};
-use turnbuckle_session::transport::{Timeouts, is_server_method};
+use turnbuckle_session::transport::is_server_method;
 use turnbuckle_skills::{EXTENSION_ID, ListSkills};
 use turnbuckle_types::method::{
     ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools,
@@ -65,12 +65,13 @@ impl Session {
 
     /// Reads the pages of a list, as the server wrote them.
     async fn fill(&self, kind: ItemKind, request: PageRequest) -> Result<(), String> {
+        let timeout = self.lock().timeouts.idle_timeout;
         let mut seen = HashSet::new();
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
-            let (slot, _) = SendSlot::new(request.method, Timeouts::default().idle_timeout);
+            let (slot, _) = SendSlot::new(request.method, timeout);
             let outcome = SENDING.scope(slot.clone(), (request.send)(params)).await;
             let timeline = &self.shared.timeline;
             let answer = slot.number().and_then(|n| timeline.entry(n)?.answer);

@@ -5,12 +5,13 @@ mod lists;
 mod questions;
 mod send;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
 use turnbuckle_client::{ChangeFilter, Client, EraKind, ServerInfo};
+use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::base::error_chain::ErrorChain;
 use turnbuckle_types::{
     CompletionContext, CompletionReference, LoggingLevel, PromptReference,
@@ -18,14 +19,15 @@ use turnbuckle_types::{
 };
 
 use crate::api::{
-    Completion, CompletionRequest, CompletionTarget, ConnectionState, OpenSource, ServerFacts,
-    TransportKind,
+    AutomaticAnswers, Completion, CompletionRequest, CompletionTarget, ConnectionState, OpenSource,
+    ServerFacts, TransportKind,
 };
 use crate::change::Changes;
 use crate::inbox::Inbox;
 use crate::items::Items;
 use crate::target::{ConnectionObserver, OpenServer, ServerWords};
 use crate::timeline::Timeline;
+use crate::values::string::cut;
 
 /// The time limit of ending a connection.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
@@ -35,6 +37,18 @@ const MAX_SUBSCRIPTIONS: usize = 200;
 
 /// The most bytes of the URI of a subscription.
 const MAX_URI_BYTES: usize = 8192;
+
+/// The most revisions of a server that are shown.
+const MAX_REVISIONS: usize = 32;
+
+/// The most bytes of an error, a name or a value of a completion.
+const MAX_SENTENCE_BYTES: usize = 4096;
+
+/// The most bytes of the instructions of a server, and of its capabilities.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
+
+/// The most values of a completion: the specification allows no more.
+const MAX_COMPLETIONS: usize = 100;
 
 /// The parts of the Inspector that sessions use.
 #[derive(Clone)]
@@ -66,7 +80,11 @@ struct State {
     observer: Option<ConnectionObserver>,
     server: Option<ServerFacts>,
     subscriptions: BTreeMap<String, AbortHandle>,
+    /// The resources that the user subscribed to, on any connection.
+    wanted_subscriptions: BTreeSet<String>,
+    timeouts: Timeouts,
     log_level: Option<LoggingLevel>,
+    automatic: AutomaticAnswers,
     latency_us: Option<u64>,
     /// The number of connections so far; the state of an older one is not set any more.
     connections: u32,
@@ -89,7 +107,10 @@ impl Session {
             observer: None,
             server: None,
             subscriptions: BTreeMap::new(),
+            wanted_subscriptions: BTreeSet::new(),
+            timeouts: Timeouts::default(),
             log_level: None,
+            automatic: AutomaticAnswers::default(),
             latency_us: None,
             connections: 0,
             task: None,
@@ -111,10 +132,14 @@ impl Session {
         let state = self.lock();
         let observer = state.observer.as_ref();
         let mut connection = state.connection.clone();
-        if let (ConnectionState::Connecting { step, .. }, Some(observer)) =
-            (&mut connection, observer)
-        {
-            *step = observer.step();
+        match (&mut connection, observer) {
+            (ConnectionState::Connecting { step, .. }, Some(observer)) => *step = observer.step(),
+            // The last lines of a program may come after its end.
+            (
+                ConnectionState::Failed { stderr, .. } | ConnectionState::Ended { stderr, .. },
+                Some(observer),
+            ) => *stderr = observer.stderr(),
+            _ => {}
         }
         crate::api::Session {
             id: self.id.clone(),
@@ -131,6 +156,7 @@ impl Session {
             latency_us: state.latency_us,
             connections: state.connections,
             login_url: observer.and_then(ConnectionObserver::login_url),
+            automatic: state.automatic.clone(),
         }
     }
 
@@ -180,6 +206,7 @@ impl Session {
                 std::mem::take(&mut state.subscriptions),
             )
         };
+
         for subscription in subscriptions.into_values() {
             subscription.abort();
         }
@@ -190,6 +217,13 @@ impl Session {
             // A server that does not end is left to its process group's end.
             let _ = tokio::time::timeout(CLOSE_TIMEOUT, client.close()).await;
         }
+        self.fail_open_requests();
+    }
+
+    /// Ends what still waits for a response in the timeline: none comes over a connection that is gone.
+    fn fail_open_requests(&self) {
+        let timeline = &self.shared.timeline;
+        timeline.fail_open_requests(&self.id, "the connection has ended");
     }
 
     /// Subscribes to the updates of a resource, until [`unsubscribe`](Self::unsubscribe).
@@ -218,7 +252,11 @@ impl Session {
                 session.shared.changes.add("sessions");
             }
         });
-        let former = self.lock().subscriptions.insert(uri, task.abort_handle());
+        let former = {
+            let mut state = self.lock();
+            state.wanted_subscriptions.insert(uri.clone());
+            state.subscriptions.insert(uri, task.abort_handle())
+        };
         if let Some(former) = former {
             former.abort();
         }
@@ -228,11 +266,41 @@ impl Session {
 
     /// Ends the subscription to a resource. Returns false if there is none.
     pub(crate) fn unsubscribe(&self, uri: &str) -> bool {
-        let subscription = self.lock().subscriptions.remove(uri);
+        let subscription = {
+            let mut state = self.lock();
+            state.wanted_subscriptions.remove(uri);
+            state.subscriptions.remove(uri)
+        };
         self.shared.changes.add("sessions");
         subscription
             .map(|subscription| subscription.abort())
             .is_some()
+    }
+
+    /// Sets the log level and subscribes to resources again, as on the connection before.
+    async fn restore(self: &Arc<Self>) {
+        let (level, uris) = {
+            let state = self.lock();
+            (state.log_level, state.wanted_subscriptions.clone())
+        };
+        if let Some(level) = level
+            && let Err(sentence) = self.set_log_level(level.as_str()).await
+        {
+            self.add_life(&format!("the log level is not set: {sentence}"));
+        }
+        for uri in uris {
+            if let Err(sentence) = self.subscribe(uri.clone()).await {
+                self.lock().wanted_subscriptions.remove(&uri);
+                self.add_life(&format!("{uri} is not subscribed to again: {sentence}"));
+            }
+        }
+    }
+
+    fn add_life(&self, sentence: &str) {
+        let observer = self.lock().observer.clone();
+        if let Some(observer) = observer {
+            observer.add_life(sentence);
+        }
     }
 
     /// Sets the least severe level of log messages that the server is asked for.
@@ -254,6 +322,17 @@ impl Session {
                 .map_err(|error| describe(&error))?;
         }
         self.lock().log_level = Some(level);
+        self.shared.changes.add("sessions");
+        Ok(())
+    }
+
+    /// Sets the questions that are answered without a person.
+    ///
+    /// # Errors
+    /// Returns a sentence if an answer does not have the form of one.
+    pub(crate) fn set_automatic(&self, answers: AutomaticAnswers) -> Result<(), String> {
+        questions::check_automatic(&answers)?;
+        self.lock().automatic = answers;
         self.shared.changes.add("sessions");
         Ok(())
     }
@@ -281,10 +360,12 @@ impl Session {
             builder.params_mut().context = Some(context);
         }
         let completion = builder.await.map_err(|error| describe(&error))?.completion;
+        let is_cut = completion.values.len() > MAX_COMPLETIONS;
+        let values = completion.values.into_iter().take(MAX_COMPLETIONS);
         Ok(Completion {
-            values: completion.values,
+            values: values.map(|value| cut(value, MAX_SENTENCE_BYTES)).collect(),
             total: completion.total.map(|total| total.to_string()),
-            has_more: completion.has_more == Some(true),
+            has_more: is_cut || completion.has_more == Some(true),
         })
     }
 
@@ -315,22 +396,25 @@ impl Drop for Session {
 
 /// Returns an error with its causes in one line.
 fn describe(error: &turnbuckle_client::Error) -> String {
-    ErrorChain(error).to_string()
+    cut(ErrorChain(error).to_string(), MAX_SENTENCE_BYTES)
 }
 
 fn facts_of(info: &ServerInfo) -> ServerFacts {
     let who = info.implementation.as_ref();
     let capabilities = &info.capabilities;
     let resources = capabilities.resources.as_ref();
+    let short = |text: &String| cut(text.clone(), MAX_SENTENCE_BYTES);
+    let long = |text: String| cut(text, MAX_TEXT_BYTES);
+    let revisions = info.supported_versions.iter().take(MAX_REVISIONS);
     ServerFacts {
-        name: who.map(|who| who.name.clone()),
-        title: who.and_then(|who| who.title.clone()),
-        version: who.map(|who| who.version.clone()),
+        name: who.map(|who| short(&who.name)),
+        title: who.and_then(|who| who.title.as_ref()).map(short),
+        version: who.map(|who| short(&who.version)),
         revision: info.revision.to_string(),
         is_legacy: info.era() == EraKind::Legacy,
-        supported_revisions: info.supported_versions.iter().take(32).cloned().collect(),
-        capabilities: serde_json::to_string(capabilities).unwrap_or_default(),
-        instructions: info.instructions.clone(),
+        supported_revisions: revisions.map(short).collect(),
+        capabilities: long(serde_json::to_string(capabilities).unwrap_or_default()),
+        instructions: info.instructions.clone().map(long),
         has_logging: capabilities.logging.is_some(),
         can_subscribe: resources.is_some_and(|resources| resources.subscribe == Some(true)),
         can_complete: capabilities.completions.is_some(),

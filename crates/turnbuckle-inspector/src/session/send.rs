@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_client::{Client, Error, RequestTag, ServerMethod};
-use turnbuckle_session::transport::Timeouts;
 use turnbuckle_types::method::{CallTool, GetPrompt, ReadResource};
 use turnbuckle_types::{LoggingLevel, RawObject, Request};
 
@@ -74,7 +73,7 @@ impl Session {
     }
 
     async fn send_ready(self: &Arc<Self>, client: Client, request: ReadyRequest) -> SendOutcome {
-        let timeout = request.timeout.or(Timeouts::default().idle_timeout);
+        let timeout = request.timeout.or(self.lock().timeouts.idle_timeout);
         let (slot, sent) = SendSlot::new(&request.method, timeout);
         let session = self.clone();
         let task_slot = slot.clone();

@@ -5,8 +5,11 @@ mod observer;
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use turnbuckle_session::transport::Connector;
+use turnbuckle_client::EraPreference;
+use turnbuckle_session::transport::{ClientLimits, Connector, Timeouts};
+use turnbuckle_types::{LoggingLevel, Root};
 
 use crate::api::{OpenSource, ServerEntry, Step, TransportKind};
 
@@ -62,6 +65,25 @@ pub struct OpenedServer {
     pub transport: TransportKind,
     /// The words that name the server on a command line.
     pub words: ServerWords,
+    /// The settings of the client.
+    pub settings: ClientSettings,
+}
+
+/// The settings of the client of a connection, as the user chose them.
+#[derive(Debug, Clone, Default)]
+pub struct ClientSettings {
+    /// The eras and revisions that may be spoken.
+    pub era: EraPreference,
+    /// The time in which the connection has to be ready; `None` for that of the client.
+    pub connect_timeout: Option<Duration>,
+    /// The timeouts of requests.
+    pub timeouts: Timeouts,
+    /// The limits of requests.
+    pub limits: ClientLimits,
+    /// The least severe level of log messages that the server is asked for.
+    pub log_level: Option<LoggingLevel>,
+    /// The roots that are answered without asking the user; none asks.
+    pub roots: Vec<Root>,
 }
 
 /// The words that name a server on a command line of `turnbuckle`, without secrets.

@@ -14,6 +14,7 @@ use crate::api::{EntryKind, Step};
 use crate::change::Changes;
 use crate::items::Items;
 use crate::timeline::{NewEntry, Timeline};
+use crate::values::string::cut;
 
 /// The most lines of stderr that are kept for a connection that ends.
 const MAX_STDERR_LINES: usize = 20;
@@ -96,6 +97,7 @@ struct State {
     disconnect: Option<LinkError>,
     has_received: bool,
     is_login_wanted: bool,
+    is_over: bool,
     /// The hashes of the last messages to the server, with their numbers.
     sent: VecDeque<(u64, u64)>,
 }
@@ -123,6 +125,7 @@ impl ConnectionObserver {
                 disconnect: None,
                 has_received: false,
                 is_login_wanted: false,
+                is_over: false,
                 sent: VecDeque::new(),
             }),
         }))
@@ -142,7 +145,7 @@ impl ConnectionObserver {
 
     /// Records the URL at which the user has to log in, or that the login is over.
     pub fn set_login_url(&self, url: Option<String>) {
-        self.lock().login_url = url;
+        self.lock().login_url = url.map(|url| cut(url, MAX_LINE_BYTES));
         self.0.changes.add("sessions");
     }
 
@@ -150,14 +153,17 @@ impl ConnectionObserver {
     pub fn add_stderr(&self, line: &[u8]) {
         let line = &line[..line.len().min(MAX_LINE_BYTES)];
         let (bytes, _) = self.redact(Bytes::copy_from_slice(line));
-        {
+        let is_over = {
             let mut state = self.lock();
             if state.stderr.len() == MAX_STDERR_LINES {
                 state.stderr.pop_front();
             }
-            state
-                .stderr
-                .push_back(String::from_utf8_lossy(&bytes).into_owned());
+            let line = String::from_utf8_lossy(&bytes).into_owned();
+            state.stderr.push_back(line);
+            state.is_over
+        };
+        if is_over {
+            self.0.changes.add("sessions");
         }
         self.add(NewEntry::new(&self.0.session, EntryKind::Stderr, bytes));
     }
@@ -228,6 +234,11 @@ impl ConnectionObserver {
 
     pub(crate) fn stderr(&self) -> Vec<String> {
         self.lock().stderr.iter().cloned().collect()
+    }
+
+    /// Makes lines of stderr that come late known to the page.
+    pub(crate) fn end(&self) {
+        self.lock().is_over = true;
     }
 
     pub(crate) fn take_disconnect(&self) -> Option<LinkError> {

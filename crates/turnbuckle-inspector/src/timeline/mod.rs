@@ -24,7 +24,7 @@ pub use filter::Filter;
 
 use crate::api::{Entry, EntryDetail, EntryKind, EntryStatus, HttpFacts, TimelineWindow};
 use crate::change::Changes;
-use crate::values::string::{char_boundary, excerpt};
+use crate::values::string::{char_boundary, cut, excerpt};
 use message::{MessageFacts, Outcome};
 use pairing::{Pairing, Sender};
 use search::TextHits;
@@ -32,6 +32,12 @@ use spill::{Spill, SpilledBytes};
 
 /// The most entries of one answer.
 const MAX_WINDOW: usize = 1_000;
+
+/// The most bytes of texts in the entries of one answer.
+const MAX_WINDOW_BYTES: usize = 256 * 1024;
+
+/// The most bytes of the method and path of an HTTP exchange.
+const MAX_METHOD_BYTES: usize = 512;
 
 /// The most bytes of text in the detail of an entry.
 const MAX_DETAIL_BYTES: usize = 64 * 1024;
@@ -189,7 +195,8 @@ impl Timeline {
         match (facts, &new.http) {
             (Some(facts), _) => state.apply_facts(&mut entry, facts),
             (None, Some(http)) => {
-                entry.method = Some(format!("{} {}", http.method, http.path));
+                let method = format!("{} {}", http.method, http.path);
+                entry.method = Some(cut(method, MAX_METHOD_BYTES));
                 entry.http_status = http.status;
                 entry.summary.clone_from(&http.error);
                 let is_ok = http.status.is_some_and(|status| status < 400);
@@ -235,6 +242,21 @@ impl Timeline {
             record.entry.status = status;
             record.entry.duration_us = Some(at_us - record.entry.at_us);
             record.entry.summary = summary;
+        }
+        drop(state);
+        self.0.changes.add("timeline");
+    }
+
+    /// Sets the outcome of all requests of a session, and of its server, that have no response.
+    pub(crate) fn fail_open_requests(&self, session: &str, sentence: &str) {
+        let at_us = self.elapsed_us();
+        let mut state = self.lock();
+        for n in state.pairing.take_session(session) {
+            if let Some(record) = state.record_mut(n) {
+                record.entry.status = EntryStatus::Error;
+                record.entry.duration_us = Some(at_us - record.entry.at_us);
+                record.entry.summary = Some(sentence.to_owned());
+            }
         }
         drop(state);
         self.0.changes.add("timeline");
@@ -305,7 +327,14 @@ impl Timeline {
                 matching.len().saturating_sub(back)
             }
         };
+        let mut bytes = 0;
         let shown = matching[from..].iter().take(count.min(MAX_WINDOW));
+        // An answer with fewer entries is continued from its end.
+        let shown = shown.take_while(|record| {
+            let is_full = bytes >= MAX_WINDOW_BYTES;
+            bytes += entry_bytes(&record.entry);
+            !is_full
+        });
         TimelineWindow {
             total: state.records.len() as u64,
             matching: matching.len() as u64,
@@ -319,6 +348,13 @@ impl Timeline {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns about the bytes of an entry in an answer.
+fn entry_bytes(entry: &Entry) -> usize {
+    let texts = [&entry.method, &entry.id, &entry.summary];
+    let texts = texts.into_iter().flatten().map(String::len);
+    size_of::<Entry>() + texts.sum::<usize>()
 }
 
 impl State {
@@ -408,7 +444,9 @@ impl State {
                 break;
             };
             self.dropped += 1;
-            self.pairing.forget(record.entry.n);
+            if record.entry.status == EntryStatus::Open {
+                self.pairing.forget(record.entry.n);
+            }
             if record.entry.n >= self.first_in_memory {
                 self.first_in_memory = record.entry.n + 1;
                 self.memory_bytes -= record.entry.size as usize;

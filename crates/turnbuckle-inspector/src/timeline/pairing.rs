@@ -58,6 +58,14 @@ impl Pairing {
         self.tokens.get(&key(session, sender, token)).copied()
     }
 
+    /// Returns the requests of a session that have no response, and forgets the ids and tokens of the
+    /// session: the next connection begins with the same ones.
+    pub(super) fn take_session(&mut self, session: &str) -> Vec<u64> {
+        self.tokens.retain(|(of, ..), _| of != session);
+        let of_session = self.requests.extract_if(|(of, ..), _| of == session);
+        of_session.map(|(_, n)| n).collect()
+    }
+
     /// Forgets a request by its number.
     pub(super) fn forget(&mut self, n: u64) {
         if !self.requests.is_empty() {

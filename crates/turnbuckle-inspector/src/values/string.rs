@@ -14,6 +14,15 @@ pub(crate) fn excerpt(raw: &[u8]) -> Excerpt {
     }
 }
 
+/// Returns a text of at most about `max_bytes`, with `…` in place of the rest.
+pub(crate) fn cut(mut text: String, max_bytes: usize) -> String {
+    if text.len() > max_bytes {
+        text.truncate(char_boundary(text.as_bytes(), max_bytes));
+        text.push('…');
+    }
+    text
+}
+
 /// Returns the greatest end up to `max` that is not inside a character of UTF-8.
 pub(crate) fn char_boundary(raw: &[u8], max: usize) -> usize {
     if raw.len() <= max {

@@ -8,8 +8,8 @@ use turnbuckle_inspector::api::{
     RequestToSend, SendOutcome, ServerEntry, Step, TransportKind,
 };
 use turnbuckle_inspector::{
-    BoxFuture, ConnectionObserver, Filter, Inspector, InspectorLimits, OpenError, OpenServer,
-    OpenedServer, ServerWords,
+    BoxFuture, ClientSettings, ConnectionObserver, Filter, Inspector, InspectorLimits, OpenError,
+    OpenServer, OpenedServer, ServerWords,
 };
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
@@ -24,6 +24,7 @@ pub(crate) struct MemoryServers {
     stop: Mutex<Signal>,
     failure: Mutex<Option<OpenError>>,
     observer: Mutex<Option<ConnectionObserver>>,
+    pub(crate) settings: Mutex<ClientSettings>,
 }
 
 impl MemoryServers {
@@ -73,6 +74,7 @@ impl OpenServer for MemoryServers {
                         target: Vec::new(),
                         command: vec!["server".into()],
                     },
+                    settings: self.settings.lock().unwrap().clone(),
                 })
             }
         };
@@ -110,6 +112,7 @@ impl Bench {
             stop: Mutex::new(Signal::new()),
             failure: Mutex::default(),
             observer: Mutex::default(),
+            settings: Mutex::default(),
         });
         let inspector = Inspector::new(servers.clone(), InspectorLimits::default());
         let session = inspector.open(OpenSource::Given).unwrap();

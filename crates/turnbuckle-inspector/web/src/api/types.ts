@@ -32,6 +32,37 @@ export type AnswerOutcome = { "outcome": "sent" } | { "outcome": "refused",
 faults: Array<Fault>, } | { "outcome": "gone" };
 
 /**
+ * The questions of a server that are answered without a person. By default there are none.
+ */
+export type AutomaticAnswers = {
+/**
+ * The answer to forms.
+ */
+forms: AutomaticForms | null,
+/**
+ * The answer to URLs.
+ */
+urls: AutomaticUrls | null,
+/**
+ * The answer to `sampling/createMessage`: JSON text of a result.
+ */
+sampling: string | null,
+/**
+ * The answer to `roots/list`: JSON text of a result.
+ */
+roots: string | null, };
+
+/**
+ * The answer to forms that is given without a person.
+ */
+export type AutomaticForms = "defaults" | "decline";
+
+/**
+ * The answer to URLs that is given without a person.
+ */
+export type AutomaticUrls = "decline";
+
+/**
  * A block of content.
  */
 export type Block = {
@@ -883,6 +914,10 @@ about: number | null,
  */
 state: QuestionState,
 /**
+ * True if it was answered without a person.
+ */
+isAutomatic: boolean,
+/**
  * The subject of the question.
  */
 kind: QuestionKind, };
@@ -916,7 +951,7 @@ host: string,
  */
 warnings: Array<string>, } | { "kind": "sampling",
 /**
- * The parameters as the server sent them: JSON text.
+ * The parameters as the server sent them: JSON text, cut to 64 kB. The timeline has it whole.
  */
 params: string,
 /**
@@ -1125,7 +1160,11 @@ connections: number,
 /**
  * The URL at which the user has to log in, while a login waits for it.
  */
-loginUrl: string | null, };
+loginUrl: string | null,
+/**
+ * The questions that are answered without a person.
+ */
+automatic: AutomaticAnswers, };
 
 /**
  * The severity of a finding.
