@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use turnbuckle::http::SseConnector;
-use turnbuckle::session::transport::Connector;
+use turnbuckle::session::transport::{Connector, Timeouts};
 use turnbuckle::stdio::StderrMode;
 use turnbuckle_inspector::api::{OpenSource, ServerEntry, Step, TransportKind};
 use turnbuckle_inspector::{
-    BoxFuture, ConnectionObserver, OpenError, OpenServer, OpenedServer, ServerWords,
+    BoxFuture, ClientSettings, ConnectionObserver, OpenError, OpenServer, OpenedServer, ServerWords,
 };
 use turnbuckle_types::base::secrets::url_without_query;
 
@@ -88,6 +88,21 @@ impl Opener {
         words
     }
 
+    /// Returns the settings of the client that the options of the command name.
+    fn settings(&self) -> ClientSettings {
+        let protocol = &self.common.protocol;
+        let mut settings = ClientSettings {
+            era: protocol.era(),
+            connect_timeout: Some(protocol.connect_timeout),
+            log_level: protocol.log,
+            ..ClientSettings::default()
+        };
+        if let Some(timeout) = protocol.timeout {
+            settings.timeouts = Timeouts::uniform(timeout);
+        }
+        settings
+    }
+
     async fn prepare(
         &self,
         source: &OpenSource,
@@ -124,6 +139,7 @@ impl Opener {
             address,
             transport,
             words,
+            settings: self.settings(),
         })
     }
 }
