@@ -3,56 +3,36 @@
 //! program of their own, which is built faster than the command.
 //!
 //! ```text
-//! check-target demo|stateless|provoking|limited [--http ADDRESS]
+//! check-target NAME [--http ADDRESS]
 //! ```
 //!
-//! Over HTTP the first line of the output is the URL of the endpoint, the second that of HTTP+SSE.
-//! `stateless` is the demo without sessions, `limited` the provoking one
-//! with few requests at a time.
+//! | name | server |
+//! |---|---|
+//! | `demo` | the demo |
+//! | `stateless` | the demo without sessions |
+//! | `provoking` | handlers that break rules |
+//! | `limited` | the same, with few requests of a connection at a time |
+//! | `crowded` | one tool, with few calls of all connections at a time |
+//! | `users`, `clients`, `claims` | `provoking` with a login, for two callers that differ in that |
+//!
+//! Over HTTP the lines of the output are the URL of the endpoint, that of HTTP+SSE, and the tokens of the two
+//! callers; what does not exist is an empty line.
 
-#[path = "../../../crates/turnbuckle-cli/src/demo/asking.rs"]
-mod asking;
-#[path = "../../../crates/turnbuckle-cli/src/demo/changes.rs"]
-mod changes;
-#[path = "../../../crates/turnbuckle-cli/src/demo/content.rs"]
-mod content;
-#[path = "../../../crates/turnbuckle-cli/src/demo/forms.rs"]
-mod forms;
-#[path = "../../../crates/turnbuckle-cli/src/demo/jobs.rs"]
-mod jobs;
-#[path = "../../../crates/turnbuckle-cli/src/demo/prompts.rs"]
-mod prompts;
+#[path = "../../../crates/turnbuckle-cli/src/demo/items/mod.rs"]
+mod items;
+mod logins;
 mod provoking;
-#[path = "../../../crates/turnbuckle-cli/src/demo/resources.rs"]
-mod resources;
-#[path = "../../../crates/turnbuckle-cli/src/demo/rounds.rs"]
-mod rounds;
-#[path = "../../../crates/turnbuckle-cli/src/demo/running.rs"]
-mod running;
-#[path = "../../../crates/turnbuckle-cli/src/demo/schemas.rs"]
-mod schemas;
-#[path = "../../../crates/turnbuckle-cli/src/demo/skills.rs"]
-mod skills;
 
 use std::io::Write as _;
-use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use turnbuckle::http::{HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
 use turnbuckle::session::handler::Limits;
 use turnbuckle::stdio::{self, StdioOptions};
-use turnbuckle::types::CacheScope;
-use turnbuckle::{Error, Tasks};
+use turnbuckle::{Authorize as _, Error};
 
-/// The time for which clients may cache lists.
-const LIST_TTL: Duration = Duration::from_secs(1);
-
-/// Requests that are handled at a time: as many as checks have under way.
-const MAX_IN_FLIGHT: usize = 8;
-
-/// A small page size, so that checks have to follow cursors.
-const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
+/// Requests and calls that are handled at a time: as many as checks have under way.
+const MAX_AT_ONCE: usize = 8;
 
 #[tokio::main]
 async fn main() -> Result {
@@ -63,50 +43,38 @@ async fn main() -> Result {
         [name, "--http", address] => (name, Some(address)),
         _ => return Err(Error::new("usage: check-target NAME [--http ADDRESS]").into()),
     };
-    let (server, limits) = match name {
-        "demo" | "stateless" => (demo()?, Limits::new()),
-        "provoking" => (provoking::server()?, provoking::limits()),
-        "limited" => (
-            provoking::server()?,
-            provoking::limits().max_in_flight(MAX_IN_FLIGHT),
-        ),
-        _ => return Err(Error::new("the servers are: demo, stateless, provoking, limited").into()),
+    let server = match name {
+        "demo" | "stateless" => items::add_to(Server::new("check-target", "1.0.0"))?.build()?,
+        "crowded" => provoking::small_server(MAX_AT_ONCE)?,
+        "users" | "clients" | "claims" => provoking::builder()?.tool(logins::who_am_i()).build()?,
+        "provoking" | "limited" => provoking::server()?,
+        _ => return Err(Error::new("there is no server of that name").into()),
+    };
+    let limits = match name {
+        "demo" | "stateless" => Limits::new(),
+        "limited" => provoking::limits().max_in_flight(MAX_AT_ONCE),
+        _ => provoking::limits(),
     };
     let Some(address) = address else {
         stdio::run(server, StdioOptions::new().limits(limits)).await?;
         return Ok(());
     };
+    let callers = logins::callers(name);
     let is_stateless = name == "stateless";
     let options = HttpServerOptions::new()
-        .http_sse(!is_stateless)
+        // A token is for one resource.
+        .http_sse(!is_stateless && callers.is_none())
         .stateless(is_stateless)
         .limits(limits);
-    let http = HttpServer::bind(server, address, options).await?;
-    let urls = [http.url(), http.sse_url().unwrap_or_default()];
-    writeln!(std::io::stdout(), "{}", urls.join("\n"))?;
+    let mut http = HttpServer::bind(server, address, options).await?;
+    let (url, sse) = (http.url(), http.sse_url().unwrap_or_default());
+    let [token, other] = callers
+        .as_ref()
+        .map_or_else(Default::default, logins::Callers::tokens);
+    if let Some(callers) = callers {
+        http = http.auth(callers.resource_server(&url)?);
+    }
+    writeln!(std::io::stdout(), "{url}\n{sse}\n{token}\n{other}")?;
     http.serve().await?;
     Ok(())
-}
-
-/// Builds the server of the demo.
-fn demo() -> Result<Server> {
-    let server = Server::new("check-target", "1.0.0")
-        .instructions("A server to check the library with.")
-        .logging()
-        .page_size(PAGE_SIZE)
-        .list_cache(LIST_TTL, CacheScope::Public)
-        .discovery_cache(LIST_TTL, CacheScope::Public)
-        .group(content::Content)
-        .group(schemas::group()?)
-        .group(running::Running::default())
-        .group(asking::Asking)
-        .group(forms::Forms)
-        .group(rounds::Rounds)
-        .group(jobs::Jobs)
-        .group(changes::Changes)
-        .group(prompts::Prompts)
-        .group(resources::Resources)
-        .extension(skills::skills()?)
-        .extension(Tasks::new().poll_interval(Duration::from_millis(250)));
-    Ok(server.build()?)
 }

@@ -11,7 +11,7 @@ use turnbuckle::skills::server::Skills;
 use turnbuckle::types::{
     CallToolResult, ContentBlock, Icon, Json, Meta, ProtocolError, ResourceLink,
 };
-use turnbuckle::{NeedsInput, Tasks};
+use turnbuckle::{NeedsInput, ServerBuilder, Tasks};
 
 /// The time after which a task that a handler leaves behind goes on.
 const LATER: Duration = Duration::from_millis(5);
@@ -42,7 +42,28 @@ pub(crate) fn server() -> Result<Server> {
     })
 }
 
-fn builder() -> Result<turnbuckle::ServerBuilder> {
+#[data]
+struct Work {
+    seconds: u16,
+}
+
+/// Builds a server that makes so many calls at once, and refuses others. Its work ends when it is cancelled.
+pub(crate) fn small_server(calls: usize) -> Result<Server> {
+    let work = async |Args(work): Args<Work>, progress: Progress, cancel: Cancellation| {
+        progress.report(1).await;
+        tokio::select! {
+            () = sleep(Duration::from_secs(work.seconds.into())) => {}
+            () = cancel.cancelled() => {}
+        }
+        "computed"
+    };
+    let tool = Tool::builder("slow_compute").handler(work);
+    let server = Server::new("crowded", "1.0.0").tool(tool.max_concurrent(calls));
+    Ok(server.max_waiting(0).build()?)
+}
+
+/// Returns a builder with everything but that tool.
+pub(crate) fn builder() -> Result<ServerBuilder> {
     let icon = Icon::new("https://turnbuckle.invalid/icon.png");
     let with_icon = Tool::builder("test_icon")
         .description("Has an icon")
@@ -93,6 +114,24 @@ impl Provoking {
             progress.report(200).await;
         });
         "reported"
+    }
+
+    /// Sends a log message after its answer
+    #[tool]
+    async fn test_logging_tool(log: Log) -> &'static str {
+        log.info("the tool is at work").await;
+        tokio::spawn(async move {
+            sleep(LATER).await;
+            log.info("the tool was at work").await;
+        });
+        "logged"
+    }
+
+    /// Returns JSON that is written in several lines
+    #[tool]
+    fn test_line_breaks() -> Result<CallToolResult> {
+        let json = "{\"town\":\n\"Oslo\"}".parse::<Json>()?;
+        Ok(CallToolResult::from_text("{\"town\":\"Oslo\"}").structured_content(json))
     }
 
     /// Prints to standard output

@@ -25,7 +25,7 @@ const PACKAGE: &str = "turnbuckle-check-target";
 
 /// The runs of the judge: a server, a transport, and the checks that the server is made for, if it is not
 /// made for all.
-const RUNS: [(&str, Transport, &str); 9] = [
+const RUNS: [(&str, Transport, &str); 13] = [
     ("demo", Transport::Stdio, ""),
     ("demo", Transport::Http, ""),
     ("demo", Transport::Sse, ""),
@@ -33,13 +33,20 @@ const RUNS: [(&str, Transport, &str); 9] = [
     ("provoking", Transport::Http, ""),
     ("provoking", Transport::Sse, ""),
     ("limited", Transport::Stdio, "start.ping-while-busy"),
+    ("limited", Transport::Http, "start.ping-while-busy"),
+    ("crowded", Transport::Http, "http.disconnect-cancels"),
     (
-        "limited",
+        "users",
         Transport::Http,
-        "start.ping-while-busy,http.disconnect-cancels",
+        "ask.state-other-principal,tasks.foreign-principal",
     ),
+    ("clients", Transport::Http, "auth.answer-of-other"),
+    ("claims", Transport::Http, "auth.answer-of-other"),
     ("stateless", Transport::Http, "http.version-header-absent"),
 ];
+
+/// The environment variables with the token of the judge and that of another caller.
+const TOKENS: [&str; 2] = ["CHECK_TOKEN", "CHECK_OTHER_TOKEN"];
 
 /// Mutations that are judged together.
 const BATCH: usize = 6;
@@ -67,20 +74,16 @@ struct Judge<'a> {
     usual: BTreeSet<String>,
 }
 
-/// Judges the named mutations one by one, or all that can be seen; an error counts those that were missed.
+/// Judges the named mutations, or all that can be seen; an error counts those that were missed.
 pub(super) fn run(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(), String> {
     scratch.update()?;
     let judge = Judge::build(scratch)?;
-    if !wanted.is_empty() {
-        let named = list.mutations.iter().filter(|it| wanted.contains(&it.id));
-        let missed = named
-            .map(|mutation| judge.judge_alone(mutation))
-            .collect::<Result<Vec<_>, _>>()?;
-        return expect_none(missed.iter().filter(|is_found| !**is_found).count());
-    }
-    let visible = list.mutations.iter().filter(|it| !it.check.is_empty());
+    let is_chosen = |it: &&Mutation| match wanted.is_empty() {
+        true => !it.check.is_empty(),
+        false => wanted.contains(&it.id),
+    };
     let (mut found, mut missed) = (0, 0);
-    for batch in batches(visible) {
+    for batch in batches(list.mutations.iter().filter(is_chosen)) {
         let findings = match &batch[..] {
             [_] => None,
             _ => judge.findings(&batch)?,
@@ -100,6 +103,14 @@ pub(super) fn run(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(
             }
         }
     }
+    if wanted.is_empty() {
+        print_sum(list, found, missed);
+    }
+    expect_none(missed)
+}
+
+/// Prints what is not looked for, with the reasons, and how much of what can be seen is found.
+fn print_sum(list: &List, found: usize, missed: usize) {
     let mut unseen = 0;
     for mutation in &list.mutations {
         if let Some(reason) = &mutation.unseen {
@@ -112,7 +123,6 @@ pub(super) fn run(scratch: &Scratch, list: &List, wanted: &[String]) -> Result<(
         "{found} of {visible} visible mutations are found ({} %)",
         100 * found / visible.max(1)
     );
-    expect_none(missed)
 }
 
 fn expect_none(missed: usize) -> Result<(), String> {
@@ -271,9 +281,15 @@ impl<'a> Judge<'a> {
             Transport::Http | Transport::Sse => {
                 let server = HttpServer::start(program, server)?;
                 match transport {
-                    Transport::Sse => command.args(["--transport", "sse"]).arg(&server.urls[1]),
-                    _ => command.arg(&server.urls[0]),
+                    Transport::Sse => command.args(["--transport", "sse"]).arg(&server.sse_url),
+                    _ => command.arg(&server.url),
                 };
+                if !server.tokens[0].is_empty() {
+                    let [own, other] = TOKENS;
+                    command.args(["--bearer-env", own, "--other-token"]);
+                    command.arg(format!("user={other}"));
+                    command.envs(TOKENS.iter().zip(&server.tokens));
+                }
                 running = Some(server);
             }
         }
@@ -307,8 +323,10 @@ fn findings_of(report: &Value) -> BTreeSet<String> {
 /// A checked server on HTTP, which ends when it is dropped.
 struct HttpServer {
     child: Child,
-    /// The URL of the endpoint, then that of HTTP+SSE.
-    urls: [String; 2],
+    url: String,
+    sse_url: String,
+    /// The tokens of two callers; empty if the server demands none.
+    tokens: [String; 2],
 }
 
 impl HttpServer {
@@ -324,12 +342,15 @@ impl HttpServer {
             .map_err(|error| process::cannot_start(&command, &error))?;
         let mut server = Self {
             child,
-            urls: Default::default(),
+            url: String::new(),
+            sse_url: String::new(),
+            tokens: Default::default(),
         };
         let output = server.child.stdout.take().ok_or("a server has no output")?;
         let mut lines = BufReader::new(output.take(1 << 16)).lines();
-        for url in &mut server.urls {
-            *url = match lines.next() {
+        let [own, other] = &mut server.tokens;
+        for part in [&mut server.url, &mut server.sse_url, own, other] {
+            *part = match lines.next() {
                 Some(Ok(line)) => line,
                 _ => return Err(format!("the server {} ends at once", program.display())),
             };

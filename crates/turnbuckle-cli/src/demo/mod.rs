@@ -2,43 +2,25 @@
 //!
 //! Tools, resources and prompts have the names that the official conformance suite expects.
 
-mod asking;
 mod banner;
-mod changes;
-mod content;
-mod forms;
-mod jobs;
-mod prompts;
+mod items;
 mod protected;
-mod resources;
-mod rounds;
-mod running;
-mod schemas;
 mod serve;
-mod skills;
 mod store;
 
 use std::error::Error;
-use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use turnbuckle::KeyRing;
 use turnbuckle::prelude::*;
 use turnbuckle::sqlite::SqliteStore;
-use turnbuckle::types::{CacheScope, Icon};
-use turnbuckle::{KeyRing, Tasks};
+use turnbuckle::types::Icon;
 
 pub(crate) use serve::{Options, run};
 
 /// The version of the demo's items, which changes when one of them does.
 const VERSION: &str = "1.0.0";
-
-/// A small page size, so that clients have to follow cursors.
-const PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(20).unwrap();
-
-/// The time for which clients may cache lists. Short, because lists change.
-const LIST_TTL: Duration = Duration::from_secs(1);
 
 const INSTRUCTIONS: &str = "\
     A server to test clients with. Call echo to see that it is there; each tool whose name begins \
@@ -50,28 +32,13 @@ fn build_server(
     keys: Option<KeyRing>,
     store: Option<SqliteStore>,
 ) -> Result<Server, Box<dyn Error>> {
-    let mut server = Server::new("turnbuckle-demo", VERSION)
+    let server = Server::new("turnbuckle-demo", VERSION)
         .title("Turnbuckle demo")
         .description("Every feature of the Model Context Protocol, in every revision")
         .website(env!("CARGO_PKG_REPOSITORY"))
         .icon(icon())
-        .instructions(INSTRUCTIONS)
-        .logging()
-        .page_size(PAGE_SIZE)
-        .list_cache(LIST_TTL, CacheScope::Public)
-        .discovery_cache(LIST_TTL, CacheScope::Public)
-        .group(content::Content)
-        .group(schemas::group()?)
-        .group(running::Running::default())
-        .group(asking::Asking)
-        .group(forms::Forms)
-        .group(rounds::Rounds)
-        .group(jobs::Jobs)
-        .group(changes::Changes)
-        .group(prompts::Prompts)
-        .group(resources::Resources)
-        .extension(skills::skills()?)
-        .extension(Tasks::new().poll_interval(Duration::from_millis(250)));
+        .instructions(INSTRUCTIONS);
+    let mut server = items::add_to(server)?;
     if let Some(keys) = keys {
         server = server.keys(keys);
     }
@@ -86,7 +53,7 @@ fn build_server(
 
 /// Returns the icon: a turnbuckle between two eyes.
 fn icon() -> Icon {
-    let png = STANDARD.encode(include_bytes!("media/icon.png"));
+    let png = STANDARD.encode(include_bytes!("icon.png"));
     Icon::new(format!("data:image/png;base64,{png}"))
         .mime_type("image/png")
         .sizes(["48x48".to_owned()])
