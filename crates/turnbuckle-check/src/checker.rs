@@ -269,7 +269,7 @@ impl Checker {
         }
         reasons.dedup();
         Err(CheckError::Unreachable(match reasons.first() {
-            Some(reason) => format!("the server cannot be checked: {reason}"),
+            Some(reason) => self.without_secrets(format!("the server cannot be checked: {reason}")),
             None => "the server speaks none of the revisions over none of the transports".into(),
         }))
     }
@@ -287,7 +287,7 @@ impl Checker {
         let answer = probe
             .request("server/discover", serde_json::json!({}))
             .await;
-        match answer {
+        match probe.explain(answer).await {
             Ok(answer) => {
                 let versions = answer["result"]["supportedVersions"].as_array();
                 Ok(versions.is_some_and(|all| all.iter().any(|it| it == case.revision.as_str())))

@@ -2,10 +2,12 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "tests")]
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Response, Uri};
+use http::{Request, Response, Uri};
 use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
@@ -14,6 +16,7 @@ use turnbuckle_check::lock::Lock;
 use turnbuckle_check::report::{Report, Verdict};
 use turnbuckle_check::script::Sound;
 use turnbuckle_check::{BoxFuture, CheckError, Checker, OpenPipe, Pipe, Target, exchange};
+use turnbuckle_wire::revision::Revision;
 
 /// The most that a run may take, on the clock of the test.
 const LONGEST_RUN: Duration = Duration::from_secs(400);
@@ -292,4 +295,29 @@ async fn a_lock_has_no_secrets_of_definitions() {
         redacted.contains("[redacted]") && !redacted.contains("simple"),
         "{redacted}"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_gives_sessions_no_id_is_told_the_revision() {
+    let nameless = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&nameless);
+    let server = exchange(move |request: Request<Bytes>| {
+        let message: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+        let version = request.headers().get("mcp-protocol-version");
+        let is_named = version.is_some_and(|version| version == "2025-11-25");
+        if message["method"] != "initialize" && !is_named {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        let answer = plain(&message).into_iter().next();
+        let status = if answer.is_some() { 200 } else { 202 };
+        let response = Response::builder().status(status);
+        let response = response.header("content-type", "application/json");
+        let body = Full::new(Bytes::from(answer.unwrap_or_default()));
+        std::future::ready(response.body(body).map_err(io::Error::other))
+    });
+    let target = Target::new("stateless").http(Uri::from_static("http://127.0.0.1/mcp"), server);
+    let checker = Checker::new(target).revisions([Revision::V2025_11_25]);
+    let report = checker.only("pages").run().await.expect("it is reached");
+    assert_eq!(report.cases[0].stopped, None);
+    assert_eq!(nameless.load(Ordering::Relaxed), 0);
 }

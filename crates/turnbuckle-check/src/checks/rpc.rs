@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
 use turnbuckle_wire::revision::Revision;
 
 use crate::check::{Check, Stop};
@@ -14,6 +15,9 @@ use crate::report::Level;
 
 /// Time in which an error that was overtaken by another answer comes.
 const LATE: Duration = Duration::from_millis(300);
+
+/// Time for the answers to the pings of a batch, once a ping after it is answered: they take no work.
+const BATCH_TIME: Duration = Duration::from_secs(1);
 
 /// The checks that look for themselves.
 pub(super) const CHECKS: &[Check] = &[
@@ -277,20 +281,25 @@ async fn batch(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     ]);
     let probe = cx.probe().await?;
     probe.send(&batch).await?;
+    // A server that ignores the batch has read it when what comes after it is answered.
+    if let Err(error) = probe.request("ping", json!({})).await {
+        cx.drop_shared();
+        cx.fault(format!("after a batch the server answers no more: {error}"));
+        return Ok(());
+    }
+    let end = Instant::now() + BATCH_TIME;
     let mut answers = Vec::new();
     for id in ["batch-1", "batch-2"] {
-        match probe.response(id).await {
-            Ok(answer) => answers.push((id, answer)),
-            Err(error) => {
-                let found = probe.take_messages();
-                let Some(refusal) = found.iter().find(|it| is_error(it)) else {
-                    return Err(error.into());
-                };
-                let refusal = &refusal["error"];
-                cx.fault(format!("the batch is refused: {refusal}"));
-                return Ok(());
-            }
-        }
+        let Ok(Ok(answer)) = timeout_at(end, probe.response(id)).await else {
+            let found = probe.take_messages();
+            let refusal = found.into_iter().find(is_error);
+            cx.fault(match refusal {
+                Some(refusal) => format!("the batch is refused: {}", refusal["error"]),
+                None => format!("the ping {id} in a batch is not answered"),
+            });
+            return Ok(());
+        };
+        answers.push((id, answer));
     }
     for (id, answer) in answers {
         if answer.get("result").is_none() {

@@ -46,9 +46,28 @@ impl Probe {
     ) -> Result<Self, ProbeError> {
         let mut probe = Self::new(revision, link, options, transcript);
         if !is_modern(revision) && probe.options.handshake != Handshake::None {
-            probe.open_session().await?;
+            let opened = probe.open_session().await;
+            probe.explain(opened).await?;
         }
         Ok(probe)
+    }
+
+    /// Says of a connection that was closed how the program at its other end ended, if it is one that did.
+    pub(crate) async fn explain<T>(
+        &mut self,
+        outcome: Result<T, ProbeError>,
+    ) -> Result<T, ProbeError> {
+        match outcome {
+            Err(ProbeError::Closed { what }) => Err(match self.link.end().await {
+                Some((status, stderr)) => ProbeError::Ended {
+                    what,
+                    status,
+                    stderr,
+                },
+                None => ProbeError::Closed { what },
+            }),
+            outcome => outcome,
+        }
     }
 
     /// Creates a client that has said nothing yet.

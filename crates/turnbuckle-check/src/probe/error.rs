@@ -4,6 +4,12 @@ use std::time::Duration;
 
 use turnbuckle_types::base::text::one_line;
 
+/// Lines of the standard error of a program that an error shows: the last ones.
+const LAST_LINES: usize = 3;
+
+/// Characters of each of these lines.
+const LINE_CHARS: usize = 160;
+
 /// A conversation with a server that broke.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -21,6 +27,19 @@ pub enum ProbeError {
     Closed {
         /// The thing that was waited for.
         what: String,
+    },
+    /// The program of the server ended.
+    #[error(
+        "the program of the server ended ({status}) instead of {what}{}",
+        stderr_part(stderr)
+    )]
+    Ended {
+        /// The thing that was waited for.
+        what: String,
+        /// The exit status, in words.
+        status: String,
+        /// The end of what the program wrote to its standard error.
+        stderr: String,
     },
     /// The server sent something that is not JSON.
     #[error(
@@ -52,6 +71,18 @@ pub enum ProbeError {
     /// The connection cannot be opened, or broke.
     #[error("{0}")]
     Io(String),
+}
+
+/// Returns the last lines of a standard error, as part of a sentence.
+fn stderr_part(stderr: &str) -> String {
+    let mut lines: Vec<_> = stderr.lines().filter(|it| !it.trim().is_empty()).collect();
+    let surplus = lines.len().saturating_sub(LAST_LINES);
+    lines.drain(..surplus);
+    if lines.is_empty() {
+        return "; it wrote nothing to its standard error".into();
+    }
+    let lines: Vec<_> = lines.iter().map(|it| one_line(it, LINE_CHARS)).collect();
+    format!("; the end of its standard error: {}", lines.join(" | "))
 }
 
 fn body_part(beginning: &str) -> String {

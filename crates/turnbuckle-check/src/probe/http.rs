@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
@@ -32,7 +33,10 @@ const ACCEPTANCE_LIMIT: Duration = Duration::from_secs(2);
 pub struct HttpLink {
     endpoint: Endpoint,
     revision: Revision,
+    /// The id of the session; none before the handshake, nor with a server that gives sessions no id.
     session: Arc<Mutex<Option<String>>>,
+    /// The handshake was answered: requests name the revision from then on.
+    is_open: Arc<AtomicBool>,
     arrived: mpsc::Receiver<Arrival>,
     arrives: mpsc::Sender<Arrival>,
     /// Tasks that read responses, by the text of the request's id.
@@ -52,6 +56,7 @@ impl HttpLink {
             endpoint,
             revision,
             session: Arc::default(),
+            is_open: Arc::default(),
             arrived,
             arrives,
             exchanges: HashMap::new(),
@@ -71,7 +76,7 @@ impl HttpLink {
     async fn post(&mut self, frame: &[u8]) {
         let message: Value = serde_json::from_slice(frame).unwrap_or_default();
         let request = self.post_request(frame, &message);
-        let session = Arc::clone(&self.session);
+        let (session, is_open) = (Arc::clone(&self.session), Arc::clone(&self.is_open));
         // The answer to a message that is no request is awaited by nobody.
         let asks = message.get("method").is_some() || message.is_array();
         let id = message.get("id").filter(|_| asks).map(Value::to_string);
@@ -82,6 +87,7 @@ impl HttpLink {
                 let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
                 *session = Some(given.to_owned());
             }
+            is_open.fetch_or(is_handshake, Ordering::Relaxed);
         });
         let reading = reading.await;
         match id {
@@ -124,9 +130,9 @@ impl HttpLink {
     fn in_session(&self, mut request: http::request::Builder) -> http::request::Builder {
         if let Some(session) = self.session() {
             request = request.header("mcp-session-id", session);
-            if self.revision.features().version_header {
-                request = request.header("mcp-protocol-version", self.revision.as_str());
-            }
+        }
+        if self.is_open.load(Ordering::Relaxed) && self.revision.features().version_header {
+            request = request.header("mcp-protocol-version", self.revision.as_str());
         }
         request
     }

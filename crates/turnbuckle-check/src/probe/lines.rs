@@ -17,6 +17,9 @@ const MAX_BYTES: usize = 512 << 20;
 /// Bytes that are read at once.
 const CHUNK_BYTES: usize = 64 << 10;
 
+/// Time in which a program that has closed its output ends, and its standard error with it.
+const END_TIMEOUT: Duration = Duration::from_millis(500);
+
 /// A connection that carries lines.
 pub struct LinesLink {
     reader: Box<dyn AsyncRead + Send + Unpin>,
@@ -138,6 +141,14 @@ impl Link for LinesLink {
 
     fn next(&mut self) -> BoxFuture<'_, Result<Option<Arrival>, ProbeError>> {
         Box::pin(self.read())
+    }
+
+    fn end(&mut self) -> BoxFuture<'_, Option<(String, String)>> {
+        Box::pin(async move {
+            let process = self.process.as_mut()?;
+            let status = process.wait(END_TIMEOUT).await?;
+            Some((status.to_string(), process.whole_stderr(END_TIMEOUT).await))
+        })
     }
 
     fn has_lines(&self) -> bool {

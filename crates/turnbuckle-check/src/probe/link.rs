@@ -37,6 +37,12 @@ pub trait Link: Send {
         false
     }
 
+    /// Returns how the program at the other end ended, and the end of its standard error; `None` where there is
+    /// no program, or where it goes on.
+    fn end(&mut self) -> BoxFuture<'_, Option<(String, String)>> {
+        Box::pin(std::future::ready(None))
+    }
+
     /// Says that no more will be sent. Does nothing where a transport has no way to say so.
     fn close(&mut self) {}
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::process::Child;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::target::{BoxFuture, OpenPipe, Pipe};
@@ -90,13 +91,9 @@ impl Command {
         let reader = child.stdout.take().ok_or_else(missing)?;
         let mut stderr = child.stderr.take().ok_or_else(missing)?;
         let kept = Arc::new(Mutex::new(VecDeque::new()));
-        let process = Process {
-            group: child.id(),
-            child,
-            stderr: Arc::clone(&kept),
-        };
+        let for_process = Arc::clone(&kept);
         // Always drained, so that a program that writes much is never held up.
-        tokio::spawn(async move {
+        let draining = tokio::spawn(async move {
             let mut bytes = vec![0; 4096];
             while let Ok(count @ 1..) = stderr.read(&mut bytes).await {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,6 +102,12 @@ impl Command {
                 kept.drain(..surplus);
             }
         });
+        let process = Process {
+            group: child.id(),
+            child,
+            stderr: for_process,
+            draining,
+        };
         Ok(Pipe {
             reader: Box::new(reader),
             writer: Box::new(writer),
@@ -128,6 +131,8 @@ pub struct Process {
     child: Child,
     group: Option<u32>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
+    /// Ends with the standard error.
+    draining: JoinHandle<()>,
 }
 
 impl Process {
@@ -154,6 +159,15 @@ impl Process {
             .is_some_and(|group| rustix::process::test_kill_process_group(group).is_ok());
         #[cfg(not(unix))]
         return self.child.id().is_some();
+    }
+
+    /// Waits for the end of the standard error, which what the process has started may keep open, and returns
+    /// what is known of it then.
+    pub(crate) async fn whole_stderr(&mut self, limit: Duration) -> String {
+        if !self.draining.is_finished() {
+            let _ = timeout(limit, &mut self.draining).await;
+        }
+        self.stderr()
     }
 
     /// Returns the end of what the process wrote to its standard error.

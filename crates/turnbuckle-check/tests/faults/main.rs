@@ -36,9 +36,15 @@ use turnbuckle_check::script::Sound;
 
 /// Checks that no server in memory can break, and why.
 const WITHOUT_ROW: &[(&str, &str)] = &[
-    ("frame.ends-with-stdin", "needs a process"),
-    ("frame.ends-on-sigterm", "needs a process"),
-    ("frame.no-child-left", "needs a process"),
+    (
+        "frame.ends-with-stdin",
+        "needs a process: tests/processes.rs",
+    ),
+    (
+        "frame.ends-on-sigterm",
+        "needs a process: tests/processes.rs",
+    ),
+    ("frame.no-child-left", "needs a process: tests/processes.rs"),
 ];
 
 fn rows() -> Vec<Row> {
