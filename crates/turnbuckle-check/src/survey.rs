@@ -161,12 +161,16 @@ impl Survey {
         self.tools.iter().filter(|tool| self.is_callable(tool))
     }
 
+    /// Returns the tools that may be called and are not slow by design.
+    pub(crate) fn quick_tools(&self) -> impl Iterator<Item = &Value> {
+        let is_slow = |tool: &Value| TASK_FIXTURES.iter().any(|it| tool["name"] == *it);
+        self.callable_tools().filter(move |tool| !is_slow(tool))
+    }
+
     /// Calls the tools that may be called, with arguments that their schemas accept.
     pub(crate) async fn calls(&self, probe: &mut Probe) -> &[Answered] {
         let calls = async {
-            // Those are slow by design.
-            let is_quick = |tool: &&Value| !TASK_FIXTURES.iter().any(|it| tool["name"] == *it);
-            let tools = self.callable_tools().filter(is_quick).take(MAX_CALLS);
+            let tools = self.quick_tools().take(MAX_CALLS);
             let request = |tool: &Value| {
                 let params = json!({"name": tool["name"], "arguments": self.arguments(tool)});
                 (tool.clone(), params)

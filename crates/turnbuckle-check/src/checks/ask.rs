@@ -8,6 +8,7 @@ mod requests;
 
 use crate::check::Check;
 
+pub(super) use inputs::{STATE, accepted, required};
 pub(super) use requests::{all_capabilities, ask_often, asking_call};
 
 pub(super) const CHECKS: [&[Check]; 3] = [requests::CHECKS, inputs::CHECKS, answers::CHECKS];

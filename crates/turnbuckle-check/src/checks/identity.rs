@@ -17,7 +17,7 @@ use crate::probe::{Answer, Probe};
 use crate::report::Level;
 use crate::target::OtherToken;
 
-const HTTP: &[Bind] = &[Bind::Http];
+pub(super) const HTTP: &[Bind] = &[Bind::Http];
 
 /// A token that nobody issued.
 const INVALID: &str = "check-invalid";
@@ -128,7 +128,7 @@ async fn expect_login(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 /// Skips where the token of the other user is not served: it shows nothing then.
-async fn other_user<'r>(cx: &mut CheckContext<'r>) -> Result<&'r str, Stop> {
+pub(super) async fn other_user<'r>(cx: &mut CheckContext<'r>) -> Result<&'r str, Stop> {
     let token = cx.other_token(OtherToken::User)?;
     expect_login(cx).await?;
     match open_with(cx, token).await?.status {

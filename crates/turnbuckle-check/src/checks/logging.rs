@@ -81,6 +81,16 @@ pub(super) const CHECKS: &[Check] = &[
     .needs(&[Need::Capability("logging"), Need::CallableTool])
     .requires(&["78e4a9b007f2"])
     .fix("send the log messages of a request in the response to it"),
+    Check::new(
+        "logging.none-after-answer",
+        Level::Note,
+        "no log message of a request comes after its answer",
+        |cx| Box::pin(none_after_answer(cx)),
+    )
+    .modern()
+    .only_over(&[Bind::Pipe, Bind::Stream])
+    .needs(&[Need::Capability("logging"), Need::CallableTool])
+    .fix("send the log messages of a request before its answer, and none later"),
 ];
 
 /// Returns the level of a log message; the last one, if it is none.
@@ -256,6 +266,23 @@ async fn own_stream(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
                 "the log message of a call comes on the stream of `subscriptions/listen`";
             cx.fault_with(Some(name.clone()), sentence, message.to_string());
         }
+    }
+    Ok(())
+}
+
+async fn none_after_answer(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let (name, arguments) = logging_tool(cx).await?;
+    let fence = cx.harmless_request();
+    let probe = cx.probe().await?;
+    let params = json!({"name": name, "arguments": arguments, "_meta": {LOG_LEVEL: "debug"}});
+    probe.request("tools/call", params).await?;
+    // What came before the answer is no fault.
+    probe.take_messages();
+    probe.wait(QUIET).await?;
+    probe.request(fence, json!({})).await?;
+    if let Some(log) = probe.take_messages().into_iter().find(|it| is_log(&it)) {
+        let sentence = "a log message of a call comes after its answer";
+        cx.fault_with(Some(name), sentence, log.to_string());
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod ask;
 mod auth;
 mod cache;
+mod callers;
 mod cancel;
 mod capabilities;
 pub(crate) mod client;
@@ -45,6 +46,7 @@ const IN_TURN: &[&[Check]] = &[
     http::CHECKS[5],
     auth::CHECKS,
     identity::CHECKS,
+    callers::CHECKS,
     tools::CHECKS[0],
     tools::CHECKS[1],
     tools::CHECKS[2],

@@ -16,8 +16,8 @@ use crate::task_server;
 
 const ORIGIN: &str = "http://127.0.0.1";
 
-/// A token of another user.
-const OTHER: &str = "head.body.signature";
+/// A token of another user, with `{"sub":"user-17"}` in it.
+const OTHER: &str = "head.eyJzdWIiOiJ1c2VyLTE3In0.signature";
 
 /// A token of another user whose scope does not suffice for calls.
 const NARROW: &str = "narrow";
@@ -138,9 +138,42 @@ fn public_lists(id: &'static str) -> Row {
         .topic("cache")
 }
 
+/// Returns a server with a tool that names somebody in its answers to calls with some arguments.
+fn naming(name: &'static str, is_named: fn(&Value) -> bool) -> Sound {
+    Sound::new().on_reply(move |cause, messages| {
+        let params = &cause.message["params"];
+        if params["name"] == "test_simple_text" && is_named(&params["arguments"]) {
+            messages[0]["result"]["content"][0]["text"] = name.into();
+        }
+    })
+}
+
+/// Returns the row of a server that gives one caller the answers to another.
+fn shared_answers(is_kept: fn(&Value) -> bool) -> Row {
+    login_row("auth.answer-of-other", |server| {
+        server.sound = naming("user-17", is_kept);
+        server.of_other = naming("user-17", |_| true);
+    })
+    .topic("auth.answer-of-other")
+}
+
+/// Returns a server that takes the states of everybody from everybody.
+fn shared_states() -> Row {
+    let server = Guarded::default();
+    let server = Guarded {
+        of_other: server.sound.clone(),
+        ..server
+    };
+    target("ask.state-other-principal", server.target())
+        .alone(Revision::V2026_07_28, Bind::Http)
+        .topic("ask.state-other-principal")
+}
+
 /// Returns a server with a login and without a fault.
 pub(crate) fn sound() -> Vec<Row> {
-    let modern = target("", Guarded::default().target()).alone(Revision::V2026_07_28, Bind::Http);
+    let modern_login =
+        || target("", Guarded::default().target()).alone(Revision::V2026_07_28, Bind::Http);
+    let modern = modern_login();
     let with_tasks = login_row("", |server| {
         server.sound = task_server::server(Revision::V2025_11_25, |_, _| ());
         server.of_other = task_server::server(Revision::V2025_11_25, |_, _| ());
@@ -150,6 +183,9 @@ pub(crate) fn sound() -> Vec<Row> {
         login_row("", |_| ()).topic("http.session-of-other-principal"),
         with_tasks.topic("tasks.foreign-principal"),
         modern.topic("cache"),
+        modern_login().topic("ask.state-other-principal"),
+        // A text that names a user and is the same for everybody.
+        shared_answers(|_| true),
     ]
 }
 
@@ -170,7 +206,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }),
         login_row("auth.token-in-query", |server| server.reads_query = true),
         login_row("auth.broken-signature", |server| {
-            server.accepted = &["head.body.signAture"];
+            server.accepted = &["head.eyJzdWIiOiJ1c2VyLTE3In0.signAture"];
         }),
         login_row("auth.expired", |server| server.accepted = &["expired"]),
         login_row("auth.foreign-audience", |server| {
@@ -190,6 +226,8 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .topic("tasks.foreign-principal"),
         public_lists("cache.private-with-identity"),
+        shared_states(),
+        shared_answers(|arguments| arguments.get("check").is_none()),
     ]
 }
 

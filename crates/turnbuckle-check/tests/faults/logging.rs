@@ -43,6 +43,11 @@ pub(crate) fn rows() -> Vec<Row> {
         }
         None
     });
+    let late = Sound::new().on_reply(|cause, messages| {
+        if cause.message["params"]["_meta"][LOG_LEVEL] == "debug" {
+            messages.push(log());
+        }
+    });
     let on_listen = Sound::new().on_reply(|cause, messages| {
         let is_listen = cause.message["method"] == "subscriptions/listen";
         if is_listen && messages[0].get("method").is_some() {
@@ -56,6 +61,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("logging.bad-level", any_level),
         row("logging.threshold-kept", logging("error".into())).revisions([Revision::NEWEST]),
         row("logging.only-asked", logging(Value::Null)).revisions([Revision::NEWEST]),
+        row("logging.none-after-answer", late).alone(Revision::NEWEST, Bind::Stream),
         row("logging.on-own-stream", on_listen)
             .alone(Revision::NEWEST, Bind::Http)
             .topic("logging"),

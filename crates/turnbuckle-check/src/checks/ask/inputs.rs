@@ -11,7 +11,8 @@ use crate::report::Level;
 
 pub(super) const ELICITATION: &str = "test_input_required_result_elicitation";
 
-const STATE: &str = "test_input_required_result_request_state";
+/// The tool of the official suite whose state counts.
+pub(crate) const STATE: &str = "test_input_required_result_request_state";
 
 const CAPABILITIES: &str = "test_input_required_result_capabilities";
 
@@ -89,7 +90,7 @@ pub(super) async fn call(
 }
 
 /// Returns the result of a call that needs input; skips if it needs none.
-pub(super) async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> {
+pub(crate) async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Value, Stop> {
     let mut answer = call(cx, tool, all_capabilities(), json!({})).await?;
     match answer["result"]["resultType"].as_str() {
         Some("input_required") => Ok(answer["result"].take()),
@@ -98,7 +99,7 @@ pub(super) async fn required(cx: &mut CheckContext<'_>, tool: &str) -> Result<Va
 }
 
 /// Returns answers that accept every form of a result that needs input.
-pub(super) fn accepted(result: &Value) -> Value {
+pub(crate) fn accepted(result: &Value) -> Value {
     let requests = result["inputRequests"].as_object().into_iter().flatten();
     let answer = |(key, request): (&String, &Value)| {
         let answer = match request["method"].as_str() {

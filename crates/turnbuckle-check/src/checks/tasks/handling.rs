@@ -12,12 +12,10 @@ use crate::check::{Check, Need, Stop};
 use crate::checks::http::Session;
 use crate::context::CheckContext;
 use crate::report::Level;
+use crate::survey::Survey;
 
 /// The error for a method that is not there.
 const METHOD_NOT_FOUND: i64 = -32601;
-
-/// The tool of the official suite whose calls end in an error of JSON-RPC.
-const BROKEN: &str = "protocol_error_job";
 
 /// The tool of the official suite whose calls fail.
 const FAILING: &str = "failing_job";
@@ -104,7 +102,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(error_kept(cx)),
     )
     .revisions(REVISION)
-    .needs(&[Need::Capability("tasks.requests.tools.call"), Need::Fixture(BROKEN)])
+    .needs(NEEDS)
     .requires(&["857d8469c054"])
     .fix("keep the error of the call, and answer tasks/result with it"),
     Check::new(
@@ -123,7 +121,7 @@ pub(super) const CHECKS: &[Check] = &[
         |cx| Box::pin(failure_explained(cx)),
     )
     .revisions(REVISION)
-    .needs(&[Need::Capability("tasks.requests.tools.call"), Need::Fixture(BROKEN)])
+    .needs(NEEDS)
     .requires(&["188f2dd3cede"])
     .fix("set `statusMessage` of a task that fails"),
     Check::new(
@@ -224,26 +222,33 @@ fn expect_not_found(cx: &mut CheckContext<'_>, answer: &Value, what: &str) {
     }
 }
 
+/// Returns calls of tools that may be called and may be tasks, each with what its tool says about that.
+fn calls_with_tasks(survey: &Survey) -> Vec<(Value, &str)> {
+    let call = |tool: &'_ Value| {
+        let arguments = match tool["name"] == SLOW {
+            true => json!({"seconds": 0, "label": "check"}),
+            false => survey.arguments(tool),
+        };
+        json!({"name": tool["name"], "arguments": arguments})
+    };
+    let calls = survey.callable_tools().filter_map(|tool| {
+        let support = tool["execution"]["taskSupport"].as_str()?;
+        matches!(support, "required" | "optional").then(|| (call(tool), support))
+    });
+    calls.take(MAX_PLAIN).collect()
+}
+
 async fn required_tool(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let survey = cx.survey();
-    let tools = survey.callable_tools().filter_map(|tool| {
-        let support = tool["execution"]["taskSupport"].as_str()?;
-        matches!(support, "required" | "optional").then_some((tool, support))
-    });
-    let tools: Vec<_> = tools.take(MAX_PLAIN).collect();
-    if tools.is_empty() {
+    let calls = calls_with_tasks(survey);
+    if calls.is_empty() {
         return Err(Stop::Skip(
             "no tool that may be called has `execution.taskSupport`".into(),
         ));
     }
-    for (tool, support) in tools {
-        let name = &tool["name"];
-        let arguments = match name == SLOW {
-            true => json!({"seconds": 0, "label": "check"}),
-            false => survey.arguments(tool),
-        };
-        let call = json!({"name": name, "arguments": arguments});
-        let answer = cx.request("tools/call", call).await?;
+    for (call, support) in calls {
+        let name = &call["name"];
+        let answer = cx.request("tools/call", call.clone()).await?;
         if support == "required" {
             let what = format!("a plain call of {name}, which must be a task,");
             expect_not_found(cx, &answer, &what);
@@ -294,13 +299,14 @@ async fn ttl_limited(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Calls a tool as a task, and waits for its end; returns the answer to tasks/result, and the task.
-async fn ended_task(cx: &mut CheckContext<'_>, tool: &str) -> Result<(Value, Value), Stop> {
-    let call = json!({"name": tool, "arguments": {}, "task": {"ttl": 60_000}});
-    let answer = cx.request("tools/call", call).await?;
+/// Makes a call as a task, and waits for its end; returns the answer to tasks/result, and the task.
+async fn ended_task(cx: &mut CheckContext<'_>, mut call: Value) -> Result<(Value, Value), Stop> {
+    call["task"] = json!({"ttl": 60_000});
+    let answer = cx.request("tools/call", call.clone()).await?;
     let task = &answer["result"]["task"];
     if task.is_null() {
-        return Err(Stop::Skip(format!("a call of `{tool}` becomes no task")));
+        let tool = &call["name"];
+        return Err(Stop::Skip(format!("a call of {tool} becomes no task")));
     }
     let id = json!({"taskId": task["taskId"]});
     let result = cx.request("tasks/result", id.clone()).await?;
@@ -308,27 +314,38 @@ async fn ended_task(cx: &mut CheckContext<'_>, tool: &str) -> Result<(Value, Val
     Ok((result, state["result"].take()))
 }
 
-async fn error_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let call = json!({"name": BROKEN, "arguments": {}});
-    let plain = cx.request("tools/call", call).await?;
-    let expected = &plain["error"]["code"];
-    if expected.is_null() {
-        return Err(Stop::Skip(format!(
-            "a plain call of `{BROKEN}` has no error"
-        )));
+/// Returns a call that may be a task and that an error of JSON-RPC answers, with the code of the error.
+async fn broken_call(cx: &mut CheckContext<'_>) -> Result<(Value, Value), Stop> {
+    for (call, support) in calls_with_tasks(cx.survey()) {
+        // What must be a task is refused for another reason.
+        if support == "optional" {
+            let mut plain = cx.request("tools/call", call.clone()).await?;
+            let code = plain["error"]["code"].take();
+            // A tool that must be a task after all, whatever it says.
+            if code.is_i64() && code != METHOD_NOT_FOUND {
+                return Ok((call, code));
+            }
+        }
     }
-    let (result, _) = ended_task(cx, BROKEN).await?;
-    let found = &result["error"]["code"];
-    if found != expected {
+    Err(Stop::Skip(
+        "no call that may be a task ends in an error of JSON-RPC".into(),
+    ))
+}
+
+async fn error_kept(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    let (call, expected) = broken_call(cx).await?;
+    let (result, _) = ended_task(cx, call.clone()).await?;
+    let (tool, found) = (&call["name"], &result["error"]["code"]);
+    if *found != expected {
         cx.fault(format!(
-            "a call of `{BROKEN}` ends in the error {expected}, tasks/result of it in {found}"
+            "a call of {tool} ends in the error {expected}, tasks/result of it in {found}"
         ));
     }
     Ok(())
 }
 
 async fn error_failed(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let (result, task) = ended_task(cx, FAILING).await?;
+    let (result, task) = ended_task(cx, json!({"name": FAILING, "arguments": {}})).await?;
     if result["result"]["isError"] != true {
         return Err(Stop::Skip(format!("the tool `{FAILING}` does not fail")));
     }
@@ -342,7 +359,8 @@ async fn error_failed(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 }
 
 async fn failure_explained(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
-    let (_, task) = ended_task(cx, BROKEN).await?;
+    let (call, _) = broken_call(cx).await?;
+    let (_, task) = ended_task(cx, call).await?;
     if task["status"] == "failed" && !task["statusMessage"].is_string() {
         cx.fault("a task with the status `failed` has no `statusMessage`");
     }
