@@ -4,7 +4,8 @@
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended.
 //!
-//! The workspaces beside this one are built by `cargo xtask apart`, which the workflow runs at the same time.
+//! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`, which the workflow
+//! runs at the same time.
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
@@ -64,7 +65,8 @@ const REST: &[Step] = &[
     ("packages", package),
 ];
 
-/// Steps of [`run_apart`]: workspaces that build the crates with dependencies of their own.
+/// Steps of [`run_apart`]: workspaces that build the crates with dependencies of their own, and programs of
+/// others, which change when we change their versions.
 const APART: &[Step] = &[
     ("fuzz targets", || {
         let mut check = cargo([
@@ -86,6 +88,7 @@ const APART: &[Step] = &[
         ]);
         process::run(test.arg(process::target()))
     }),
+    ("interop", || node::interop(&[])),
 ];
 
 /// Steps that go on beside others, and the option with which this program takes them.
@@ -102,7 +105,6 @@ const RUNS: Lane = Lane {
         ("soak", soak::run_briefly),
         ("conformance", || node::check_server(&[])),
         ("conformance-client", || node::check_client(&[])),
-        ("interop", || node::check_interop(&[])),
     ],
 };
 

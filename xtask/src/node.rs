@@ -50,7 +50,7 @@ pub(crate) fn check_client(arguments: &[String]) -> Result<(), String> {
 
 /// Runs clients of others with our server, then our client with every server, then logins of both
 /// kinds; all of ours is built.
-pub(crate) fn check_interop(arguments: &[String]) -> Result<(), String> {
+fn check_interop(arguments: &[String]) -> Result<(), String> {
     run(script("interop.mjs")?.arg(TOOL.path()).args(arguments))?;
     if !arguments.is_empty() {
         return Ok(());

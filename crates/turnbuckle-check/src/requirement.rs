@@ -1,7 +1,7 @@
 //! The sentences of the specification that oblige somebody, for findings to cite.
 //!
-//! The files in `requirements` are part of this crate. They hold no text of the specification: a
-//! sentence is known by its hash and its places.
+//! The manifest in `requirements` holds no text of the specification: a sentence is known by its hash and
+//! its places.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,56 +9,9 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use turnbuckle_wire::revision::Revision;
 
-macro_rules! files {
-    ($($name:literal,)*) => {
-        [$(($name, include_str!(concat!("../requirements/", $name, ".toml")))),*]
-    };
-}
-
-/// Every file with requirements, by its name without the ending.
-static FILES: &[(&str, &str)] = &files![
-    "authorization",
-    "authorization-discovery",
-    "authorization-extensions",
-    "authorization-flow",
-    "authorization-registration",
-    "authorization-third-parties",
-    "authorization-tokens",
-    "caching",
-    "cancellation",
-    "completion",
-    "elicitation",
-    "icons",
-    "json-schema",
-    "lifecycle",
-    "logging",
-    "messages",
-    "meta",
-    "mrtr",
-    "overview",
-    "pagination",
-    "ping",
-    "progress",
-    "prompts",
-    "resources",
-    "roots",
-    "sampling",
-    "security-practices",
-    "skills",
-    "skills-methods",
-    "skills-security",
-    "stateless",
-    "subscriptions",
-    "tasks",
-    "tasks-extension",
-    "tools",
-    "transports",
-    "transports-http",
-    "transports-http-headers",
-    "transports-http-legacy",
-    "transports-stdio",
-    "versioning",
-];
+/// Every sentence that a check names: a line each with the id, the level, the gist and the places, between
+/// tabs. `cargo xtask requirements mark` makes the file of the manifest.
+const CITED: &str = include_str!("../requirements/cited.tsv");
 
 /// A sentence of the specification that obliges somebody.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,13 +51,11 @@ pub struct Citation {
 }
 
 impl Requirement {
-    /// Returns the requirement with this id.
+    /// Returns the requirement with this id, if a check names it.
     #[must_use]
     pub fn find(id: &str) -> Option<&'static Self> {
-        static ALL: LazyLock<HashMap<String, Requirement>> = LazyLock::new(|| {
-            let files = FILES.iter().filter_map(|(_, text)| parse(text).ok());
-            files.flatten().collect()
-        });
+        static ALL: LazyLock<HashMap<&str, Requirement>> =
+            LazyLock::new(|| CITED.lines().filter_map(parse).collect());
         ALL.get(id)
     }
 
@@ -182,76 +133,38 @@ impl Location {
     }
 }
 
-/// The part of a file that findings need.
-#[derive(Deserialize)]
-struct File {
-    requirement: Vec<Entry>,
-}
-
-#[derive(Deserialize)]
-struct Entry {
-    id: String,
-    level: String,
-    at: Vec<String>,
-    gist: String,
-}
-
-/// Parses a file.
-fn parse(text: &str) -> Result<impl Iterator<Item = (String, Requirement)>, toml::de::Error> {
-    let file: File = toml::from_str(text)?;
-    Ok(file.requirement.into_iter().map(|entry| {
-        let places = entry.at.iter().filter_map(|place| Location::parse(place));
-        let requirement = Requirement {
-            places: places.collect(),
-            level: entry.level,
-            gist: entry.gist,
-        };
-        (entry.id, requirement)
-    }))
+/// Parses a line of the file.
+fn parse(line: &str) -> Option<(&str, Requirement)> {
+    let mut fields = line.split('\t');
+    let (id, level, gist) = (fields.next()?, fields.next()?, fields.next()?);
+    let requirement = Requirement {
+        level: level.to_owned(),
+        gist: gist.to_owned(),
+        places: fields.filter_map(Location::parse).collect(),
+    };
+    Some((id, requirement))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
-
     use super::*;
 
     #[test]
-    fn every_requirement_of_the_folder_is_found_with_all_its_places() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("requirements");
-        let mut count = 0;
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let is_manifest = path.extension().is_some_and(|ending| ending == "toml");
-            let text = fs::read_to_string(&path).unwrap();
-            if !is_manifest || !text.contains("[[requirement]]") {
-                continue;
-            }
-            let name = path.file_stem().unwrap().to_str().unwrap();
-            assert!(
-                FILES.iter().any(|(held, _)| *held == name),
-                "{name} is not in FILES"
-            );
-            let file: File = toml::from_str(&text).unwrap();
-            for entry in file.requirement {
-                let found = Requirement::find(&entry.id);
-                let places = found.map(|requirement| requirement.places.len());
-                assert_eq!(places, Some(entry.at.len()), "{}", entry.id);
-                count += 1;
+    fn every_requirement_of_a_check_is_found_with_its_places() {
+        for check in crate::checks::all() {
+            for id in check.requirements {
+                let found = Requirement::find(id);
+                assert!(found.is_some_and(|it| !it.places.is_empty()), "{id}");
             }
         }
-        assert!(count > 1000, "{count}");
+        assert!(CITED.lines().all(|line| parse(line).is_some()));
     }
 
     #[test]
     fn a_place_of_the_revision_is_cited_or_else_the_nearest() {
-        let (_, requirement) = parse(
-            "[[requirement]]\nid = \"a\"\nlevel = \"MUST\"\ngist = \"cats purr\"\n             at = [\"2024-11-05 a.mdx:1\", \"2025-06-18 basic/index.mdx:2\", \"2025-11-25 c.mdx:3\"]",
-        )
-        .unwrap()
-        .next()
-        .unwrap();
+        let places = "2024-11-05 a.mdx:1\t2025-06-18 basic/index.mdx:2\t2025-11-25 c.mdx:3";
+        let line = format!("a\tMUST\tcats purr\t{places}");
+        let (_, requirement) = parse(&line).unwrap();
         let line = |revision| requirement.citation("a", revision).unwrap().line;
         let lines = Revision::ALL.map(line);
         assert_eq!(lines, [1, 1, 2, 3, 3]);

@@ -2,6 +2,7 @@
 //! and checks that answer for each. `crates/turnbuckle-check/requirements/README.md` says how to use it.
 
 mod checks;
+mod cited;
 mod compare;
 mod extract;
 mod functions;
@@ -152,6 +153,7 @@ fn check(root: &Path, pages: &Pages, strict: bool) -> Result<(), String> {
     let checks = checks::Checks::scan(&tree);
     let mut faults = report.faults;
     faults.extend(checks.faults(&manifest));
+    faults.extend(cited::fault(root, &manifest));
     if let (true, Some(open)) = (strict, report.counts.get(&manifest::Status::Open)) {
         faults.push(format!("{open} requirements are still open"));
     }
@@ -179,7 +181,16 @@ fn mark(root: &Path) -> Result<(), String> {
     let sources = functions::scan(&tree);
     let mut files = mark::with_markers(&tree, &manifest::load(&tree)?, &sources);
     files.extend(checks::Checks::scan(&tree).manifest_files(&tree));
-    write_all(root, &files)
+    write_all(root, &files)?;
+    // Made of the manifest as it is now.
+    let manifest = manifest::load(&Tree::read(root)?)?;
+    match cited::fault(root, &manifest) {
+        Some(_) => {
+            let file = (cited::PATH.to_owned(), cited::text(&manifest));
+            write_all(root, &BTreeMap::from([file]))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes files to their paths from the root.

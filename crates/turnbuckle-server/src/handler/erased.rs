@@ -17,7 +17,7 @@ use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
 use super::rounds::{
-    FailureMapping, HandlerRun, check_extension_result, panic_failure, run_handler,
+    FailureMapping, HandlerRun, RunAgain, check_extension_result, panic_failure, run_handler,
 };
 use super::{Handler, HandlerKind, HandlerOutput, SyncMarker};
 use crate::error::failure::{Failure, Result};
@@ -61,7 +61,7 @@ where
     M: 'static,
 {
     Box::new(move |reply_options, reader, settings| {
-        erase(handler, settings, reply_options, reader, None)
+        erase::<K, H, M, false>(handler, settings, reply_options, reader)
     })
 }
 
@@ -73,43 +73,47 @@ where
     E: 'static,
 {
     Box::new(move |reply_options, reader, settings| {
-        let pool = Some(settings.blocking.clone());
-        erase(handler, settings, reply_options, reader, pool)
+        erase::<K, H, SyncMarker<E>, true>(handler, settings, reply_options, reader)
     })
 }
 
 /// Erases the types of a handler.
-fn erase<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static>(
+fn erase<K, H, M, const ON_POOL: bool>(
     handler: H,
     settings: &HandlerSettings<'_>,
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
-    pool: Option<Arc<ConcurrencyLimit>>,
-) -> Arc<dyn ErasedHandler> {
-    Arc::new(TypedHandler::<K, H, M> {
+) -> Arc<dyn ErasedHandler>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+    M: 'static,
+{
+    Arc::new(TypedHandler::<K, H, M, ON_POOL> {
         handler,
         reply_options,
         reader,
         states: settings.states.clone(),
         asks: settings.asks,
         masks_errors: settings.masks_errors,
-        pool,
+        blocking: settings.blocking.clone(),
         runs: AtomicU32::new(0),
         warned_slow: AtomicBool::new(false),
         marker: PhantomData,
     })
 }
 
-/// A handler with its item's settings.
-struct TypedHandler<K: HandlerKind, H, M> {
+/// A handler with its item's settings. With `ON_POOL` it runs on the blocking pool: a parameter of the
+/// type, so that no other handler is compiled for the pool.
+struct TypedHandler<K: HandlerKind, H, M, const ON_POOL: bool> {
     handler: H,
     reply_options: K::ReplyOptions,
     reader: ArgumentReader,
     states: Arc<States>,
     asks: bool,
     masks_errors: bool,
-    /// The limit of the blocking pool, if the handler runs there.
-    pool: Option<Arc<ConcurrencyLimit>>,
+    /// The limit of the blocking pool.
+    blocking: Arc<ConcurrencyLimit>,
     /// The number of runs in place.
     runs: AtomicU32,
     /// True once a warning about a slow handler was logged.
@@ -124,7 +128,12 @@ const SLOW_HANDLER: Duration = Duration::from_millis(100);
 /// The number of first runs that are timed; later, one in this many is.
 const TIMED_RUNS: u32 = 32;
 
-impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K, H, M> {
+impl<K, H, M, const ON_POOL: bool> TypedHandler<K, H, M, ON_POOL>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+    M: 'static,
+{
     /// Checks the arguments and returns the call from which the parameters are extracted.
     fn invocation<'a>(
         &'a self,
@@ -170,17 +179,7 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
         F: Future + Send + 'static,
     {
         let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
-        let rerun = move |context| self.clone().rerun(context);
-        run_handler(mapping, rerun, context, first, finish)
-    }
-
-    /// Runs the handler again with the parameters of the original request.
-    fn rerun(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
-        let request = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
-        match self.pool.clone() {
-            Some(pool) => self.run_on_pool(pool, request),
-            None => self.run_detached(request),
-        }
+        run_handler(mapping, self, context, first, finish)
     }
 
     /// Runs a sync handler on this thread, and sometimes measures its time.
@@ -218,13 +217,9 @@ impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> TypedHandler<K
     }
 
     /// Runs a sync handler on the blocking pool, once a permit is free.
-    fn run_on_pool(
-        self: Arc<Self>,
-        pool: Arc<ConcurrencyLimit>,
-        request: DetachedRequest,
-    ) -> HandlerRun {
+    fn run_on_pool(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
-            let permit = pool.acquire(&request.context).await?;
+            let permit = self.blocking.acquire(&request.context).await?;
             let work = move || {
                 // The permit is held until the work is done, even if nobody waits for the result any more.
                 let _permit = permit;
@@ -272,16 +267,34 @@ fn warn_slow<K: HandlerKind>(context: &HandlerContext, elapsed: Duration) {
     }
 }
 
-impl<K: HandlerKind<Reply = Reply>, H: Handler<K, M>, M: 'static> ErasedHandler
-    for TypedHandler<K, H, M>
+impl<K, H, M, const ON_POOL: bool> RunAgain for TypedHandler<K, H, M, ON_POOL>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+    M: 'static,
+{
+    fn run_again(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
+        let request = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
+        match ON_POOL {
+            true => self.run_on_pool(request),
+            false => self.run_detached(request),
+        }
+    }
+}
+
+impl<K, H, M, const ON_POOL: bool> ErasedHandler for TypedHandler<K, H, M, ON_POOL>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+    M: 'static,
 {
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
         if self.asks {
             request.context = request.context.for_asking_handler();
         }
-        if let Some(pool) = self.pool.clone() {
+        if ON_POOL {
             let context = request.context.clone();
-            let run = self.clone().run_on_pool(pool, request.detach());
+            let run = self.clone().run_on_pool(request.detach());
             return self.run(context, run, identity);
         }
         if !H::EXTRACTS_AT_ONCE {

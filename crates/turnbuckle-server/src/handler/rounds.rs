@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{self, Poll};
 
 use turnbuckle_session::internal::{
@@ -23,8 +24,11 @@ use crate::request::input::{self, BoundRequest, InputRound};
 /// The future of one run of a handler.
 pub(crate) type HandlerRun = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
 
-/// Runs a handler again, with the parameters of the original request.
-type Rerun = dyn Fn(HandlerContext) -> HandlerRun + Send + Sync;
+/// A handler that can run again, with the parameters of the original request.
+pub(crate) trait RunAgain: Send + Sync {
+    /// Runs the handler in another round of its request.
+    fn run_again(self: Arc<Self>, context: HandlerContext) -> HandlerRun;
+}
 
 /// The mapping from failures to replies for requests of one kind.
 #[derive(Debug, Clone, Copy)]
@@ -74,13 +78,13 @@ impl FailureMapping {
 }
 
 /// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
-/// output into a reply, and `rerun` runs the handler again once its questions are answered.
+/// output into a reply, and `handler` runs again once its questions are answered.
 ///
 /// `first` and `finish` are separate so that the future of the run is stored once, not nested in
-/// another one.
+/// another one. Nothing else depends on the types of the handler: this code is compiled for each.
 pub(crate) fn run_handler<F>(
     mapping: FailureMapping,
-    rerun: impl Fn(HandlerContext) -> HandlerRun + Send + Sync + 'static,
+    handler: Arc<dyn RunAgain>,
     context: HandlerContext,
     first: F,
     finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
@@ -88,40 +92,47 @@ pub(crate) fn run_handler<F>(
 where
     F: Future + Send + 'static,
 {
-    let errors_in_result = mapping.errors_in_result;
     // A handler without an `Ask` is not watched, which saves the cost.
-    if context.asking_round().is_none() {
-        return HandlerOutcome::Pending(Box::pin(async move {
-            let mut first = pin!(first);
-            let output = poll_fn(|cx| poll_catching_panic(first.as_mut(), cx)).await;
-            let reply = output.and_then(|output| catch_panic(|| finish(output)));
-            match reply.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error))) {
-                Ok(reply) => check_extension_result(reply, &context),
-                Err(failure) => Box::pin(resolve_failure(mapping, &rerun, context, failure)).await,
-            }
-        }));
+    if context.asking_round().is_some() {
+        let first = Box::pin(async move { finish(first.await) });
+        return run_asking_handler(mapping, handler, context, first);
     }
+    let errors_in_result = mapping.errors_in_result;
     HandlerOutcome::Pending(Box::pin(async move {
-        let first = run_catching_panic(errors_in_result, async move { finish(first.await) });
+        let mut first = pin!(first);
+        let output = poll_fn(|cx| poll_catching_panic(first.as_mut(), cx)).await;
+        let reply = output.and_then(|output| catch_panic(|| finish(output)));
+        match reply.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error))) {
+            Ok(reply) => check_extension_result(reply, &context),
+            Err(failure) => Box::pin(resolve_failure(mapping, handler, context, failure)).await,
+        }
+    }))
+}
+
+/// Turns the first run of a handler that may wait for answers into the outcome of its request.
+fn run_asking_handler(
+    mapping: FailureMapping,
+    handler: Arc<dyn RunAgain>,
+    context: HandlerContext,
+    first: HandlerRun,
+) -> HandlerOutcome {
+    HandlerOutcome::Pending(Box::pin(async move {
+        let first = run_catching_panic(mapping.errors_in_result, first);
         match run_watched(&context, first).await {
             Ok(reply) => check_extension_result(reply, &context),
-            Err(failure) => Box::pin(resolve_failure(mapping, &rerun, context, failure)).await,
+            Err(failure) => Box::pin(resolve_failure(mapping, handler, context, failure)).await,
         }
     }))
 }
 
 /// Runs a handler and turns a panic into a failure without the panic's message.
-async fn run_catching_panic<F>(errors_in_result: bool, run: F) -> Result<Reply>
-where
-    F: Future<Output = Result<Reply>>,
-{
-    let mut run = pin!(run);
+async fn run_catching_panic(errors_in_result: bool, mut run: HandlerRun) -> Result<Reply> {
     let output = poll_fn(|cx| poll_catching_panic(run.as_mut(), cx)).await;
     output.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error)))
 }
 
 /// Polls a run and catches a panic.
-fn poll_catching_panic<F: Future>(
+fn poll_catching_panic<F: Future + ?Sized>(
     run: Pin<&mut F>,
     cx: &mut task::Context<'_>,
 ) -> Poll<Result<F::Output, ProtocolError>> {
@@ -173,7 +184,7 @@ fn allows_result_type(context: &HandlerContext, result_type: &str) -> bool {
 /// Turns a failure into a reply: an error, an error result, or the reply of another round.
 async fn resolve_failure(
     mapping: FailureMapping,
-    rerun: &Rerun,
+    handler: Arc<dyn RunAgain>,
     mut context: HandlerContext,
     mut failure: Failure,
 ) -> Reply {
@@ -214,7 +225,8 @@ async fn resolve_failure(
             None => InputRound::default().next_legacy_round(answers, state),
         };
         context = context.with_round(round);
-        let run = run_catching_panic(mapping.errors_in_result, rerun(context.clone()));
+        let run = handler.clone().run_again(context.clone());
+        let run = run_catching_panic(mapping.errors_in_result, run);
         failure = match run_watched(&context, run).await {
             Ok(reply) => return check_extension_result(reply, &context),
             Err(failure) => failure,
