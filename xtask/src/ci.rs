@@ -22,7 +22,7 @@ use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
-use crate::{api, node, programs, soak, tidy};
+use crate::{api, node, page, programs, soak, tidy};
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -102,6 +102,8 @@ const RUNS: Lane = Lane {
     option: "runs",
     steps: &[
         ("conformance judge", node::check_scripts),
+        ("page", page::check_sources),
+        ("page in the browser", page::check_in_browser),
         ("soak", soak::run_briefly),
         ("conformance", || node::check_server(&[])),
         ("conformance-client", || node::check_client(&[])),

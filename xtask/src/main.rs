@@ -13,6 +13,7 @@ mod measure;
 mod metadata;
 mod mutants;
 mod node;
+mod page;
 mod process;
 mod programs;
 mod release;
@@ -67,6 +68,8 @@ enum Command {
     Interop { arguments: Vec<String> },
     /// Run logins between ours and the clients, servers and authorization servers of others
     InteropAuth { arguments: Vec<String> },
+    /// Check the page of the Inspector: its sources, its built files, and the page in Chromium
+    Page,
     /// Switch off rules of the source one by one: a test must fail each time
     Mutants(mutants::Options),
     /// Run the fuzz targets for a while each
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),
         Command::InteropAuth { arguments } => node::logins(&arguments),
+        Command::Page => page::run(),
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(Passed { arguments }) => soak::run(&arguments),

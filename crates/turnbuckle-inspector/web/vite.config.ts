@@ -1,9 +1,25 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+
+/** Writes the compressed files that the engine embeds. */
+const compress: Plugin = {
+  name: "compress",
+  writeBundle({ dir = "" }, bundle) {
+    for (const name of Object.keys(bundle).filter((one) => /\.(js|css)$/.test(one))) {
+      const file = join(dir, name);
+      writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+    }
+  },
+};
 
 // The built files have fixed names and stand in the repository: the engine embeds them, and the
 // check builds them again and compares.
 export default defineConfig({
   base: "/",
+  plugins: [compress],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: process.env.PAGE_DIR ?? "../page",

@@ -75,6 +75,9 @@ struct Testing;
 #[doc = include_str!("../../../docs/guide/src/check.md")]
 struct Check;
 
+#[doc = include_str!("../../../docs/guide/src/inspect.md")]
+struct Inspect;
+
 #[doc = include_str!("../../../docs/guide/src/clients.md")]
 struct Clients;
 

@@ -7,13 +7,14 @@ use std::path::Path;
 use crate::support::run;
 
 /// The pages of the guide about the command.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "command.md",
     "command-look.md",
     "command-use.md",
     "command-login.md",
     "command-test.md",
     "check.md",
+    "inspect.md",
 ];
 
 /// Returns the texts of the pages.

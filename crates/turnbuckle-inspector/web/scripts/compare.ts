@@ -3,10 +3,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { build } from "vite";
 
-const MAX_GZIPPED_BYTES = 150_000;
+const MAX_BYTES = 150_000;
 const MAX_FILES = 3;
 
 const page = new URL("../../page", import.meta.url).pathname;
@@ -16,20 +16,23 @@ try {
   await build({ logLevel: "error", build: { outDir: fresh } });
   const names = [...new Set([...readdirSync(page), ...readdirSync(fresh)])].sort();
   let bytes = 0;
+  let files = 0;
   for (const name of names) {
     const [stored, built] = [page, fresh].map((folder) => read(join(folder, name)));
-    if (!stored || !built || !stored.equals(built)) {
+    if (!stored || !built || !content(name, stored).equals(content(name, built))) {
       faults.push(`page/${name} differs from what the sources build: run \`npm run build\``);
     }
-    bytes += built ? gzipSync(built).length : 0;
+    const isSentSo = names.every((other) => other !== `${name}.gz`);
+    bytes += isSentSo ? (built?.length ?? 0) : 0;
+    files += isSentSo ? 1 : 0;
   }
-  if (bytes > MAX_GZIPPED_BYTES) {
-    faults.push(`the page has ${bytes} bytes gzipped, more than ${MAX_GZIPPED_BYTES}`);
+  if (bytes > MAX_BYTES) {
+    faults.push(`the page has ${bytes} bytes, more than ${MAX_BYTES}`);
   }
-  if (names.length > MAX_FILES) {
-    faults.push(`the page has ${names.length} files, more than ${MAX_FILES}`);
+  if (files > MAX_FILES) {
+    faults.push(`the page has ${files} files, more than ${MAX_FILES}`);
   }
-  console.log(`${names.length} files, ${bytes} bytes gzipped`);
+  console.log(`${files} files, ${bytes} bytes`);
 } finally {
   rmSync(fresh, { recursive: true });
 }
@@ -44,4 +47,9 @@ function read(path: string): Buffer | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Returns what a file holds: another Node compresses the same into other bytes. */
+function content(name: string, bytes: Buffer): Buffer {
+  return name.endsWith(".gz") ? gunzipSync(bytes) : bytes;
 }

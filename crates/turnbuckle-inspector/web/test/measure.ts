@@ -115,24 +115,30 @@ export function recordTraffic(page: Page): { stop: () => Promise<Traffic> } {
   };
 }
 
-/** Returns the resident memory of a program and its children in MB, without those whose command has a word. */
+/** Returns the processes that a process has started, and those that they have started. */
+export function descendants(pid: number): number[] {
+  const children = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      const stat = read(`/proc/${name}/stat`);
+      return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
+    })
+    .map(Number);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+/** Returns true if a word is an argument of a process. */
+export function hasArgument(pid: number, word: string): boolean {
+  return read(`/proc/${pid}/cmdline`).split("\0").includes(word);
+}
+
+/** Returns the resident memory in MB of a program and its descendants, without those with an argument. */
 export function residentMegabytes(pid: number, without: string): number {
-  const parents = new Map<number, number[]>();
-  for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
-    const stat = read(`/proc/${name}/stat`);
-    const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-    parents.set(parent, [...(parents.get(parent) ?? []), Number(name)]);
-  }
-  const sum = (one: number): number => {
-    const isLeftOut = read(`/proc/${one}/cmdline`).split("\0").includes(without);
-    const own = isLeftOut
-      ? 0
-      : Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${one}/status`))?.[1] ?? 0);
-    return own + (parents.get(one) ?? []).reduce((all, child) => all + sum(child), 0);
-  };
-  // The program itself is counted also if the server's command is in its arguments.
-  const own = Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0);
-  return (own + (parents.get(pid) ?? []).reduce((all, child) => all + sum(child), 0)) / 1024;
+  const counted = [pid, ...descendants(pid).filter((one) => !hasArgument(one, without))];
+  const kilobytes = counted.map((one) =>
+    Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${one}/status`))?.[1] ?? 0),
+  );
+  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
 function read(path: string): string {

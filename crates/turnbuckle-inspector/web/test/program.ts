@@ -26,10 +26,9 @@ export function turnbuckle(): string {
 
 /** Starts Chromium: that of `CHROMIUM`, or the one of the system. */
 export async function startBrowser(): Promise<Browser> {
-  const places = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser"];
-  const executablePath = places.find((place) => place !== undefined && existsSync(place));
-  if (executablePath === undefined) {
-    throw new Error("Chromium is missing: apt-get install chromium, or set CHROMIUM");
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) {
+    throw new Error(`${executablePath} is missing: install chromium, or set CHROMIUM`);
   }
   return await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 }
@@ -56,7 +55,15 @@ export function startProgram(
     stdio: ["pipe", "pipe", "pipe"],
   });
   const printed = new Printed(child);
-  const ended = new Promise<void>((done) => child.once("exit", () => done()));
+  // A test that fails leaves no program behind.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  const ended = new Promise<void>((done) => {
+    child.once("exit", () => {
+      process.off("exit", kill);
+      done();
+    });
+  });
   return {
     pid: child.pid ?? 0,
     address: () => printed.address(1),

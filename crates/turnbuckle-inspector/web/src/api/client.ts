@@ -3,6 +3,7 @@
 import type {
   Answer,
   AnswerOutcome,
+  AutomaticAnswers,
   Blocks,
   CheckRun,
   Completion,
@@ -104,6 +105,8 @@ export const api = {
   unsubscribe: (id: string, uri: string) =>
     send("DELETE", `/sessions/${part(id)}/subscriptions/${part(uri)}`),
   logLevel: (id: string, level: string) => post<void>(`/sessions/${part(id)}/log-level`, { level }),
+  setAutomatic: (id: string, answers: AutomaticAnswers) =>
+    post<void>(`/sessions/${part(id)}/automatic`, answers),
   expand: async (id: string, template: string, args: string) =>
     (await post<{ uri: string }>(`/sessions/${part(id)}/expand`, { template, arguments: args }))
       .uri,

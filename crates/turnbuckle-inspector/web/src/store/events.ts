@@ -4,9 +4,10 @@ import { batch } from "@preact/signals";
 import { ApiError, api } from "../api/client.ts";
 import type { InspectorState } from "../api/types.ts";
 import { readPlace } from "../pure/place.ts";
-import { inspector, link, place, type Versions, versions } from "./state.ts";
+import { inspector, link, place, refusal, type Versions, versions } from "./state.ts";
 
 const RETRY_MS = 1000;
+const HIDDEN_MS = 5000;
 
 let isLoading = false;
 let isStale = false;
@@ -17,34 +18,48 @@ export async function start(): Promise<void> {
   if (code !== "") {
     history.replaceState(null, "", location.pathname);
     // A code that was used before is no failure: the cookie of that login may still be good.
-    await api.login(code).catch(() => undefined);
+    await api.login(code).catch((error: Error) => {
+      refusal.value = error.message;
+    });
   }
   await load(true);
   if (link.value !== "locked") {
     follow();
+    document.addEventListener("visibilitychange", follow);
   }
 }
 
+let events: EventSource | undefined;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/**
+ * Follows the changes. A browser has few connections to a host, and each stream of events holds one:
+ * a hidden page asks now and then instead.
+ */
 function follow(): void {
-  const events = new EventSource("/api/events");
-  events.addEventListener("open", () => void load(false));
-  events.addEventListener("changed", (event: MessageEvent<string>) => {
+  events?.close();
+  events = undefined;
+  clearTimeout(timer);
+  if (link.peek() === "locked") {
+    return;
+  }
+  if (document.visibilityState === "hidden") {
+    timer = setTimeout(() => void load(false).then(follow), HIDDEN_MS);
+    return;
+  }
+  const stream = new EventSource("/api/events");
+  events = stream;
+  stream.addEventListener("open", () => void load(false));
+  stream.addEventListener("changed", (event: MessageEvent<string>) => {
     apply(JSON.parse(event.data) as Versions);
   });
-  events.addEventListener("error", () => {
+  stream.addEventListener("error", () => {
     link.value = "lost";
-    if (events.readyState === EventSource.CLOSED) {
-      setTimeout(() => void reopen(), RETRY_MS);
+    if (stream === events && stream.readyState === EventSource.CLOSED) {
+      // Unless the page needs a new login.
+      timer = setTimeout(() => void load(false).then(follow), RETRY_MS);
     }
   });
-}
-
-/** Follows the changes again, unless the page needs a new login. */
-async function reopen(): Promise<void> {
-  await load(false);
-  if (link.peek() !== "locked") {
-    follow();
-  }
 }
 
 function apply(next: Versions): void {

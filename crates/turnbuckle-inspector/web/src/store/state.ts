@@ -9,6 +9,10 @@ import { emptyPlace } from "../pure/place.ts";
 export type Link = "starting" | "live" | "lost" | "locked";
 
 export const link = signal<Link>("starting");
+
+/** The reason why the code of the address was refused. */
+export const refusal = signal<string | undefined>(undefined);
+
 export const inspector = signal<InspectorState | undefined>(undefined);
 export const place = signal<Place>(emptyPlace());
 

@@ -2,7 +2,8 @@
 
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startBrowser } from "../program.ts";
+import { descendants, hasArgument } from "../measure.ts";
+import { startBrowser, testServer } from "../program.ts";
 import { call, type Opened, open, openItem, openPage, waitForState } from "./start.ts";
 
 let browser: Browser;
@@ -45,10 +46,10 @@ describe("the place is there again", () => {
 
   it("after kill -9 of the server, whose exit is told, and which one key restarts", async () => {
     await work();
-    const { sessions } = await waitForState(page, () => true);
-    const [{ pid } = { pid: null }] = sessions;
-    if (pid === null) {
-      throw new Error("the session has no process id");
+    const [, main = ""] = testServer();
+    const pid = descendants(opened.program.pid).find((one) => hasArgument(one, main));
+    if (pid === undefined) {
+      throw new Error("the server does not run");
     }
     process.kill(pid, "SIGKILL");
     await page.waitForSelector(".connection");

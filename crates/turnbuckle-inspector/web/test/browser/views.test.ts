@@ -140,7 +140,7 @@ describe("connections", () => {
     await page.locator(".facts", { hasText: "Amounts are in cents." }).waitFor();
     await page.locator('select[aria-label="Log level"]').selectOption("warning");
     await waitForState(page, ({ sessions }) => sessions[0]?.logLevel === "warning");
-    await page.locator(".pane-work").click({ position: { x: 200, y: 400 } });
+    await page.keyboard.press("Escape");
     await page.keyboard.press("s");
     await page.locator("#request-method").fill("no/such");
     await page.keyboard.press("Enter");

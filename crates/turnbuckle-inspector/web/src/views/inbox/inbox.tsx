@@ -42,6 +42,7 @@ export function InboxList() {
             >
               <span class="item-name is-text">{QUESTION_TITLES[question.kind.kind]}</span>
               <span class="item-tags">
+                {question.isAutomatic && <span class="tag tag-quiet">without you</span>}
                 <span class={`tag tag-${question.state === "open" ? "info" : "quiet"}`}>
                   {question.state}
                 </span>

@@ -8,6 +8,7 @@ import { duration, plural } from "../../pure/format.ts";
 import { attempt, close, restart, selectSection, setSubscribed } from "../../store/actions.ts";
 import { nameOf, overlay } from "../../store/state.ts";
 import { SECTIONS, summaryOf } from "../sections.ts";
+import { Automatic } from "./automatic.tsx";
 import { ConnectionPane } from "./connection.tsx";
 
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -112,6 +113,7 @@ export function ServerPane({ session }: { session: Session }) {
             </Fact>
           )}
         </dl>
+        {server && <Automatic session={session} />}
         {server?.instructions && (
           <>
             <h2>Instructions</h2>

@@ -1,7 +1,7 @@
 // What the page shows beside its panes: notices, and the states without a program.
 
 import { Button, Empty } from "../../parts/bits.tsx";
-import { notice } from "../../store/state.ts";
+import { notice, refusal } from "../../store/state.ts";
 
 /** The failure or success of the last action. */
 export function Notice() {
@@ -31,6 +31,7 @@ export function Locked() {
     <main class="welcome">
       <Empty icon="alert" title="This page needs a new address">
         <p>The code of the address was used, or is older than five minutes.</p>
+        {refusal.value && <p>turnbuckle says: {refusal.value}</p>}
         <p>
           Press <kbd>↵</kbd> in the terminal of <code>turnbuckle inspect</code>, and open the
           address that it prints.
