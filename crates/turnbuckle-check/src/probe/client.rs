@@ -58,14 +58,7 @@ impl Probe {
         outcome: Result<T, ProbeError>,
     ) -> Result<T, ProbeError> {
         match outcome {
-            Err(ProbeError::Closed { what }) => Err(match self.link.end().await {
-                Some((status, stderr)) => ProbeError::Ended {
-                    what,
-                    status,
-                    stderr,
-                },
-                None => ProbeError::Closed { what },
-            }),
+            Err(ProbeError::Closed { what }) => Err(self.link.closed(what).await),
             outcome => outcome,
         }
     }

@@ -143,11 +143,19 @@ impl Link for LinesLink {
         Box::pin(self.read())
     }
 
-    fn end(&mut self) -> BoxFuture<'_, Option<(String, String)>> {
+    fn closed(&mut self, what: String) -> BoxFuture<'_, ProbeError> {
         Box::pin(async move {
-            let process = self.process.as_mut()?;
-            let status = process.wait(END_TIMEOUT).await?;
-            Some((status.to_string(), process.whole_stderr(END_TIMEOUT).await))
+            let Some(process) = self.process.as_mut() else {
+                return ProbeError::Closed { what };
+            };
+            let Some(status) = process.wait(END_TIMEOUT).await else {
+                return ProbeError::Closed { what };
+            };
+            ProbeError::Ended {
+                what,
+                status: status.to_string(),
+                stderr: process.whole_stderr(END_TIMEOUT).await,
+            }
         })
     }
 

@@ -37,10 +37,10 @@ pub trait Link: Send {
         false
     }
 
-    /// Returns how the program at the other end ended, and the end of its standard error; `None` where there is
-    /// no program, or where it goes on.
-    fn end(&mut self) -> BoxFuture<'_, Option<(String, String)>> {
-        Box::pin(std::future::ready(None))
+    /// Returns the error for a connection that was closed instead of this: it says how the program at the other
+    /// end ended, where there is one.
+    fn closed(&mut self, what: String) -> BoxFuture<'_, ProbeError> {
+        Box::pin(std::future::ready(ProbeError::Closed { what }))
     }
 
     /// Says that no more will be sent. Does nothing where a transport has no way to say so.
