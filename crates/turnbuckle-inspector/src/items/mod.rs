@@ -71,6 +71,8 @@ struct List {
     bytes: usize,
     /// The bytes of the definitions alone.
     size: u64,
+    /// The number of keys with a number that were tried.
+    last_number: usize,
     is_loading: bool,
     /// True if the next page replaces the items.
     is_stale: bool,
@@ -222,6 +224,13 @@ impl Items {
         })
     }
 
+    /// Returns the number of items of a list so far.
+    pub(crate) fn count(&self, session: &str, kind: ItemKind) -> usize {
+        let state = self.lock();
+        let list = state.lists.get(&(session.to_owned(), kind));
+        list.map_or(0, |list| list.items.len())
+    }
+
     /// Returns the lists of a session, in short.
     pub(crate) fn summaries(&self, session: &str) -> Vec<ListSummary> {
         let state = self.lock();
@@ -365,17 +374,12 @@ impl List {
     }
 
     /// Returns the name, or the name with a number if another item has it.
-    fn unused_key(&self, name: &str) -> String {
+    fn unused_key(&mut self, name: &str) -> String {
         let mut key = name.to_owned();
-        let mut number = 1;
         while self.by_key.contains_key(key.as_str()) {
-            // Many items of one name would take time that grows with their square.
-            number = if number < 10 {
-                number + 1
-            } else {
-                self.items.len()
-            };
-            key = format!("{name} ({number})");
+            // No number is tried twice, so that the work grows with the number of items alone.
+            self.last_number += 1;
+            key = format!("{name} ({})", self.last_number + 1);
         }
         key
     }

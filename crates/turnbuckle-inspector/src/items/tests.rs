@@ -220,3 +220,20 @@ fn a_skill_is_shown_by_its_frontmatter() {
         ("skill://a/SKILL.md", Some("Does a"))
     );
 }
+
+#[test]
+fn many_items_of_one_name_have_keys_of_their_own() {
+    let items = items(10_000, 16 << 20);
+    // Names that look like keys are there first.
+    let named = |name: String| format!(r#"{{"name":"{name}"}}"#);
+    let numbered = (1_000..2_000).map(|n| named(format!("t ({n})")));
+    let same = (0..3_000).map(|_| named("t".to_owned()));
+    let tools: Vec<_> = numbered.chain(same).collect();
+    items
+        .add_page("s1", ItemKind::Tools, 1, page(&tools.join(","), ""))
+        .unwrap();
+    let list = items.lock();
+    let list = &list.lists[&("s1".to_owned(), ItemKind::Tools)];
+    assert_eq!((list.items.len(), list.by_key.len()), (4_000, 4_000));
+    assert!(list.last_number <= 4_000, "{}", list.last_number);
+}

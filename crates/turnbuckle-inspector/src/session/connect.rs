@@ -149,8 +149,12 @@ impl Session {
             let lists = self.kinds(client);
             let work = async {
                 self.restore().await;
-                self.fill_lists(client, &lists).await;
-                if let Ok(changes) = client.subscribe(change_filter(&lists)).await {
+                // A change while the lists are read is not missed.
+                let (changes, ()) = tokio::join!(
+                    client.subscribe(change_filter(&lists)),
+                    self.fill_lists(client, &lists)
+                );
+                if let Ok(changes) = changes {
                     self.follow_changes(client, changes).await;
                 }
                 std::future::pending::<()>().await;

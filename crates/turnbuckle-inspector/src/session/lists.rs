@@ -14,8 +14,9 @@ use super::Session;
 use crate::api::ItemKind;
 use crate::target::{BoxFuture, SENDING, SendSlot};
 
-/// The most pages of a list.
+/// The most pages of a list, and the most in a row that have no items.
 const MAX_PAGES: usize = 10_000;
+const MAX_EMPTY_PAGES: usize = 100;
 
 impl Session {
     /// Returns the lists that the server says it has.
@@ -68,6 +69,7 @@ impl Session {
         let timeout = self.lock().timeouts.idle_timeout;
         let mut seen = HashSet::new();
         let mut cursor = None;
+        let (mut count, mut empty_pages) = (0, 0);
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedRequestParams::new();
             params.cursor = cursor;
@@ -84,7 +86,14 @@ impl Session {
                 (_, Err(error)) => return Err(Self::sentence(&error)),
                 (None, Ok(())) => return Err("the result is no longer in the timeline".to_owned()),
             };
+            let former = std::mem::replace(&mut count, self.shared.items.count(&self.id, kind));
+            empty_pages = if count == former { empty_pages + 1 } else { 0 };
             match &cursor {
+                Some(_) if empty_pages > MAX_EMPTY_PAGES => {
+                    return Err(format!(
+                        "the list does not come to an end: {empty_pages} empty pages in a row"
+                    ));
+                }
                 Some(cursor) if !seen.insert(cursor.clone()) => {
                     return Err("the list does not come to an end: a cursor came twice".to_owned());
                 }

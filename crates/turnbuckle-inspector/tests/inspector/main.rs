@@ -7,7 +7,11 @@
 )]
 
 mod entries;
+mod hostile;
+mod legacy;
+mod scripted;
 mod servers;
+mod wire;
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Servers in memory that an Inspector opens.
+//! Servers that an Inspector opens: in memory, scripted, over HTTP, and programs.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,20 +14,24 @@ use turnbuckle_inspector::{
 use turnbuckle_server::Server;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::transport::{
-    Dispatch, TransportConnector, TransportContext, memory_pair, serve,
+    Connector, Dispatch, TransportConnector, TransportContext, memory_pair, serve,
 };
 
+/// Makes a connector to a server, which ends with the signal.
+pub(crate) type Connect =
+    Box<dyn Fn(&ConnectionObserver, Signal) -> (Arc<dyn Connector>, TransportKind) + Send + Sync>;
+
 /// Opens the same server again and again, each time on a connection of its own.
-pub(crate) struct MemoryServers {
-    server: Server,
+pub(crate) struct TestServers {
+    connect: Connect,
     /// The signal that ends the last connection.
     stop: Mutex<Signal>,
     failure: Mutex<Option<OpenError>>,
     observer: Mutex<Option<ConnectionObserver>>,
-    pub(crate) settings: Mutex<ClientSettings>,
+    settings: ClientSettings,
 }
 
-impl MemoryServers {
+impl TestServers {
     /// Ends the last connection, as a program that crashes does.
     pub(crate) fn crash(&self) {
         self.stop.lock().unwrap().cancel();
@@ -43,7 +47,23 @@ impl MemoryServers {
     }
 }
 
-impl OpenServer for MemoryServers {
+/// Connects to a server in memory.
+pub(crate) fn in_memory(server: Server) -> Connect {
+    Box::new(move |observer, stop| {
+        observer.set_pid(42);
+        observer.add_stderr(b"starting with key-12345");
+        let (here, there) = memory_pair();
+        let server: Arc<dyn Dispatch> = Arc::new(server.clone());
+        let context = TransportContext::default();
+        tokio::spawn(serve(server, there, Limits::default(), context, stop));
+        (
+            Arc::new(TransportConnector::new(here)),
+            TransportKind::Program,
+        )
+    })
+}
+
+impl OpenServer for TestServers {
     fn servers(&self) -> Vec<ServerEntry> {
         Vec::new()
     }
@@ -54,27 +74,22 @@ impl OpenServer for MemoryServers {
         observer: ConnectionObserver,
     ) -> BoxFuture<'a, Result<OpenedServer, OpenError>> {
         *self.observer.lock().unwrap() = Some(observer.clone());
-        observer.set_pid(42);
-        observer.add_stderr(b"starting with key-12345");
         let opened = match self.failure.lock().unwrap().clone() {
             Some(failure) => Err(failure),
             None => {
-                let (here, there) = memory_pair();
                 let stop = Signal::new();
                 *self.stop.lock().unwrap() = stop.clone();
-                let server: Arc<dyn Dispatch> = Arc::new(self.server.clone());
-                let context = TransportContext::default();
-                tokio::spawn(serve(server, there, Limits::default(), context, stop));
+                let (connector, transport) = (self.connect)(&observer, stop);
                 Ok(OpenedServer {
-                    connector: Arc::new(TransportConnector::new(here)),
                     name: "memory".into(),
-                    address: "a server in memory".into(),
-                    transport: TransportKind::Program,
+                    address: connector.description(),
+                    connector,
+                    transport,
                     words: ServerWords {
                         target: Vec::new(),
                         command: vec!["server".into()],
                     },
-                    settings: self.settings.lock().unwrap().clone(),
+                    settings: self.settings.clone(),
                 })
             }
         };
@@ -101,18 +116,22 @@ impl OpenServer for MemoryServers {
 /// An Inspector with one session.
 pub(crate) struct Bench {
     pub(crate) inspector: Inspector,
-    pub(crate) servers: Arc<MemoryServers>,
+    pub(crate) servers: Arc<TestServers>,
     pub(crate) session: String,
 }
 
 impl Bench {
     pub(crate) fn open(server: Server) -> Self {
-        let servers = Arc::new(MemoryServers {
-            server,
+        Self::open_with(in_memory(server), ClientSettings::default())
+    }
+
+    pub(crate) fn open_with(connect: Connect, settings: ClientSettings) -> Self {
+        let servers = Arc::new(TestServers {
+            connect,
             stop: Mutex::new(Signal::new()),
             failure: Mutex::default(),
             observer: Mutex::default(),
-            settings: Mutex::default(),
+            settings,
         });
         let inspector = Inspector::new(servers.clone(), InspectorLimits::default());
         let session = inspector.open(OpenSource::Given).unwrap();
@@ -125,7 +144,11 @@ impl Bench {
 
     /// Opens a session and waits until its lists are there.
     pub(crate) async fn connect(server: Server) -> Self {
-        let bench = Self::open(server);
+        Self::connect_with(in_memory(server), ClientSettings::default()).await
+    }
+
+    pub(crate) async fn connect_with(connect: Connect, settings: ClientSettings) -> Self {
+        let bench = Self::open_with(connect, settings);
         bench.wait_for_lists().await;
         bench
     }
