@@ -102,19 +102,28 @@ pub(crate) fn parse_limit(text: &str) -> Result<LimitValue, String> {
     })
 }
 
+/// Returns the limits of a client's requests.
+pub(crate) fn client_limits(limits: &[LimitValue]) -> ClientLimits {
+    let mut client = ClientLimits::new();
+    for LimitValue { setting, value } in limits.iter().copied() {
+        if let Client(set) = setting {
+            client = set(client, value);
+        }
+    }
+    client
+}
+
 /// Returns the builder of the client with these limits.
 pub(crate) fn limit_client(mut builder: ClientBuilder, limits: &[LimitValue]) -> ClientBuilder {
-    let mut client = ClientLimits::new();
     let mut schemas = SchemaLimits::new();
     for LimitValue { setting, value } in limits.iter().copied() {
         match setting {
-            Client(set) => client = set(client, value),
             Builder(set) => builder = set(builder, value),
             Schema(set) => schemas = set(schemas, value),
-            Http(_) | Skill(_) => {}
+            Client(_) | Http(_) | Skill(_) => {}
         }
     }
-    builder.limits(client).schema_limits(schemas)
+    builder.limits(client_limits(limits)).schema_limits(schemas)
 }
 
 /// Returns the options of the HTTP transport with these limits.

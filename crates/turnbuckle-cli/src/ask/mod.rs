@@ -59,10 +59,9 @@ pub(crate) fn install_handlers(
     }
     if wants(CapabilityChoice::Roots) || !protocol.roots.is_empty() {
         let roots = Roots::new();
-        for path in &protocol.roots {
-            roots
-                .add(root_from_path(path)?)
-                .map_err(|error| CliError::usage(error.to_string()))?;
+        for root in offered_roots(protocol)? {
+            let added = roots.add(root);
+            added.map_err(|error| CliError::usage(error.to_string()))?;
         }
         builder = builder.roots(roots);
     }
@@ -112,6 +111,12 @@ pub(crate) fn missing_capabilities(protocol: &ProtocolArgs) -> Vec<(&'static str
         .into_iter()
         .map(|(_, name)| (name, value(name)))
         .collect()
+}
+
+/// Returns the roots that the options offer.
+pub(crate) fn offered_roots(protocol: &ProtocolArgs) -> Result<Vec<Root>, CliError> {
+    let paths = protocol.roots.iter();
+    paths.map(|path| root_from_path(path)).collect()
 }
 
 /// Returns the root for an existing path.

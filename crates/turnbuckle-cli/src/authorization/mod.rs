@@ -2,6 +2,7 @@
 //! and how the user logs in.
 
 mod checklist;
+mod page_login;
 mod profile;
 mod store;
 mod terminal_login;
@@ -17,6 +18,7 @@ use crate::input::read_file;
 use crate::output::Console;
 
 pub(crate) use checklist::render_checklist;
+pub(crate) use page_login::PageLogin;
 pub(crate) use profile::{LoginProfile, store_error};
 pub(crate) use store::UserStore;
 pub(crate) use terminal_login::{StoredLoginOnly, TerminalLogin, has_browser};

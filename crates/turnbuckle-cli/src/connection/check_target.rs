@@ -45,7 +45,8 @@ impl CheckTarget {
                 entry,
             } => {
                 let layer = LoginLayer::Stored;
-                let built = http_connector(&url, headers, entry.as_ref(), layer, common, secrets);
+                let entry = entry.as_ref();
+                let built = http_connector(&url, headers, entry, layer, common, secrets, None);
                 let (connector, _) = built.await?;
                 let name = login.target.words(&common.server).unwrap_or_default();
                 let uri = connector.uri();

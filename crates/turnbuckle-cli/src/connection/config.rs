@@ -5,6 +5,7 @@ mod directory;
 #[cfg(unix)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,13 +72,24 @@ pub(crate) fn find_server(
     Ok(found.ok_or(search.missing))
 }
 
+/// Returns the servers of the configuration files in the order in which the files are searched, the first
+/// of each name.
+///
+/// # Errors
+/// Fails if a file could not be read or parsed.
+pub(super) fn all_servers(config: Option<&Path>) -> Result<Vec<ConfiguredServer>, CliError> {
+    // No server has this name: all files are searched.
+    let mut servers =
+        find_server("", config)?.map_or_else(|missing| missing.servers, |_| Vec::new());
+    let mut names = HashSet::new();
+    servers.retain(|server| names.insert(server.name.clone()));
+    Ok(servers)
+}
+
 /// Returns the names of the servers of the configuration files; none if a file cannot be used.
 pub(crate) fn server_names(config: Option<&Path>) -> Vec<String> {
-    // No server has this name: all files are searched.
-    match find_server("", config) {
-        Ok(Err(missing)) => missing.names,
-        _ => Vec::new(),
-    }
+    let servers = all_servers(config).unwrap_or_default();
+    servers.into_iter().map(|server| server.name).collect()
 }
 
 /// Opens the directories that are searched: from `here` up to the root of its repository, or only
@@ -154,7 +166,13 @@ impl Search {
                 skipped: std::mem::take(&mut self.missing.skipped),
             }));
         }
-        self.missing.names.extend(servers.into_keys());
+        let others = servers.into_iter().map(|(name, entry)| ConfiguredServer {
+            name,
+            entry,
+            file: path.to_owned(),
+            skipped: Vec::new(),
+        });
+        self.missing.servers.extend(others);
         self.missing.files.push(path.to_owned());
         Ok(None)
     }
@@ -213,8 +231,8 @@ fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> CliError {
 pub(crate) struct ServerNotFound {
     /// The files that were searched.
     files: Vec<PathBuf>,
-    /// The names of the servers in these files.
-    names: Vec<String>,
+    /// The servers in these files.
+    servers: Vec<ConfiguredServer>,
     /// The files that were not used, each with the reason.
     skipped: Vec<String>,
 }
@@ -238,14 +256,14 @@ impl ServerNotFound {
             message += &format!("; {skipped}");
         }
         let failure = CliError::usage(message);
-        let names = || self.names.iter().map(String::as_str);
+        let names = || self.servers.iter().map(|server| &*server.name);
         match did_you_mean(name, names()) {
             Some(hint) => failure.hint(hint),
             None if ["tools", "resources", "templates", "prompts"].contains(&name) => failure.hint(
                 format!("the server comes first: `turnbuckle list SERVER {name}`"),
             ),
             None if !self.skipped.is_empty() => failure.hint(NAME_THE_FILE),
-            None if self.names.is_empty() => failure.hint(
+            None if self.servers.is_empty() => failure.hint(
                 "give a URL, the name of a server in a configuration file, or `-- COMMAND ARGS`",
             ),
             None => {

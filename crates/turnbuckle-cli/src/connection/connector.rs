@@ -15,10 +15,10 @@ use super::handshake_error::StderrTail;
 use super::target::{ConfigEntry, Target};
 use crate::args::limits::limit_http;
 use crate::args::{CommonArgs, ServerArgs};
-use crate::authorization::{LoginProfile, StoredLoginOnly, UserStore, build_oauth};
+use crate::authorization::{LoginProfile, PageLogin, StoredLoginOnly, UserStore, build_oauth};
 use crate::error::CliError;
 use crate::input::{open_file, read_env_file, read_file, read_variable};
-use crate::observe::KnownSecrets;
+use crate::observe::{ExchangeObserver, KnownSecrets};
 use crate::output::{Console, Style, shell_quote};
 
 /// A connector that has not been opened yet.
@@ -49,6 +49,8 @@ pub(crate) enum LoginLayer {
     Absent,
     /// Requests go through this layer.
     Given(Box<OAuth>),
+    /// Requests carry the stored credentials, or those of a login whose address a page shows.
+    Page(PageLogin),
 }
 
 /// Builds the connector for a target. Nothing is opened yet. The secrets that it sends are added to
@@ -68,7 +70,7 @@ pub(crate) async fn prepare(
             entry,
         } => {
             let entry = entry.as_ref();
-            let built = http_connector(&url, headers, entry, layer, common, secrets).await;
+            let built = http_connector(&url, headers, entry, layer, common, secrets, None).await;
             let (connector, authorization) = built?;
             let connector: Arc<dyn Connector> = if sse {
                 Arc::new(SseConnector::new(connector))
@@ -134,6 +136,7 @@ pub(crate) async fn http_connector(
     layer: LoginLayer,
     common: &CommonArgs,
     secrets: &KnownSecrets,
+    observer: Option<ExchangeObserver>,
 ) -> Result<(HttpConnector, Authorization), CliError> {
     refuse_headers_to_found_url(entry, &common.server)?;
     let CommonArgs {
@@ -187,6 +190,9 @@ pub(crate) async fn http_connector(
         secrets.add(value.split_whitespace().map(ToOwned::to_owned));
         secrets.add([value]);
     }
+    if let Some(observer) = observer {
+        connector = connector.layer(observer);
+    }
     // Tokens are never sent without encryption, except to this machine. They belong to a URL, which a
     // server on a Unix socket lacks.
     let has_login = !is_unencrypted_remote && !url.trim_start().starts_with("unix:");
@@ -198,11 +204,16 @@ pub(crate) async fn http_connector(
         let oauth = match layer {
             LoginLayer::Absent => None,
             LoginLayer::Given(oauth) => Some(oauth),
-            LoginLayer::Stored => {
+            LoginLayer::Stored | LoginLayer::Page(_) => {
                 let store = UserStore::new(secrets.clone());
                 let profile = LoginProfile::load(&store, url).await.unwrap_or_default();
-                let ui = StoredLoginOnly;
-                let oauth = build_oauth(url, store, &profile, server_args, ui)?;
+                let oauth = match layer {
+                    LoginLayer::Page(ui) => {
+                        let ui = ui.redirect_uri(profile.redirect_uri.clone());
+                        build_oauth(url, store, &profile, server_args, ui)?
+                    }
+                    _ => build_oauth(url, store, &profile, server_args, StoredLoginOnly)?,
+                };
                 Some(Box::new(oauth))
             }
         };

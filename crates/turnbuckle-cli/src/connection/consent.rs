@@ -56,13 +56,9 @@ pub(crate) async fn confirm_target(
         ))
         .hint("check it; then pass `--yes`, or name the file with `--config`"));
     }
-    let text = format!("{file} was found. {:?} in it {what}", entry.name);
-    console.print_message(&sanitize_line(&text, MAX_SHOWN_CHARS * 2));
+    console.print_message(&found_sentence(target, entry));
     if confirm(console, "Use it?", false).await.unwrap_or(false) {
-        store
-            .save(&key, &Secret::new("yes"))
-            .await
-            .map_err(store_error)
+        store_consent(&key, store).await
     } else {
         Err(CliError::usage("the server of the file was refused"))
     }
@@ -70,7 +66,7 @@ pub(crate) async fn confirm_target(
 
 /// Returns whether the user has agreed to the target before, or wrote its URL. The command of a file
 /// is run for nobody else.
-pub(crate) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
+pub(super) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
     match target {
         Target::Url {
             entry: Some(entry), ..
@@ -84,6 +80,41 @@ pub(crate) async fn is_trusted(target: &Target, store: &UserStore) -> bool {
         Target::Url { .. } => true,
         Target::Command { .. } => false,
     }
+}
+
+/// The consent that a server of a file that was found needs.
+pub(crate) struct NeededConsent {
+    /// The file, and what using the server does.
+    pub(crate) sentence: String,
+    /// The key of the consent in the store.
+    pub(crate) key: String,
+    /// True if the user has agreed before.
+    pub(crate) is_given: bool,
+}
+
+/// Returns the consent that a target needs; `None` if the user named it, or the file that has it.
+pub(crate) async fn needed_consent(target: &Target, store: &UserStore) -> Option<NeededConsent> {
+    let (Target::Url { entry, .. } | Target::Command { entry, .. }) = target;
+    let entry = entry.as_ref().filter(|entry| entry.found)?;
+    let key = consent_key(target, entry);
+    let is_given = store.load(&key).await.is_ok_and(|found| found.is_some());
+    Some(NeededConsent {
+        sentence: found_sentence(target, entry),
+        key,
+        is_given,
+    })
+}
+
+/// Stores a consent that the user has given.
+pub(crate) async fn store_consent(key: &str, store: &UserStore) -> Result<(), CliError> {
+    let saved = store.save(key, &Secret::new("yes")).await;
+    saved.map_err(store_error)
+}
+
+fn found_sentence(target: &Target, entry: &ConfigEntry) -> String {
+    let (file, what) = (entry.file.display(), describe(target));
+    let text = format!("{file} was found. {:?} in it {what}", entry.name);
+    sanitize_line(&text, MAX_SHOWN_CHARS * 2)
 }
 
 /// Returns what using the target does, in words.

@@ -1,5 +1,6 @@
 //! A connection to one server, from connecting to closing.
 
+mod catalogue;
 mod check_target;
 mod config;
 mod connector;
@@ -27,16 +28,20 @@ use crate::authorization::UserStore;
 use crate::error::{CliError, ExitStatus};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line};
-use connector::{Authorization, prepare};
+use connector::prepare;
+use consent::is_trusted;
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
 use work::catch_signals;
 
+pub(crate) use catalogue::{CatalogueEntry, list_catalogue};
 pub(crate) use check_target::{CheckTarget, check_error};
 pub(crate) use config::server_names;
-pub(crate) use connector::{LoginLayer, http_connector, is_unencrypted_remote, server_command};
-pub(crate) use consent::{confirm_target, is_trusted};
+pub(crate) use connector::{
+    Authorization, LoginLayer, http_connector, is_unencrypted_remote, server_command,
+};
+pub(crate) use consent::{confirm_target, store_consent};
 pub(crate) use target::{PositionalArgs, Target};
 pub(crate) use work::{
     ServerSource, TargetLogin, explain, interruption, unless_interrupted, with_connection,

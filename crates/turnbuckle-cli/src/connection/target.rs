@@ -8,7 +8,7 @@ use turnbuckle::servers::config::{ResolvedServer, Variables};
 use turnbuckle_types::base::host::is_loopback;
 use turnbuckle_types::base::secrets::url_without_query;
 
-use super::config::find_server;
+use super::config::{ConfiguredServer, find_server};
 use crate::args::ServerArgs;
 use crate::error::CliError;
 use crate::output::shell_quote;
@@ -158,10 +158,17 @@ impl Target {
         name: &str,
         server_args: &ServerArgs,
     ) -> Result<Result<Self, super::config::ServerNotFound>, CliError> {
-        let found = match find_server(name, server_args.config.as_deref())? {
-            Ok(found) => found,
-            Err(missing) => return Ok(Err(missing)),
-        };
+        match find_server(name, server_args.config.as_deref())? {
+            Ok(found) => Self::from_configured(found, server_args).map(Ok),
+            Err(missing) => Ok(Err(missing)),
+        }
+    }
+
+    /// Resolves a server of a configuration file.
+    pub(super) fn from_configured(
+        found: ConfiguredServer,
+        server_args: &ServerArgs,
+    ) -> Result<Self, CliError> {
         let workspace = found.workspace();
         let variables = Variables::from_env(&workspace);
         let reached = found.entry.resolve(&variables).map_err(|why| {
@@ -177,7 +184,7 @@ impl Target {
             found: server_args.config.is_none(),
             skipped: found.skipped,
         });
-        Ok(Ok(match reached {
+        Ok(match reached {
             ResolvedServer::Url { url, headers, sse } => Self::Url {
                 url,
                 headers,
@@ -199,7 +206,7 @@ impl Target {
                 cwd: cwd.map(|directory| workspace.join(directory)),
                 entry,
             },
-        }))
+        })
     }
 }
 

@@ -154,6 +154,14 @@ impl CliError {
         Some(format!("{} {}", response.message, data.unwrap_or_default()))
     }
 
+    /// Returns the text of the error with what to try next, in one line.
+    pub(crate) fn sentence(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} ({hint})", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Returns the text of the error.
     pub(crate) fn text(&self) -> &str {
         &self.message

@@ -1,6 +1,7 @@
 //! The observers of a command's messages: the recorder of results as the server wrote them, and the
 //! trace file. Also the log of the command, and the export of its traces and metrics.
 
+mod http_exchanges;
 mod known_secrets;
 mod recorder;
 mod redact;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use turnbuckle::client::MessageObserver;
 use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
 
+pub(crate) use http_exchanges::ExchangeObserver;
 pub(crate) use known_secrets::KnownSecrets;
 pub(crate) use recorder::Recorder;
 pub(crate) use redact::has_secret;

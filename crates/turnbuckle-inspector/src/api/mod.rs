@@ -27,8 +27,8 @@ pub use items::{Hint, ItemDefinition, ItemKind, ItemRow, ItemsWindow, RawRange};
 pub use page::{PageFile, page};
 pub use request::{Completion, CompletionRequest, CompletionTarget, RequestToSend, SendOutcome};
 pub use session::{
-    ConnectionState, InspectorState, ListSummary, OpenSource, ServerEntry, ServerFacts, Session,
-    Step, TransportKind, Versions,
+    ConnectionState, Consent, InspectorState, ListSummary, OpenSource, ServerEntry, ServerFacts,
+    Session, Step, TransportKind, Versions,
 };
 pub use timeline::{
     CopyFormat, Entry, EntryDetail, EntryKind, EntryStatus, FilterFault, Header, HttpFacts,

@@ -5,6 +5,8 @@
 pub struct PageFile {
     /// The media type, for `Content-Type`.
     pub content_type: &'static str,
+    /// The coding of the bytes, for `Content-Encoding`, if they are packed.
+    pub encoding: Option<&'static str>,
     /// The content.
     pub bytes: &'static [u8],
 }
@@ -12,23 +14,27 @@ pub struct PageFile {
 /// Returns the file at a path of the page, such as `/inspector.js`; `/` is the page itself.
 #[must_use]
 pub fn page(path: &str) -> Option<PageFile> {
-    let (content_type, bytes): (_, &[u8]) = match path {
+    let (content_type, encoding, bytes): (_, _, &[u8]) = match path {
         "/" => (
             "text/html; charset=utf-8",
+            None,
             include_bytes!("../../page/index.html"),
         ),
         "/inspector.js" => (
             "text/javascript; charset=utf-8",
-            include_bytes!("../../page/inspector.js"),
+            Some("gzip"),
+            include_bytes!("../../page/inspector.js.gz"),
         ),
         "/inspector.css" => (
             "text/css; charset=utf-8",
-            include_bytes!("../../page/inspector.css"),
+            Some("gzip"),
+            include_bytes!("../../page/inspector.css.gz"),
         ),
         _ => return None,
     };
     Some(PageFile {
         content_type,
+        encoding,
         bytes,
     })
 }

@@ -46,6 +46,19 @@ pub struct ServerEntry {
     pub origin: Option<String>,
     /// The reason why the server cannot be opened, in a sentence.
     pub fault: Option<String>,
+    /// The consent that the user has to give before the server can be opened.
+    pub consent: Option<Consent>,
+}
+
+/// A consent to a server of a configuration file that was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[serde(rename_all = "camelCase")]
+pub struct Consent {
+    /// The file, and what using the server does, in a sentence.
+    pub sentence: String,
+    /// The text that names what the user agrees to. It changes with the file and the server.
+    pub digest: String,
 }
 
 /// The server of a session to open. A command line can not be named here.

@@ -67,6 +67,7 @@ fn types() -> String {
         RequestToSend,
         SendOutcome,
         ServerEntry,
+        Consent,
         ServerFacts,
         Session,
         Severity,

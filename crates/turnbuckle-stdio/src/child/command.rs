@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_types::base::setters;
@@ -11,6 +12,9 @@ use turnbuckle_types::settings;
 
 use super::stderr::StderrMode;
 use super::{command_line, environment};
+
+/// A function that is called with the id of a process.
+type StartFunction = Arc<dyn Fn(u32) + Send + Sync>;
 
 /// The command of a server: a connector that runs it and exchanges messages on its standard streams.
 ///
@@ -41,6 +45,7 @@ pub struct Command {
     pub(super) inherit_env: bool,
     pub(super) current_dir: Option<PathBuf>,
     pub(super) stderr: StderrMode,
+    pub(super) on_start: Option<StartFunction>,
     pub(super) shutdown_timeouts: ShutdownTimeouts,
     pub(super) ends_with_parent: bool,
     pub(super) max_message_bytes: usize,
@@ -57,6 +62,7 @@ impl Command {
             inherit_env: false,
             current_dir: None,
             stderr: StderrMode::default(),
+            on_start: None,
             shutdown_timeouts: ShutdownTimeouts::default(),
             ends_with_parent: true,
             max_message_bytes: 16 << 20,
@@ -107,6 +113,12 @@ impl Command {
 
         /// Sets the destination of the program's standard error. Default: [`StderrMode::Capture`] of 4 KiB.
         stderr(to: StderrMode) { stderr = to }
+
+        /// Sets a function that is called with the id of each process that was started. It must not block or
+        /// panic.
+        on_start(function: impl Fn(u32) + Send + Sync + 'static) {
+            on_start = Some(Arc::new(function))
+        }
 
         /// Sets the time for each step of the shutdown.
         shutdown(shutdown_timeouts: ShutdownTimeouts) { shutdown_timeouts = shutdown_timeouts }

@@ -67,6 +67,9 @@ impl Command {
             .kill_on_drop(true);
         let mut process = Process::start(&mut command, self.ends_with_parent)?;
         let child = &mut process.child;
+        if let (Some(on_start), Some(id)) = (&self.on_start, child.id()) {
+            on_start(id);
+        }
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other(
                 "the streams of the new process are not connected",

@@ -193,3 +193,56 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<&'h [u8]>
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_cookie(set_cookie: &str) -> HeaderMap {
+        let pair = set_cookie.split(';').next().unwrap();
+        HeaderMap::from_iter([(COOKIE, pair.parse().unwrap())])
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_has_an_end_and_a_new_one_replaces_it() {
+        let (access, nobody) = (Access::new(1), HeaderMap::new());
+        let old = access.new_code().unwrap();
+        let code = access.new_code().unwrap();
+        assert_eq!(access.log_in(&old, &nobody), Err(Refusal::Unknown));
+        tokio::time::advance(CODE_LIFETIME).await;
+        assert_eq!(access.log_in(&code, &nobody), Err(Refusal::Unknown));
+        let code = access.new_code().unwrap();
+        tokio::time::advance(CODE_LIFETIME - Duration::from_millis(1)).await;
+        let cookie = access.log_in(&code, &nobody).unwrap().unwrap();
+        assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"));
+        assert_eq!(access.check_cookie(&with_cookie(&cookie)), Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_are_counted_for_a_minute_and_a_right_cookie_works_on() {
+        let (access, nobody) = (Access::new(1), HeaderMap::new());
+        let code = access.new_code().unwrap();
+        let cookie = with_cookie(&access.log_in(&code, &nobody).unwrap().unwrap());
+        let guess = with_cookie("turnbuckle-1=guess");
+        for _ in 0..MAX_FAILURES {
+            assert_eq!(access.check_cookie(&guess), Err(Refusal::Unknown));
+        }
+        let code = access.new_code().unwrap();
+        assert_eq!(access.check_cookie(&guess), Err(Refusal::TooMany));
+        assert_eq!(access.log_in(&code, &nobody), Err(Refusal::TooMany));
+        assert_eq!(access.check_cookie(&cookie), Ok(()));
+        tokio::time::advance(FAILURES_PERIOD).await;
+        assert!(access.log_in(&code, &nobody).unwrap().is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_browser_is_logged_out() {
+        let (access, nobody) = (Access::new(1), HeaderMap::new());
+        let log_in = || access.log_in(&access.new_code().unwrap(), &nobody);
+        let cookies: Vec<_> = (0..=MAX_LOGINS)
+            .map(|_| with_cookie(&log_in().unwrap().unwrap()))
+            .collect();
+        assert_eq!(access.check_cookie(&cookies[0]), Err(Refusal::Unknown));
+        assert_eq!(access.check_cookie(&cookies[1]), Ok(()));
+    }
+}

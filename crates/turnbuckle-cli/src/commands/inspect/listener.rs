@@ -74,3 +74,82 @@ async fn respond(site: Arc<Site>, request: Request<Incoming>) -> Result<Reply, I
     }
     Ok(reply)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::time::Instant;
+
+    use super::super::opener::Opener;
+    use super::*;
+    use crate::args::CommonArgs;
+    use crate::output::Console;
+
+    #[derive(clap::Parser)]
+    struct Options {
+        #[command(flatten)]
+        common: CommonArgs,
+    }
+
+    /// Returns a site of a page at port 1.
+    fn site() -> Arc<Site> {
+        let Options { common } = Options::parse_from(["test"]);
+        let console = Console::silent(&common.output);
+        Arc::new(Site::new(Opener::new(common, None, console), 1))
+    }
+
+    /// Sends a part of a request over a connection in memory, and returns the answer.
+    async fn answer_to(site: &Arc<Site>, part: String) -> String {
+        let (mut browser, stream) = tokio::io::duplex(1 << 16);
+        let serving = tokio::spawn(serve_connection(stream, site.clone()));
+        browser.write_all(part.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        let _ = browser.read_to_string(&mut answer).await;
+        serving.abort();
+        answer
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_heads_and_slow_bodies_have_an_end() {
+        let site = site();
+        let start = Instant::now();
+        let head = answer_to(&site, "GET / HTTP/1.1\r\nHost: 127.".into()).await;
+        assert!(!head.contains("200"), "{head}");
+        assert!(start.elapsed() <= 2 * HEAD_TIMEOUT);
+
+        let head = "POST /api/login HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\
+                    Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+        let start = Instant::now();
+        let answer = answer_to(&site, head.into()).await;
+        assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!(start.elapsed() <= HEAD_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_of_events_begins_at_once_and_shows_that_it_lives() {
+        let site = site();
+        let code = site.access.new_code().unwrap();
+        let cookie = site.access.log_in(&code, &http::HeaderMap::new());
+        let cookie = cookie.unwrap().unwrap();
+        let pair = cookie.split(';').next().unwrap();
+        let (mut browser, stream) = tokio::io::duplex(1 << 16);
+        tokio::spawn(serve_connection(stream, site.clone()));
+        let request =
+            format!("GET /api/events HTTP/1.1\r\nHost: localhost:1\r\nCookie: {pair}\r\n\r\n");
+        browser.write_all(request.as_bytes()).await.unwrap();
+        let mut seen = String::new();
+        let mut piece = [0; 4096];
+        while seen.matches("\n:\n\n").count() < 2 {
+            let read = browser.read(&mut piece).await.unwrap();
+            assert!(read > 0, "{seen}");
+            seen += std::str::from_utf8(&piece[..read]).unwrap();
+        }
+        assert!(seen.starts_with("HTTP/1.1 200"), "{seen}");
+        site.inspector.set_place("1".into()).unwrap();
+        while !seen.contains("data: {\"place\":1}") {
+            let read = browser.read(&mut piece).await.unwrap();
+            seen += std::str::from_utf8(&piece[..read]).unwrap();
+        }
+    }
+}

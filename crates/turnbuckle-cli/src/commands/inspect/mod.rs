@@ -4,13 +4,16 @@ mod access;
 mod body;
 mod events;
 mod listener;
+mod login;
+mod names;
 mod opener;
 mod reply;
 mod routes;
 mod server;
+mod watch;
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -23,10 +26,11 @@ use crate::authorization::has_browser;
 use crate::connection::TargetLogin;
 use crate::error::CliError;
 use crate::input::read_typed_line;
-use crate::output::{Console, Style};
+use crate::output::{Console, Style, sanitize};
 use access::CODE_LIFETIME;
 use opener::Opener;
 use server::PageServer;
+use watch::{POLL_INTERVAL, Watch};
 
 /// The time that the ends of all connections may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
@@ -48,6 +52,10 @@ pub(crate) struct Options {
     /// Print the address of the page only
     #[arg(long)]
     no_open: bool,
+
+    /// Restart the program when its executable, a file among its arguments, or a file below PATH changes
+    #[arg(long, value_name = "PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    watch: Vec<OsString>,
 }
 
 pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
@@ -63,18 +71,21 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     let console = Console::new(&common.output);
     let mut signals = ShutdownSignals::new()
         .map_err(|error| CliError::new(format!("cannot catch signals: {error}")))?;
-    let has_target = given.is_some();
-    let opener = Opener {
-        common,
-        given,
-        console: console.clone(),
-        secrets: Default::default(),
+    let watch = match (&given, options.watch.is_empty()) {
+        (_, true) => None,
+        (Some(target), false) => Some(Watch::new(target, &options.watch)?),
+        (None, false) => {
+            return Err(CliError::usage("`--watch` needs the command of a server"));
+        }
     };
-    let server = PageServer::bind(options.port, Arc::new(opener)).await;
+    let has_target = given.is_some();
+    let opener = Opener::new(common, given, console.clone());
+    let server = PageServer::bind(options.port, opener).await;
     let server = server.map_err(|error| cannot_listen(options.port, &error))?;
+    let mut session = String::new();
     if has_target {
         let opened = server.inspector().open(OpenSource::Given);
-        opened.map_err(|error| CliError::new(error.to_string()))?;
+        session = opened.map_err(|error| CliError::new(error.to_string()))?;
     }
     let url = new_url(&server)?;
     print_url(&console, &url)?;
@@ -84,6 +95,7 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     tokio::select! {
         never = server.serve() => match never {},
         failed = print_urls_on_demand(&server, &console) => failed?,
+        () = restart_on_change(&server, session, watch, &console) => {}
         () = signals.recv() => {}
     }
     tokio::select! {
@@ -91,6 +103,34 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
         () = signals.recv() => {}
     }
     Ok(())
+}
+
+/// Restarts the program of a session whenever its files change.
+async fn restart_on_change(
+    server: &PageServer,
+    session: String,
+    watch: Option<Watch>,
+    console: &Console,
+) {
+    let Some(mut watch) = watch else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        let polling = tokio::task::spawn_blocking(move || {
+            let changed = watch.poll();
+            (watch, changed)
+        });
+        let Ok((polled, changed)) = polling.await else {
+            return std::future::pending().await;
+        };
+        watch = polled;
+        let Some(changed) = changed else { continue };
+        let changed = changed.display().to_string();
+        console.print_note(&format!("restarted: {} has changed", sanitize(&changed)));
+        // The user may have closed the session.
+        let _ = server.inspector().restart(&session).await;
+    }
 }
 
 /// Opens an address in the user's browser, on a thread of its own: a browser in the terminal blocks.

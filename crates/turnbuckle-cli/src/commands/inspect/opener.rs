@@ -1,106 +1,157 @@
 //! The servers that the page can open: that of the command line, those of the configuration, and URLs
 //! that the user types.
 
-use std::ffi::{OsStr, OsString};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use turnbuckle::http::SseConnector;
 use turnbuckle::session::transport::{Connector, Timeouts};
 use turnbuckle::stdio::StderrMode;
-use turnbuckle_inspector::api::{OpenSource, ServerEntry, Step, TransportKind};
+use turnbuckle_inspector::api::{Consent, OpenSource, ServerEntry, Step, TransportKind};
 use turnbuckle_inspector::{
-    BoxFuture, ClientSettings, ConnectionObserver, OpenError, OpenServer, OpenedServer, ServerWords,
+    BoxFuture, ClientSettings, ConnectionObserver, OpenError, OpenServer, OpenedServer,
 };
-use turnbuckle_types::base::secrets::url_without_query;
+use turnbuckle_types::base::secrets::is_secret_name;
 
+use super::login::{LoginSteps, page_login};
+use super::names::{address_of, short_name, transport_of, words_of};
 use crate::args::CommonArgs;
-use crate::authorization::UserStore;
+use crate::args::limits::client_limits;
+use crate::ask::offered_roots;
+use crate::authorization::{UserStore, log_in};
 use crate::connection::{
-    CheckTarget, LoginLayer, PositionalArgs, Target, TargetLogin, http_connector, is_trusted,
-    server_command,
+    Authorization, CatalogueEntry, CheckTarget, LoginLayer, PositionalArgs, Target, TargetLogin,
+    http_connector, list_catalogue, server_command, store_consent,
 };
 use crate::error::CliError;
-use crate::observe::{KnownSecrets, has_secret};
-use crate::output::{Console, shell_quote};
+use crate::observe::{ExchangeObserver, KnownSecrets};
+use crate::output::Console;
+
+/// The time for which the list of the configured servers is not read again.
+const CATALOGUE_AGE: Duration = Duration::from_secs(1);
 
 /// The opener of the servers of one command line.
 pub(super) struct Opener {
-    pub(super) common: CommonArgs,
+    common: CommonArgs,
     /// The server of the command line, which the user has agreed to.
-    pub(super) given: Option<Target>,
-    pub(super) console: Console,
-    pub(super) secrets: KnownSecrets,
+    given: Option<Target>,
+    console: Console,
+    secrets: KnownSecrets,
+    store: UserStore,
+    /// The servers that the page lists, and the time of reading them.
+    servers: Mutex<(Option<Instant>, Vec<ServerEntry>)>,
 }
 
 impl Opener {
-    /// Resolves the server of a source.
-    async fn target(&self, source: &OpenSource) -> Result<Target, CliError> {
-        let words = match source {
-            OpenSource::Given => {
-                let none = || CliError::usage("the command line names no server");
-                return self.given.clone().ok_or_else(none);
+    pub(super) fn new(common: CommonArgs, given: Option<Target>, console: Console) -> Self {
+        let secrets = KnownSecrets::default();
+        Self {
+            common,
+            given,
+            console,
+            store: UserStore::new(secrets.clone()),
+            secrets,
+            servers: Mutex::default(),
+        }
+    }
+
+    /// Reads the servers of the configuration again, unless that was done just now.
+    pub(super) async fn refresh_servers(&self) {
+        let is_new = |read: Instant| read.elapsed() < CATALOGUE_AGE;
+        if self.lock_servers().0.is_some_and(is_new) {
+            return;
+        }
+        let mut servers: Vec<_> = self.given.iter().map(given_entry).collect();
+        match list_catalogue(&self.common.server, &self.store).await {
+            Ok(entries) => servers.extend(entries.into_iter().map(|it| self.configured_entry(it))),
+            Err(error) => {
+                let name = "configuration".to_owned();
+                servers.push(faulty_entry(name, None, error.sentence()));
             }
+        }
+        *self.lock_servers() = (Some(Instant::now()), servers);
+    }
+
+    /// Stores the user's consent to a server of the configuration.
+    ///
+    /// # Errors
+    /// Fails if the digest is not that of the server as it is now.
+    pub(super) async fn agree(&self, name: &str, digest: &str) -> Result<(), CliError> {
+        let consent = self.find_configured(name).await?.consent;
+        let consent = consent.filter(|consent| consent.key == digest);
+        let changed = || CliError::new("the configuration has changed meanwhile: look at it again");
+        let stored = store_consent(&consent.ok_or_else(changed)?.key, &self.store).await;
+        self.lock_servers().0 = None;
+        stored
+    }
+
+    async fn find_configured(&self, name: &str) -> Result<CatalogueEntry, CliError> {
+        let entries = list_catalogue(&self.common.server, &self.store).await?;
+        let entry = entries.into_iter().find(|entry| entry.name == name);
+        entry.ok_or_else(|| CliError::usage(format!("no server is named {name:?} any more")))
+    }
+
+    fn configured_entry(&self, entry: CatalogueEntry) -> ServerEntry {
+        let origin = Some(entry.file.display().to_string());
+        let target = match entry.target {
+            Ok(target) => target,
+            Err(fault) => return faulty_entry(entry.name, origin, fault),
+        };
+        let missing = entry.consent.filter(|consent| !consent.is_given);
+        let missing = missing.filter(|_| !self.common.protocol.yes);
+        ServerEntry {
+            source: OpenSource::Named { name: entry.name },
+            name: short_name(&target),
+            address: address_of(&target),
+            transport: transport_of(&target),
+            origin,
+            fault: None,
+            consent: missing.map(|consent| Consent {
+                sentence: consent.sentence,
+                digest: consent.key,
+            }),
+        }
+    }
+
+    /// Resolves the server of a source, and returns it with the options for it. What the command line says
+    /// of the requests and the environment of its own server is for that one alone.
+    async fn target(&self, source: &OpenSource) -> Result<(Target, CommonArgs), CliError> {
+        let mut common = self.common.clone();
+        if *source == OpenSource::Given {
+            let none = || CliError::usage("the command line names no server");
+            return Ok((self.given.clone().ok_or_else(none)?, common));
+        }
+        let server = &mut common.server;
+        server.headers.clear();
+        server.header_env.clear();
+        server.env.clear();
+        (server.bearer_env, server.client_cert) = (None, None);
+        (server.env_file, server.cwd, server.server) = (None, None, None);
+        let target = match source {
             OpenSource::Url { url } => {
+                let url = url.trim();
                 if !url.starts_with("http://") && !url.starts_with("https://") {
-                    return Err(CliError::usage("the URL has neither http:// nor https://"));
+                    return Err(CliError::usage(
+                        "the address has neither http:// nor https://",
+                    ));
                 }
-                url
+                let mut words = PositionalArgs::new(vec![url.to_owned()]);
+                Target::resolve(&common.server, &[], &mut words)?
             }
-            OpenSource::Named { name } => name,
-        };
-        let mut server = self.common.server.clone();
-        server.server = None;
-        let mut words = PositionalArgs::new(vec![words.clone()]);
-        let target = Target::resolve(&server, &[], &mut words)?;
-        if matches!(source, OpenSource::Named { .. }) {
-            let store = UserStore::new(self.secrets.clone());
-            let is_agreed = self.common.protocol.yes || server.config.is_some();
-            if !is_agreed && !is_trusted(&target, &store).await {
-                return Err(CliError::usage(
-                    "you have not agreed to use this server yet",
-                ));
-            }
-        }
-        Ok(target)
-    }
-
-    /// Returns the words that name a server on a command line, without secrets.
-    fn words(&self, target: &Target) -> ServerWords {
-        let mut words = ServerWords::default();
-        match target {
-            Target::Url {
-                url, entry: None, ..
-            } => words.target.push(url.clone()),
-            Target::Url {
-                entry: Some(entry), ..
-            }
-            | Target::Command {
-                entry: Some(entry), ..
-            } => {
-                if let Some(file) = &self.common.server.config {
-                    let file = file.to_string_lossy().into_owned();
-                    words.target.extend(["--config".to_owned(), file]);
+            OpenSource::Named { name } => {
+                let entry = self.find_configured(name).await?;
+                let is_agreed = entry.consent.is_none_or(|consent| consent.is_given);
+                if !is_agreed && !common.protocol.yes {
+                    return Err(CliError::usage(
+                        "you have not agreed to use this server yet",
+                    ));
                 }
-                words.target.push(entry.name.clone());
+                entry.target.map_err(CliError::usage)?
             }
-            Target::Command { program, args, .. } => words.command = command_words(program, args),
-        }
-        words
-    }
-
-    /// Returns the settings of the client that the options of the command name.
-    fn settings(&self) -> ClientSettings {
-        let protocol = &self.common.protocol;
-        let mut settings = ClientSettings {
-            era: protocol.era(),
-            connect_timeout: Some(protocol.connect_timeout),
-            log_level: protocol.log,
-            ..ClientSettings::default()
+            OpenSource::Given => return Err(CliError::usage("the command line names no server")),
         };
-        if let Some(timeout) = protocol.timeout {
-            settings.timeouts = Timeouts::uniform(timeout);
-        }
-        settings
+        Ok((target, common))
     }
 
     async fn prepare(
@@ -108,53 +159,117 @@ impl Opener {
         source: &OpenSource,
         observer: ConnectionObserver,
     ) -> Result<OpenedServer, CliError> {
-        let target = self.target(source).await?;
+        let (target, common) = self.target(source).await?;
         let (name, address) = (short_name(&target), address_of(&target));
-        let words = self.words(&target);
-        let (connector, transport): (Arc<dyn Connector>, _) = match target {
-            Target::Url {
-                url,
-                headers,
-                sse,
-                entry,
-            } => {
-                let layer = LoginLayer::Stored;
-                let (common, secrets) = (&self.common, &self.secrets);
-                let built = http_connector(&url, headers, entry.as_ref(), layer, common, secrets);
-                let (connector, _) = built.await?;
-                match sse {
-                    true => (Arc::new(SseConnector::new(connector)), TransportKind::Sse),
-                    false => (Arc::new(connector), TransportKind::Http),
-                }
-            }
-            target @ Target::Command { .. } => {
-                let command = server_command(target, &self.common, &self.console, &self.secrets)?;
-                let stderr = StderrMode::lines(move |line| observer.add_stderr(line.as_bytes()));
-                (Arc::new(command.stderr(stderr)), TransportKind::Program)
-            }
+        let words = words_of(&target, &common.server);
+        let transport = transport_of(&target);
+        let connector: Arc<dyn Connector> = match target {
+            target @ Target::Url { .. } => self.http(target, &common, &observer).await?,
+            target @ Target::Command { .. } => self.program(target, &common, observer)?,
         };
+        let protocol = &common.protocol;
+        let timeouts = protocol.timeout.map(Timeouts::uniform);
         Ok(OpenedServer {
             connector,
             name,
             address,
             transport,
             words,
-            settings: self.settings(),
+            settings: ClientSettings {
+                era: protocol.era(),
+                connect_timeout: Some(protocol.connect_timeout),
+                timeouts: timeouts.unwrap_or_default(),
+                limits: client_limits(&protocol.limits),
+                log_level: protocol.log,
+                roots: offered_roots(protocol)?,
+            },
         })
+    }
+
+    /// Prepares requests to a URL, each of which the observer is told of.
+    async fn http(
+        &self,
+        target: Target,
+        common: &CommonArgs,
+        observer: &ConnectionObserver,
+    ) -> Result<Arc<dyn Connector>, CliError> {
+        let Target::Url {
+            url,
+            headers,
+            sse,
+            entry,
+        } = target
+        else {
+            return Err(CliError::new("the target is not a URL"));
+        };
+        let layer = match common.server.stored_auth_only || common.protocol.no_input {
+            true => LoginLayer::Stored,
+            false => LoginLayer::Page(page_login(observer.clone())),
+        };
+        let told = observer.clone();
+        let exchanges = ExchangeObserver::new(move |exchange| told.add_http(&exchange));
+        let (entry, secrets) = (entry.as_ref(), &self.secrets);
+        let built = http_connector(
+            &url,
+            headers,
+            entry,
+            layer,
+            common,
+            secrets,
+            Some(exchanges),
+        );
+        let (mut connector, authorization) = built.await?;
+        if let Authorization::Login(oauth) = authorization {
+            let steps = LoginSteps::new(&oauth, observer.clone());
+            if observer.is_login_wanted() {
+                observer.begin_step(Step::Authorization);
+                let done = log_in(&oauth, None).await;
+                steps.report();
+                done?;
+            }
+            // Outside of the login: its steps are known when a request is over.
+            connector = connector.layer(ExchangeObserver::new(move |_| steps.report()));
+        }
+        Ok(match sse {
+            true => Arc::new(SseConnector::new(connector)),
+            false => Arc::new(connector),
+        })
+    }
+
+    /// Prepares the command of a program.
+    fn program(
+        &self,
+        target: Target,
+        common: &CommonArgs,
+        observer: ConnectionObserver,
+    ) -> Result<Arc<dyn Connector>, CliError> {
+        // Most values of variables are no secrets, and would be hidden wherever they occur.
+        let any = KnownSecrets::default();
+        let command = server_command(target, common, &self.console, &any)?;
+        let secrets = command
+            .environment()
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let name = name.to_string_lossy();
+                is_secret_name(&name).then(|| value.to_string_lossy().into_owned())
+            });
+        self.secrets.add(secrets);
+        let started = observer.clone();
+        let stderr = StderrMode::lines(move |line| observer.add_stderr(line.as_bytes()));
+        let command = command
+            .stderr(stderr)
+            .on_start(move |pid| started.set_pid(pid));
+        Ok(Arc::new(command))
+    }
+
+    fn lock_servers(&self) -> MutexGuard<'_, (Option<Instant>, Vec<ServerEntry>)> {
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl OpenServer for Opener {
     fn servers(&self) -> Vec<ServerEntry> {
-        let given = self.given.as_ref().map(|target| ServerEntry {
-            source: OpenSource::Given,
-            name: short_name(target),
-            address: address_of(target),
-            transport: transport_of(target),
-            origin: None,
-            fault: None,
-        });
-        given.into_iter().collect()
+        self.lock_servers().1.clone()
     }
 
     fn open<'a>(
@@ -163,7 +278,7 @@ impl OpenServer for Opener {
         observer: ConnectionObserver,
     ) -> BoxFuture<'a, Result<OpenedServer, OpenError>> {
         Box::pin(async move {
-            let prepared = self.prepare(source, observer).await;
+            let prepared = Box::pin(self.prepare(source, observer)).await;
             prepared.map_err(|error| open_error(&error))
         })
     }
@@ -174,8 +289,8 @@ impl OpenServer for Opener {
     ) -> BoxFuture<'a, Result<turnbuckle_check::Target, OpenError>> {
         Box::pin(async move {
             let prepared = async {
-                let target = self.target(source).await?;
-                let mut login = TargetLogin::new(&self.common, &target)?;
+                let (target, common) = self.target(source).await?;
+                let mut login = TargetLogin::new(&common, &target)?;
                 (login.console, login.secrets) = (self.console.clone(), self.secrets.clone());
                 let is_sse = transport_of(&target) == TransportKind::Sse;
                 CheckTarget::prepare(&login, is_sse).await
@@ -191,60 +306,36 @@ impl OpenServer for Opener {
 }
 
 fn open_error(error: &CliError) -> OpenError {
+    let step = match error.auth_error() {
+        Some(_) => Step::Authorization,
+        None => Step::Start,
+    };
     OpenError {
-        step: Step::Start,
-        errors: vec![error.text().to_owned()],
+        step,
+        errors: vec![error.sentence()],
     }
 }
 
-fn transport_of(target: &Target) -> TransportKind {
-    match target {
-        Target::Url { sse: true, .. } => TransportKind::Sse,
-        Target::Url { .. } => TransportKind::Http,
-        Target::Command { .. } => TransportKind::Program,
+fn given_entry(target: &Target) -> ServerEntry {
+    ServerEntry {
+        source: OpenSource::Given,
+        name: short_name(target),
+        address: address_of(target),
+        transport: transport_of(target),
+        origin: None,
+        fault: None,
+        consent: None,
     }
 }
 
-/// Returns the name in the configuration, or that of the host or the program.
-fn short_name(target: &Target) -> String {
-    match target {
-        Target::Url {
-            entry: Some(entry), ..
-        }
-        | Target::Command {
-            entry: Some(entry), ..
-        } => entry.name.clone(),
-        Target::Url { url, .. } => {
-            let host = url.split("://").nth(1).unwrap_or(url);
-            host.split('/').next().unwrap_or(host).to_owned()
-        }
-        Target::Command { program, .. } => {
-            let file = std::path::Path::new(program).file_stem();
-            file.unwrap_or(program).to_string_lossy().into_owned()
-        }
-    }
-}
-
-/// Returns the URL without its query, or the command line.
-fn address_of(target: &Target) -> String {
-    match target {
-        Target::Url { url, .. } => url_without_query(url).to_string(),
-        Target::Command { program, args, .. } => {
-            let words = command_words(program, args);
-            shell_quote(words.iter().map(String::as_str))
-        }
-    }
-}
-
-/// Returns a command line; of one with a secret, the program alone.
-fn command_words(program: &OsStr, args: &[OsString]) -> Vec<String> {
-    let words = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
-    let words: Vec<_> = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let line = shell_quote(words.iter().map(String::as_str));
-    match has_secret(&line) {
-        true => vec![words[0].clone(), "…".to_owned()],
-        false => words,
+fn faulty_entry(name: String, origin: Option<String>, fault: String) -> ServerEntry {
+    ServerEntry {
+        source: OpenSource::Named { name: name.clone() },
+        name,
+        address: String::new(),
+        transport: TransportKind::Program,
+        origin,
+        fault: Some(fault),
+        consent: None,
     }
 }

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, SET_COOKIE};
+use http::header::{CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_TYPE, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use percent_encoding::percent_decode_str;
@@ -21,6 +21,7 @@ use super::body::{BodyFault, read_body};
 use super::events::EventBody;
 use super::reply::{Reply, content, done, event_stream, json, refuse, reply};
 use super::server::Site;
+use crate::error::CliError;
 
 /// The most bytes of a body with a value that the user typed, and of any other one.
 const MAX_VALUE_BYTES: usize = 32 << 20;
@@ -61,7 +62,12 @@ async fn route(site: &Arc<Site>, request: Request<Incoming>) -> Answer {
     let path = head.uri.path();
     let is_read = matches!(head.method, Method::GET | Method::HEAD);
     if let Some(file) = page(path).filter(|_| is_read) {
-        return Ok(reply(StatusCode::OK, file.content_type, file.bytes));
+        let mut reply = reply(StatusCode::OK, file.content_type, file.bytes);
+        if let Some(encoding) = file.encoding {
+            let encoding = HeaderValue::from_static(encoding);
+            reply.headers_mut().insert(CONTENT_ENCODING, encoding);
+        }
+        return Ok(reply);
     }
     let segments = segments_of(path).ok_or(Fault::NoRoute)?;
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -93,7 +99,9 @@ async fn route(site: &Arc<Site>, request: Request<Incoming>) -> Answer {
             check_is_json(&head.headers)?;
             let max_bytes = match segments {
                 ["place"] => MAX_PLACE_BYTES,
-                ["inbox", _] | ["sessions", _, "requests" | "expand"] => MAX_VALUE_BYTES,
+                ["inbox", _] | ["sessions", _, "requests" | "expand" | "automatic"] => {
+                    MAX_VALUE_BYTES
+                }
                 _ => MAX_SMALL_BYTES,
             };
             let body = read_body(body, max_bytes).await?;
@@ -114,7 +122,10 @@ async fn get(site: &Arc<Site>, segments: &[&str], query: Query) -> Answer {
             let batches = changes.batches(changes.versions());
             Ok(event_stream(EventBody::new(batches, permit)))
         }
-        ["state"] => site.read(|inspector| Ok(json(&inspector.state()))).await,
+        ["state"] => {
+            site.opener.refresh_servers().await;
+            Ok(json(&inspector.state()))
+        }
         ["sessions", session, "check"] => Ok(json(&inspector.check_run(session)?)),
         ["sessions", session, "items", kind] => {
             let (session, kind) = (session.to_owned(), parse_kind(kind)?);
@@ -213,6 +224,13 @@ async fn change(site: &Arc<Site>, method: &Method, segments: &[&str], body: Vec<
             let id = inspector.open(parse::<OpenSource>(&body)?)?;
             return Ok(json(&json!({ "id": id })));
         }
+        (&Method::POST, ["servers", name, "consent"]) => {
+            let given: GivenConsent = parse(&body)?;
+            site.opener.agree(name, &given.digest).await?;
+        }
+        (&Method::POST, ["sessions", session, "automatic"]) => {
+            inspector.set_automatic(session, parse(&body)?)?;
+        }
         (&Method::POST, ["sessions", session, "requests"]) => {
             let sent = inspector.send(session, parse(&body)?).await?;
             return Ok(json(&sent));
@@ -251,6 +269,12 @@ async fn change(site: &Arc<Site>, method: &Method, segments: &[&str], body: Vec<
 #[serde(deny_unknown_fields)]
 struct Login {
     code: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenConsent {
+    digest: String,
 }
 
 #[derive(Deserialize)]
@@ -387,6 +411,12 @@ impl From<Refusal> for Fault {
 impl From<BodyFault> for Fault {
     fn from(fault: BodyFault) -> Self {
         Self::Body(fault)
+    }
+}
+
+impl From<CliError> for Fault {
+    fn from(error: CliError) -> Self {
+        Self::Engine(InspectorError::Refused(error.sentence()))
     }
 }
 

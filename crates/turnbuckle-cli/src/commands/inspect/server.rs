@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
-use turnbuckle_inspector::{Inspector, InspectorLimits, OpenServer};
+use turnbuckle_inspector::{Inspector, InspectorLimits};
 
 use super::access::Access;
 use super::listener;
+use super::opener::Opener;
 
 /// The most streams of events, of which each tab of a browser has one.
 const MAX_STREAMS: usize = 64;
@@ -22,6 +23,7 @@ const MAX_READS: usize = 4;
 pub(super) struct Site {
     pub(super) inspector: Inspector,
     pub(super) access: Access,
+    pub(super) opener: Arc<Opener>,
     /// The streams of events that may still be opened.
     pub(super) streams: Arc<Semaphore>,
     pub(super) reads: Arc<Semaphore>,
@@ -36,7 +38,7 @@ pub(super) struct PageServer {
 
 impl PageServer {
     /// Binds a port of 127.0.0.1; 0 takes any that is free.
-    pub(super) async fn bind(port: u16, opener: Arc<dyn OpenServer>) -> io::Result<Self> {
+    pub(super) async fn bind(port: u16, opener: Opener) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
         let site = Site::new(opener, address.port());
@@ -65,9 +67,11 @@ impl PageServer {
 }
 
 impl Site {
-    fn new(opener: Arc<dyn OpenServer>, port: u16) -> Self {
+    pub(super) fn new(opener: Opener, port: u16) -> Self {
+        let opener = Arc::new(opener);
         Self {
-            inspector: Inspector::new(opener, InspectorLimits::default()),
+            inspector: Inspector::new(opener.clone(), InspectorLimits::default()),
+            opener,
             access: Access::new(port),
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             reads: Arc::new(Semaphore::new(MAX_READS)),

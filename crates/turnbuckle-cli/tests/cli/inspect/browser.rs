@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -49,7 +49,14 @@ impl Reply {
 
 impl Inspect {
     pub(crate) fn start(words: &[&str]) -> Self {
-        let mut child = command(&[&["inspect", "--no-open", "-o", "json"], words].concat())
+        Self::run(command(
+            &[&["inspect", "--no-open", "-o", "json"], words].concat(),
+        ))
+    }
+
+    /// Runs a command that prints the address of a page as JSON.
+    pub(crate) fn run(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -134,6 +141,24 @@ impl Inspect {
         let body = body.to_string();
         let headers = [("Content-Type", "application/json")];
         self.request("POST", path, &headers, body.as_bytes())
+    }
+
+    /// Sends a request to the server of the first session, and returns the entry of its answer.
+    pub(crate) fn call(&self, method: &str, params: &str) -> Value {
+        let request = json!({ "method": method, "params": params });
+        let sent = self.post("/api/sessions/s1/requests", &request).json();
+        let entry = || self.get(&format!("/api/timeline/{}", sent["n"])).json();
+        self.wait_for(|_| entry()["entry"]["answer"].is_u64());
+        let answer = &entry()["entry"]["answer"];
+        self.get(&format!("/api/timeline/{answer}")).json()
+    }
+
+    /// Returns the entries of the timeline that pass a filter.
+    pub(crate) fn timeline(&self, filter: &str) -> Vec<Value> {
+        let filter = filter.replace(' ', "+");
+        let window = self.get(&format!("/api/timeline?filter={filter}&count=500"));
+        let entries = window.json()["entries"].as_array().cloned();
+        entries.expect("there is a list")
     }
 
     /// Waits for changes until the state is as wanted, and returns it.

@@ -1,6 +1,7 @@
 //! The Inspector: its page at a server.
 
 mod browser;
+mod connections;
 mod hostile;
 
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -305,6 +305,19 @@ exitCode: number | null,
 stderr: Array<string>, } | { "state": "closed" };
 
 /**
+ * A consent to a server of a configuration file that was found.
+ */
+export type Consent = {
+/**
+ * The file, and what using the server does, in a sentence.
+ */
+sentence: string,
+/**
+ * The text that names what the user agrees to. It changes with the file and the server.
+ */
+digest: string, };
+
+/**
  * The form in which an exchange is copied.
  */
 export type CopyFormat = "command" | "curl" | "json";
@@ -1050,7 +1063,11 @@ origin: string | null,
 /**
  * The reason why the server cannot be opened, in a sentence.
  */
-fault: string | null, };
+fault: string | null,
+/**
+ * The consent that the user has to give before the server can be opened.
+ */
+consent: Consent | null, };
 
 /**
  * A server's description of itself, and the revision that is spoken.
