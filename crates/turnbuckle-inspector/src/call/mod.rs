@@ -13,8 +13,12 @@ use turnbuckle_types::{RawJson, RawObject, Schema};
 
 use crate::api::{Fault, Field, FieldKind, Form, ItemKind, TextRules};
 use crate::values::Document;
+use crate::values::string::cut;
 pub(crate) use template::expand_template;
 use template::{MAX_VARIABLES, template_variables};
+
+/// The most bytes of a title or a description of an argument.
+const MAX_TEXT_BYTES: usize = 2_000;
 
 /// Makes the form of the item whose definition is `raw`.
 pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
@@ -28,7 +32,8 @@ pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
         ItemKind::Prompts => {
             let arguments = member("arguments").into_iter().flat_map(|it| it.children());
             let fields = arguments.take(MAX_VARIABLES).map(|argument| {
-                let text = |name: &str| argument.member(name).and_then(|value| value.as_str());
+                let whole = |name: &str| argument.member(name).and_then(|value| value.as_str());
+                let text = |name: &str| whole(name).map(|text| cut(text, MAX_TEXT_BYTES));
                 let required = argument
                     .member("required")
                     .and_then(|value| value.as_bool());
@@ -36,7 +41,7 @@ pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
                     title: text("title"),
                     help: text("description"),
                     required: required == Some(true),
-                    ..text_field(text("name").unwrap_or_default())
+                    ..text_field(whole("name").unwrap_or_default())
                 }
             });
             form_of_fields(fields.collect())

@@ -8,7 +8,10 @@
 
 mod entries;
 mod hostile;
+mod http;
 mod legacy;
+#[cfg(unix)]
+mod program;
 mod scripted;
 mod servers;
 mod wire;
