@@ -155,7 +155,7 @@ fn read_report(report: Report) -> CheckRun {
                     continue;
                 }
                 let lines = finding.messages.into_iter().take(MAX_EVIDENCE);
-                let citation = finding.requirement;
+                let citation = finding.requirement.or_else(|| check.requirement.clone());
                 let lines = lines.map(|line| {
                     let line = format!("{} {}", line.direction, line.text);
                     cut(line, MAX_LINE_BYTES)
@@ -179,4 +179,77 @@ fn read_report(report: Report) -> CheckRun {
     run.done = run.total;
     run.findings.sort_by_key(|finding| finding.severity);
     run
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn report(cases: &[Value]) -> Report {
+        let report = json!({"turnbuckle": "1", "target": "t", "kind": "server", "cases": cases});
+        serde_json::from_value(report).unwrap()
+    }
+
+    fn check(id: &str, verdict: &str, findings: &[Value]) -> Value {
+        json!({"id": id, "title": "t", "level": "must", "verdict": verdict, "findings": findings})
+    }
+
+    fn finding(sentence: &str, lines: usize) -> Value {
+        let line = json!({"direction": "→", "text": "x".repeat(10_000)});
+        json!({"sentence": sentence, "messages": vec![line; lines], "fix": "", "repeat": ""})
+    }
+
+    #[test]
+    fn findings_of_all_cases_are_read_the_worst_first() {
+        let mut cited = finding("fails", 1);
+        cited["requirement"] = json!({"id": "1", "gist": "a server answers", "level": "MUST",
+            "revision": "2026-07-28", "page": "p", "line": 1, "link": "https://example.com"});
+        cited["fix"] = "mend it".into();
+        let first = json!({"revision": "2025-06-18", "transport": "stdio", "checks": [
+            check("a.one", "pass", &[]), check("a.two", "warn", &[finding("warns", 30)])]});
+        let second = json!({"revision": "2026-07-28", "transport": "http", "stopped": "it went away",
+            "checks": [check("b.one", "fail", &[cited]), check("b.two", "skip", &[])]});
+        let run = read_report(report(&[first, second]));
+        assert_eq!((run.total, run.done, run.passed, run.skipped), (4, 4, 1, 1));
+        assert_eq!(run.error.as_deref(), Some("it went away"));
+        let found: Vec<_> = run
+            .findings
+            .iter()
+            .map(|it| (&*it.message, it.severity, &*it.topic))
+            .collect();
+        let expected = [
+            ("fails", Severity::Error, "b"),
+            ("warns", Severity::Warning, "a"),
+        ];
+        assert_eq!(found, expected);
+        let [fails, warns] = &run.findings[..] else {
+            panic!("{:?}", run.findings);
+        };
+        assert_eq!(fails.requirement.as_deref(), Some("a server answers"));
+        assert_eq!(
+            (fails.advice.as_deref(), warns.advice.as_deref()),
+            (Some("mend it"), None)
+        );
+        assert_eq!(
+            (warns.evidence.len(), warns.requirement.as_deref()),
+            (MAX_EVIDENCE, None)
+        );
+        assert!(warns.evidence[0].len() < MAX_LINE_BYTES + 8);
+    }
+
+    #[test]
+    fn findings_are_bounded_and_counted() {
+        let many = vec![finding("small", 0); MAX_FINDINGS + 5];
+        let case = |findings: &[Value]| json!({"revision": "r", "transport": "stdio", "checks": [check("a.b", "fail", findings)]});
+        let run = read_report(report(&[case(&many)]));
+        assert_eq!((run.findings.len(), run.left_out), (MAX_FINDINGS, 5));
+        let run = read_report(report(&[case(&vec![finding("large", 20); 200])]));
+        assert!(
+            run.findings.len() < 100 && run.left_out > 100,
+            "{}",
+            run.left_out
+        );
+    }
 }
