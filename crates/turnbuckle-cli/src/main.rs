@@ -27,7 +27,9 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
-use crate::commands::{ServerVerb, agent_help, auth, check, inspect, keys, schema, serve, shell};
+use crate::commands::{
+    ServerVerb, agent_help, auth, check, inspect, keys, schema, serve, servers, shell,
+};
 use crate::error::CliError;
 use crate::output::write_stdout;
 
@@ -77,6 +79,9 @@ turnbuckle inspect [TARGET] [OPTIONS]
     )]
     Inspect(inspect::Options),
 
+    /// Lists the servers of the configuration files
+    Servers(servers::Options),
+
     /// Logs in at servers, and shows or removes the login
     #[command(subcommand)]
     Auth(auth::AuthCommand),
@@ -113,6 +118,7 @@ impl Command {
             Self::Check(options) => &mut options.target_args,
             Self::Shell(options) => &mut options.target_args,
             Self::Inspect(options) => &mut options.target_args,
+            Self::Servers(options) => return Some(&options.output),
             Self::Auth(command) => return command.output_args(),
             Self::Keys(_)
             | Self::Serve(_)
@@ -190,6 +196,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Check(options) => Box::pin(check::run(options)).await,
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Inspect(options) => Box::pin(inspect::run(options)).await,
+            Command::Servers(options) => servers::run(options).await,
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,

@@ -17,6 +17,7 @@ pub(crate) mod raw;
 pub(crate) mod read;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod servers;
 pub(crate) mod shell;
 pub(crate) mod skill;
 pub(crate) mod task;

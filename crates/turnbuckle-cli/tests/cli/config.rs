@@ -236,3 +236,47 @@ fn a_planted_file_above_a_project_is_skipped_with_a_warning() {
     );
     assert!(!project.join("ran").exists());
 }
+
+#[test]
+fn the_servers_of_the_files_that_are_found_are_listed() {
+    let scratch = Scratch::new();
+    let config = file(&scratch, "mcp.json", "mcpServers");
+    let in_folder = |words: &[&str]| {
+        let mut listing = command(words);
+        let output = listing
+            .current_dir(scratch.path())
+            .env("HOME", scratch.path())
+            .output();
+        Run::new(output.expect("the tool runs"))
+    };
+    let shown = in_folder(&["servers"]).ends(0).out;
+    assert!(shown.contains("mcp.json\n"), "{shown}");
+    assert!(
+        shown.contains("demo --stdio  (asks before its first use)"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("asks  ") && shown.contains("input:token"),
+        "{shown}"
+    );
+    assert!(!shown.contains("hidden-value"), "{shown}");
+
+    let listed = in_folder(&["servers", "-o", "json"]).ends(0).json();
+    let names = listed.as_array().expect("it is a list").iter();
+    let names: Vec<_> = names.map(|server| server["name"].clone()).collect();
+    assert_eq!(names, ["asks", "demo"]);
+    assert_eq!(listed[1]["transport"], "program");
+    assert_eq!(listed[1]["isAgreed"], false);
+    // Who names the file agrees to it.
+    let named = run(&["servers", "--config", &config, "-o", "ndjson"])
+        .ends(0)
+        .out;
+    assert!(
+        named.lines().count() == 2 && named.contains(r#""isAgreed":true"#),
+        "{named}"
+    );
+
+    std::fs::remove_file(scratch.path().join("mcp.json")).expect("it is there");
+    let none = in_folder(&["servers"]).ends(0);
+    assert!(none.err.contains("no .mcp.json"), "{none:#?}");
+}

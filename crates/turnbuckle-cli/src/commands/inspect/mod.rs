@@ -5,7 +5,7 @@ mod body;
 mod events;
 mod listener;
 mod login;
-mod names;
+pub(super) mod names;
 mod opener;
 mod reply;
 mod routes;

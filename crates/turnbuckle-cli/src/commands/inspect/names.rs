@@ -1,4 +1,4 @@
-//! Names of servers for the page and for command lines, without secrets.
+//! Names of servers for people, pages and command lines, without secrets.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::connection::Target;
 use crate::observe::has_secret;
 use crate::output::shell_quote;
 
-pub(super) fn transport_of(target: &Target) -> TransportKind {
+pub(crate) fn transport_of(target: &Target) -> TransportKind {
     match target {
         Target::Url { sse: true, .. } => TransportKind::Sse,
         Target::Url { .. } => TransportKind::Http,
@@ -42,7 +42,7 @@ pub(super) fn short_name(target: &Target) -> String {
 }
 
 /// Returns the URL without its query, or the command line.
-pub(super) fn address_of(target: &Target) -> String {
+pub(crate) fn address_of(target: &Target) -> String {
     match target {
         Target::Url { url, .. } => url_without_query(url).to_string(),
         Target::Command { program, args, .. } => {
