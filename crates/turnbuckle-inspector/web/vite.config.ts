@@ -1,16 +1,17 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
-/** Writes the compressed files that the engine embeds. */
+/** Compresses the files: the program embeds and sends them so. */
 const compress: Plugin = {
   name: "compress",
   writeBundle({ dir = "" }, bundle) {
     for (const name of Object.keys(bundle).filter((one) => /\.(js|css)$/.test(one))) {
       const file = join(dir, name);
       writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+      rmSync(file);
     }
   },
 };

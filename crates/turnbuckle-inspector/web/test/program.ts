@@ -1,7 +1,7 @@
 // Programs with a page: `turnbuckle inspect`, or another Inspector.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -42,12 +42,16 @@ export type Program = {
   stop: (signal?: NodeJS.Signals) => Promise<void>;
 };
 
-/** Starts a program that prints the address of its page, in an empty home. */
+/** Starts a program that prints the address of its page, in a home with these files alone. */
 export function startProgram(
   command: readonly string[],
   environment: Record<string, string> = {},
+  files: Record<string, string> = {},
 ): Program {
   const home = mkdtempSync(join(tmpdir(), "inspector-home-"));
+  for (const [file, text] of Object.entries(files)) {
+    writeFileSync(join(home, file), text);
+  }
   const [name = "", ...args] = command;
   const child: ChildProcess = spawn(name, args, {
     cwd: home,

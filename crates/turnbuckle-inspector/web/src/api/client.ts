@@ -90,6 +90,7 @@ export type OpenValues = { depth: number; toggled: Set<string> };
 export const api = {
   login: (code: string) => post<void>("/login", { code }),
   state: () => get<InspectorState>("/state"),
+  agree: (name: string, digest: string) => post<void>(`/servers/${part(name)}/consent`, { digest }),
   open: (source: OpenSource) => post<{ id: string }>("/sessions", source),
   session: (id: string, action: "restart" | "close" | "refresh" | "login") =>
     post<void>(`/sessions/${part(id)}/${action}`),

@@ -1,9 +1,18 @@
 // The actions of a person, and the changes of the state that follow.
 
 import { api } from "../api/client.ts";
-import type { Answer, Fault, OpenSource, RequestToSend, SendOutcome } from "../api/types.ts";
+import type {
+  Answer,
+  Consent,
+  Fault,
+  OpenSource,
+  RequestToSend,
+  SendOutcome,
+  ServerEntry,
+} from "../api/types.ts";
 import { type Place, type Section, withDraft, withRun } from "../pure/place.ts";
 import {
+  consentTo,
   firstItems,
   itemKey,
   narrowPage,
@@ -85,6 +94,27 @@ export async function connect(source: OpenSource): Promise<boolean> {
   overlay.value = undefined;
   selectSession(opened.id);
   return true;
+}
+
+/** Connects to a server of the configuration, after the person has agreed to it if that is needed. */
+export async function connectTo(server: ServerEntry): Promise<void> {
+  if (server.consent !== null) {
+    consentTo.value = server;
+    overlay.value = "consent";
+  } else {
+    await connect(server.source);
+  }
+}
+
+/** Agrees to a server of the configuration, and connects to it. */
+export async function agree(server: ServerEntry, { digest }: Consent): Promise<void> {
+  const isAgreed = await attempt(async () => {
+    await api.agree(server.name, digest);
+    return true;
+  });
+  if (isAgreed) {
+    await connect(server.source);
+  }
 }
 
 export async function restart(id: string): Promise<void> {

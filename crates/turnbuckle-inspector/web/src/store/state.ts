@@ -1,7 +1,7 @@
 // The state of the page. `actions.ts` and `events.ts` change it; views read it.
 
 import { computed, signal } from "@preact/signals";
-import type { InspectorState, ItemKind, Question, Session } from "../api/types.ts";
+import type { InspectorState, ItemKind, Question, ServerEntry, Session } from "../api/types.ts";
 import type { Place, Section } from "../pure/place.ts";
 import { emptyPlace } from "../pure/place.ts";
 
@@ -19,7 +19,12 @@ export const place = signal<Place>(emptyPlace());
 /** The last failure of an action, shown until it is dismissed. */
 export const notice = signal<{ text: string; tone: "error" | "info" } | undefined>(undefined);
 
-export const overlay = signal<"palette" | "connect" | "keys" | "request" | undefined>(undefined);
+export const overlay = signal<"palette" | "connect" | "consent" | "keys" | "request" | undefined>(
+  undefined,
+);
+
+/** The server that the person is asked to agree to. */
+export const consentTo = signal<ServerEntry | undefined>(undefined);
 
 export type NarrowPage = "rail" | "list" | "work" | "result" | "wire";
 

@@ -1,16 +1,13 @@
 // Ten jobs from start to end, with the number of actions that each needs. An action is a click, a key
 // or a filled field. The server is the demo of turnbuckle, over HTTP.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startBrowser, turnbuckle } from "../program.ts";
+import { type Demo, startDemo } from "../demo.ts";
+import { startBrowser } from "../program.ts";
 import { newestEntry, type Opened, open } from "./start.ts";
 
 const MAX_ACTIONS = 14;
-
-type Demo = { url: string; port: number; kill: () => Promise<void> };
 
 let browser: Browser;
 let demo: Demo;
@@ -25,35 +22,6 @@ afterAll(async () => {
   await demo.kill();
   await browser.close();
 });
-
-/** Starts the demo, and waits until it listens. */
-async function startDemo(port: number): Promise<Demo> {
-  const child: ChildProcess = spawn(turnbuckle(), ["demo", "--port", String(port)], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const ended = new Promise<void>((done) => child.once("exit", () => done()));
-  const url = await new Promise<string>((found, failed) => {
-    for (const input of [child.stdout, child.stderr]) {
-      if (input) {
-        createInterface({ input }).on("line", (line) => {
-          const [address] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(line) ?? [];
-          if (address !== undefined) {
-            found(address);
-          }
-        });
-      }
-    }
-    void ended.then(() => failed(new Error("the demo ended")));
-  });
-  return {
-    url,
-    port: Number(new URL(url).port),
-    kill: async () => {
-      child.kill("SIGKILL");
-      await ended;
-    },
-  };
-}
 
 let actions = 0;
 const press = async (key: string) => {

@@ -100,7 +100,9 @@ describe("the place is there again", () => {
 describe("two tabs", () => {
   it("agree about sessions, calls and questions", async () => {
     await openItem(page, "ask_form");
+    await waitForState(page, ({ place }) => place?.includes("ask_form") === true);
     const second = await page.context().newPage();
+    second.setDefaultTimeout(10_000);
     await second.goto(new URL(page.url()).origin);
     await second.locator(".item-head h2", { hasText: "ask_form" }).waitFor();
     await page.keyboard.press("Control+Enter");

@@ -1,6 +1,8 @@
 // The page of `turnbuckle inspect` in a browser, with a server.
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { EntryDetail, InspectorState } from "../../src/api/types.ts";
 import { type Program, startProgram, testServer, turnbuckle } from "../program.ts";
@@ -21,11 +23,14 @@ export function startInspector(target: readonly string[] = ["--", ...testServer(
 }
 
 /** Answers with the page of a folder instead of the one in the binary, while the page is worked on. */
-async function serveFiles(page: Page, folder: string): Promise<void> {
-  await page.route(/\/(inspector\.(js|css))?$/, async (route) => {
+async function serveFiles(context: BrowserContext, folder: string): Promise<void> {
+  await context.route(/\/(inspector\.(js|css))?$/, async (route) => {
     const { pathname } = new URL(route.request().url());
-    const path = join(folder, pathname === "/" ? "index.html" : pathname);
-    await route.fulfill({ response: await route.fetch(), path });
+    const isPage = pathname === "/";
+    const bytes = readFileSync(join(folder, isPage ? "index.html" : `${pathname}.gz`));
+    const response = await route.fetch();
+    const { "content-encoding": _, "content-length": __, ...headers } = response.headers();
+    await route.fulfill({ headers, body: isPage ? bytes : gunzipSync(bytes) });
   });
 }
 
@@ -36,7 +41,7 @@ export async function openPage(
 ): Promise<{ page: Page; faults: string[] }> {
   const page = await context.newPage();
   if (process.env.PAGE_FILES !== undefined) {
-    await serveFiles(page, process.env.PAGE_FILES);
+    await serveFiles(context, process.env.PAGE_FILES);
   }
   page.setDefaultTimeout(10_000);
   const faults: string[] = [];

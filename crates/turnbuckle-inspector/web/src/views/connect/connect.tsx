@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { Button } from "../../parts/bits.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Marked } from "../../parts/marked.tsx";
-import { connect } from "../../store/actions.ts";
+import { connect, connectTo } from "../../store/actions.ts";
 import { inspector, overlay } from "../../store/state.ts";
 
 /** The dialog that connects to a URL, or to a server of the configuration. */
@@ -78,7 +78,7 @@ export function ConnectForm() {
                   type="button"
                   class="server-head server-other"
                   disabled={server.fault !== null}
-                  onClick={() => void connect(server.source)}
+                  onClick={() => void connectTo(server)}
                 >
                   <span class="dot dot-none" />
                   <span class="server-name">

@@ -4,7 +4,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Marked } from "../../parts/marked.tsx";
 import { count, duration } from "../../pure/format.ts";
 import type { Section } from "../../pure/place.ts";
-import { connect, selectSection, selectSession } from "../../store/actions.ts";
+import { connectTo, selectSection, selectSession } from "../../store/actions.ts";
 import { keyLabel } from "../../store/commands.ts";
 import {
   inspector,
@@ -150,7 +150,7 @@ function OtherServer({ server }: { server: ServerEntry }) {
       class="server-head server-other"
       disabled={server.fault !== null}
       title={server.fault ?? `Connect to ${server.address}`}
-      onClick={() => void connect(server.source)}
+      onClick={() => void connectTo(server)}
     >
       <span class="dot dot-none" />
       <span class="server-name">

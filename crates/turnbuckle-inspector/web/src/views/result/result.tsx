@@ -24,11 +24,20 @@ type Props = {
 /** The result of the newest request of an item, and the ones before it. */
 export function ResultPane({ session, kind, draft }: Props) {
   const runs = place.value.runs[draft] ?? [];
-  const questions = openQuestions.value.filter((question) => question.session === session.id);
+  // Questions about a call of another item wait there.
+  const isOfOthers = (n: number) =>
+    !runs.includes(n) && Object.values(place.value.runs).some((all) => all.includes(n));
+  const questions = openQuestions.value.filter(
+    ({ session: of, about }) => of === session.id && (about === null || !isOfOthers(about)),
+  );
   const n = runs[0];
-  const asked = questions.map((question) => (
-    <QuestionView key={question.id} question={question} isInline />
-  ));
+  const asked = questions.length > 0 && (
+    <div class="asked scroll">
+      {questions.map((question) => (
+        <QuestionView key={question.id} question={question} isInline />
+      ))}
+    </div>
+  );
   if (n === undefined) {
     return (
       <>

@@ -58,7 +58,7 @@ export function ConnectionPane({ session }: { session: Session }) {
       )}
       {connection.state === "closed" && <p>You closed the session.</p>}
       {session.loginUrl && (
-        <div class="chain">
+        <div class="chain chain-login">
           <p class="chain-first">The server wants a login.</p>
           <WebLink url={session.loginUrl} class="button button-primary">
             Log in

@@ -4,6 +4,7 @@ import { Split } from "../../parts/split.tsx";
 import type { Place } from "../../pure/place.ts";
 import { changePlace } from "../../store/actions.ts";
 import {
+  consentTo,
   inspector,
   isItemKind,
   itemKey,
@@ -15,6 +16,7 @@ import {
   session,
 } from "../../store/state.ts";
 import { Connect, ConnectForm } from "../connect/connect.tsx";
+import { ConsentDialog } from "../connect/consent.tsx";
 import { FindingsPane } from "../findings/findings.tsx";
 import { InboxList, InboxWork } from "../inbox/inbox.tsx";
 import { ListPane } from "../lists/list.tsx";
@@ -193,6 +195,10 @@ function Overlay() {
       return <Palette />;
     case "connect":
       return <Connect />;
+    case "consent": {
+      const server = consentTo.value;
+      return server?.consent ? <ConsentDialog server={server} consent={server.consent} /> : null;
+    }
     case "keys":
       return <Keys />;
     case "request":
