@@ -135,8 +135,8 @@ pub struct EntryDetail {
     /// response.
     #[cfg_attr(test, ts(type = "number[]"))]
     pub related: Vec<u64>,
-    /// The number of the newest request that repeats this one with answers to the server's questions. Its
-    /// response is the result.
+    /// The number of the newest request that repeats this one with answers to the server's questions, or
+    /// asks for the task that the call became. Its response is the result.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub newest: Option<u64>,
     /// The milliseconds without a sign of the server after which a request is given up.

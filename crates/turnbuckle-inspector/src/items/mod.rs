@@ -2,6 +2,7 @@
 
 mod item;
 mod tasks;
+mod texts;
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +16,9 @@ use bytes::Bytes;
 use crate::api::{ItemKind, ItemRow, ItemsWindow, ListSummary, RawRange};
 use crate::change::Changes;
 use crate::outline::{find_nested, parts};
-use crate::values::find_ignoring_case;
 use crate::values::string::decode;
 use item::{list_member, read_row};
+use texts::Texts;
 
 /// The most rows of one answer.
 const MAX_ROWS: usize = 500;
@@ -65,6 +66,7 @@ struct State {
 #[derive(Default)]
 struct List {
     items: Vec<Item>,
+    texts: Texts,
     pages: Vec<Page>,
     /// The index of each item, by its key.
     by_key: HashMap<Box<str>, u32>,
@@ -182,16 +184,15 @@ impl Items {
         let words: Vec<&str> = filter.split_whitespace().take(MAX_WORDS).collect();
         let count = count.min(MAX_ROWS);
         let (mut matching, mut bytes) = (0, 0);
-        for item in &list.items {
-            if words.iter().all(|word| has_word(&item.row, word)) {
-                // An answer with fewer rows is continued from its end.
-                let is_full = window.rows.len() >= count || bytes >= MAX_ROWS_BYTES;
-                if matching >= from && !is_full {
-                    bytes += row_bytes(&item.row);
-                    window.rows.push((*item.row).clone());
-                }
-                matching += 1;
+        for index in list.texts.matches(&words) {
+            // An answer with fewer rows is continued from its end.
+            let is_full = window.rows.len() >= count || bytes >= MAX_ROWS_BYTES;
+            if matching >= from && !is_full {
+                let row = &list.items[index].row;
+                bytes += row_bytes(row);
+                window.rows.push((**row).clone());
             }
+            matching += 1;
         }
         window.total = list.items.len() as u32;
         window.matching = matching as u32;
@@ -297,12 +298,6 @@ fn kind_name(kind: ItemKind) -> &'static str {
     }
 }
 
-fn has_word(row: &ItemRow, word: &str) -> bool {
-    let has = |text: &str| find_ignoring_case(text.as_bytes(), word.as_bytes(), 0).is_some();
-    let has_in = |text: &Option<String>| text.as_deref().is_some_and(has);
-    has(&row.name) || has_in(&row.title) || has_in(&row.description)
-}
-
 impl List {
     fn add_page(
         &mut self,
@@ -355,13 +350,14 @@ impl List {
             }
             let mut row = read_row(kind, &bytes[part.range.clone()]);
             row.key = self.unused_key(&row.name);
-            let item_bytes = size_of::<Item>() + 2 * row.key.len() + row_bytes(&row);
+            let item_bytes = item_bytes(&row);
             used += item_bytes;
             if used > free_bytes {
                 return Err(too_large(limits));
             }
             self.bytes += item_bytes;
             self.size += row.size;
+            self.texts.push(&row);
             let key = row.key.as_str().into();
             self.by_key.insert(key, self.items.len() as u32);
             self.items.push(Item {
@@ -388,6 +384,11 @@ impl List {
 fn too_large(limits: &ItemLimits) -> String {
     let limit = limits.max_bytes >> 20;
     format!("the lists have more than {limit} MB together (ItemLimits::max_bytes)")
+}
+
+/// Returns the bytes that an item takes beside its definition: its text is there twice.
+fn item_bytes(row: &ItemRow) -> usize {
+    size_of::<Item>() + 2 * row.key.len() + 2 * row_bytes(row)
 }
 
 fn row_bytes(row: &ItemRow) -> usize {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use turnbuckle_types::TaskStatus;
 
 use super::item::{read_row, text_at};
+use super::texts::Texts;
 use super::{Item, Items, List, Page};
 use crate::api::ItemKind;
 use crate::outline::{member, parts};
@@ -59,7 +60,7 @@ impl List {
             true => Bytes::copy_from_slice(raw),
             false => Bytes::new(),
         };
-        let used = kept.len() + size_of::<Item>() + 2 * row.key.len() + super::row_bytes(&row);
+        let used = kept.len() + super::item_bytes(&row);
         if used > free_bytes || (known.is_none() && self.items.len() >= MAX_TASKS) {
             return;
         }
@@ -80,12 +81,17 @@ impl List {
             None => {
                 let index = self.items.len() as u32;
                 self.by_key.insert(item.row.key.as_str().into(), index);
+                self.texts.push(&item.row);
                 self.items.push(item);
                 self.pages.push(page);
             }
             Some(index) => {
                 let item = std::mem::replace(&mut self.items[index as usize], item);
                 self.size -= item.row.size;
+                self.texts = Texts::default();
+                for item in &self.items {
+                    self.texts.push(&item.row);
+                }
                 let old = &mut self.pages[item.page as usize];
                 // A page of a list has other tasks too.
                 if old.task_bytes == 0 {

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::time::Instant;
-use turnbuckle_types::Notification as _;
-use turnbuckle_types::method::LoggingMessage;
+use turnbuckle_types::method::{GetTask, LoggingMessage, TaskResult};
+use turnbuckle_types::{Notification as _, Request as _};
 
 pub use filter::Filter;
 
@@ -289,10 +289,15 @@ impl Timeline {
         let entries = state.records.range(first..).map(|record| &record.entry);
         let related = entries.filter(|entry| is_related(entry));
         let repeats = |entry: &&Entry| {
+            let is_same = entry.method == record.entry.method;
+            let is_of_task = || {
+                let method = entry.method.as_deref();
+                method.is_some_and(|it| [GetTask::METHOD, TaskResult::METHOD].contains(&it))
+            };
             entry.about == Some(n)
                 && entry.kind == EntryKind::Sent
                 && entry.id.is_some()
-                && entry.method == record.entry.method
+                && (is_same || is_of_task())
         };
         let newest = related.clone().filter(repeats).last();
         Some(EntryDetail {

@@ -52,6 +52,13 @@ impl Document {
         let Some((result_path, result)) = result else {
             return blocks;
         };
+        // A task that has ended has the result of its call.
+        let of_task = || {
+            result.member("taskId")?;
+            let (ordinal, at) = member(Some(result), "result")?;
+            Some((format!("{result_path}.{ordinal}"), self.value(at)?))
+        };
+        let (result_path, result) = of_task().unwrap_or((result_path, result));
         let is_true = |value: Value<'_>| value.as_bool() == Some(true);
         blocks.is_error = result.member("isError").is_some_and(is_true);
         let structured = member(Some(result), "structuredContent");

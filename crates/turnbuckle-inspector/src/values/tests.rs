@@ -227,6 +227,18 @@ fn a_long_text_comes_in_pieces_that_join_to_the_whole() {
 }
 
 #[test]
+fn the_result_of_a_task_has_the_blocks_of_its_call() {
+    let content = r#""content":[{"type":"text","text":"done"}],"isError":true"#;
+    let text =
+        format!(r#"{{"result":{{"taskId":"a","status":"completed","result":{{{content}}}}}}}"#);
+    let blocks = document(text).blocks(0, 9);
+    assert_eq!((blocks.total, blocks.is_error), (1, true));
+    assert_eq!(blocks.blocks[0].path, "0.2.0.0");
+    let working = document(r#"{"result":{"taskId":"a","status":"working"}}"#);
+    assert_eq!(working.blocks(0, 9).total, 0);
+}
+
+#[test]
 fn bytes_that_are_no_utf8_are_shown_and_kept() {
     let document = document(b"[\"a\xff\"]".to_vec());
     assert_eq!(lines(&document)[1], "0||\"a\u{fffd}\"");

@@ -415,8 +415,8 @@ http: HttpFacts | null,
  */
 related: number[],
 /**
- * The number of the newest request that repeats this one with answers to the server's questions. Its
- * response is the result.
+ * The number of the newest request that repeats this one with answers to the server's questions, or
+ * asks for the task that the call became. Its response is the result.
  */
 newest: number | null,
 /**
