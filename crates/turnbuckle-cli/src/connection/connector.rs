@@ -18,7 +18,7 @@ use crate::args::{CommonArgs, ServerArgs};
 use crate::authorization::{LoginProfile, PageLogin, StoredLoginOnly, UserStore, build_oauth};
 use crate::error::CliError;
 use crate::input::{open_file, read_env_file, read_file, read_variable};
-use crate::observe::{ExchangeObserver, KnownSecrets};
+use crate::observe::{ExchangeObserver, KnownSecrets, Trace};
 use crate::output::{Console, Style, shell_quote};
 
 /// A connector that has not been opened yet.
@@ -54,13 +54,14 @@ pub(crate) enum LoginLayer {
 }
 
 /// Builds the connector for a target. Nothing is opened yet. The secrets that it sends are added to
-/// `secrets`.
+/// `secrets`. HTTP exchanges and lines of standard error are written to `trace`.
 pub(crate) async fn prepare(
     target: Target,
     layer: LoginLayer,
     common: &CommonArgs,
     console: &Console,
     secrets: &KnownSecrets,
+    trace: Option<Arc<Trace>>,
 ) -> Result<PreparedConnector, CliError> {
     match target {
         Target::Url {
@@ -70,8 +71,10 @@ pub(crate) async fn prepare(
             entry,
         } => {
             let entry = entry.as_ref();
-            let built = http_connector(&url, headers, entry, layer, common, secrets, None).await;
-            let (connector, authorization) = built?;
+            let observer =
+                trace.map(|trace| ExchangeObserver::new(move |it| trace.on_exchange(&it)));
+            let built = http_connector(&url, headers, entry, layer, common, secrets, observer);
+            let (connector, authorization) = built.await?;
             let connector: Arc<dyn Connector> = if sse {
                 Arc::new(SseConnector::new(connector))
             } else {
@@ -86,7 +89,7 @@ pub(crate) async fn prepare(
         }
         Target::Command { .. } => {
             let command = server_command(target, common, console, secrets)?;
-            let tail = StderrTail::default();
+            let tail = StderrTail::new(trace);
             let (stderr, console) = (tail.clone(), console.clone());
             let command = command.stderr(StderrMode::lines(move |line| {
                 tail.push(line);

@@ -25,6 +25,12 @@ struct Tail {
 }
 
 impl StderrTail {
+    /// Creates a tail whose lines are written to the trace, too.
+    pub(super) fn new(trace: Option<Arc<Trace>>) -> Self {
+        let lines = VecDeque::new();
+        Self(Arc::new(Mutex::new(Tail { lines, trace })))
+    }
+
     /// Adds a line; the oldest one goes.
     pub(crate) fn push(&self, line: &str) {
         let mut tail = self.lock();
@@ -36,11 +42,6 @@ impl StderrTail {
         }
         let start = line.chars().take(MAX_TAIL_LINE_CHARS).collect();
         tail.lines.push_back(start);
-    }
-
-    /// Writes the lines from now on to a trace, too.
-    pub(super) fn set_trace(&self, trace: Option<Arc<Trace>>) {
-        self.lock().trace = trace;
     }
 
     /// Returns the lines with their introduction; empty without lines.

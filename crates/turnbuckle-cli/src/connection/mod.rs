@@ -126,7 +126,6 @@ async fn connect(
     let is_program = matches!(target, Target::Command { .. });
     let mut memory = Memory::look_up(&target, &layer, common);
     let remembered = memory.apply(target.clone());
-    let prepared = prepare(remembered, layer, common, console, secrets).await?;
     // A repeated command goes on with its trace.
     if let (None, Some(path)) = (&trace, &protocol.trace) {
         let created = Trace::create(
@@ -137,7 +136,8 @@ async fn connect(
         )?;
         *trace = Some(Arc::new(created));
     }
-    prepared.stderr.set_trace(trace.clone());
+    let traced = trace.clone();
+    let prepared = prepare(remembered, layer, common, console, secrets, traced).await?;
     let recorder = Arc::new(Recorder::default());
     let observer = WireObserver {
         recorder: recorder.clone(),

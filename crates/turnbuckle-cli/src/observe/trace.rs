@@ -1,5 +1,7 @@
-//! The trace file of `--trace`: one JSON object per message, readable by the user only.
+//! The trace file of `--trace`: one JSON object for each message, HTTP exchange and line of standard error,
+//! readable by the user only.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
@@ -9,7 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use turnbuckle::session::transport::{Frame, LinkError, OutboundMessage};
+use turnbuckle_inspector::HttpExchange;
 use turnbuckle_inspector::values::Document;
+use turnbuckle_types::base::secrets::url_without_query;
 
 use super::KnownSecrets;
 use super::redact::{redact_json, redact_line};
@@ -115,6 +119,34 @@ impl Trace {
     /// Writes a line that the server's program printed on its standard error.
     pub(crate) fn on_stderr(&self, line: &str) {
         self.write_text("stderr", "text", line);
+    }
+
+    /// Writes an HTTP exchange, without the query of its address.
+    pub(crate) fn on_exchange(&self, exchange: &HttpExchange) {
+        let headers = |pairs: &[(String, String)]| {
+            let mut headers: BTreeMap<&str, String> = BTreeMap::new();
+            for (name, value) in pairs {
+                let known = headers.entry(name).or_default();
+                let comma = if known.is_empty() { "" } else { ", " };
+                *known += &format!("{comma}{value}");
+            }
+            json!(headers)
+        };
+        let mut facts = json!({
+            "method": exchange.method,
+            "path": url_without_query(&exchange.path),
+            "microseconds": exchange.duration_us,
+            "request": headers(&exchange.request),
+        });
+        match &exchange.error {
+            Some(error) => facts["error"] = json!(error),
+            None => {
+                facts["status"] = json!(exchange.status);
+                facts["response"] = headers(&exchange.response);
+            }
+        }
+        let facts = Document::new(facts.to_string().into());
+        self.write("http", "exchange", facts, None);
     }
 
     /// Writes a message as it was sent or received, except for its secrets.

@@ -129,6 +129,16 @@ fn a_query_of_the_url_is_in_no_trace_and_no_error() {
         text.contains(&http.url) && !text.contains("s3cr3t"),
         "{text}"
     );
+    let exchanges = text
+        .lines()
+        .filter(|line| line.contains(r#""direction":"http""#));
+    let exchanges: Vec<&str> = exchanges.collect();
+    let is_whole =
+        |line: &&str| line.contains(r#""path":"/mcp?…""#) && line.contains(r#""status":200"#);
+    assert!(
+        !exchanges.is_empty() && exchanges.iter().all(is_whole),
+        "{text}"
+    );
     for (url, words, code) in [
         ("http://127.0.0.1:1/mcp", &[][..], 4),
         ("http://host.example/mcp", &["-H", "X-Key: k"], 2),
