@@ -61,20 +61,29 @@ impl Inspect {
             .stderr(Stdio::null())
             .spawn()
             .expect("the tool runs");
-        let mut output = BufReader::new(child.stdout.take().expect("it has an output"));
+        let output = child.stdout.take().expect("it has an output");
+        let mut inspect = Self {
+            output: BufReader::new(output),
+            child,
+            port: 0,
+            code: String::new(),
+            cookie: None,
+        };
+        inspect.read_address();
+        inspect
+    }
+
+    /// Reads the next address that is printed.
+    pub(crate) fn read_address(&mut self) {
         let mut line = String::new();
-        output.read_line(&mut line).expect("it prints an address");
+        let read = self.output.read_line(&mut line);
+        read.expect("it prints an address");
         let printed: Value = serde_json::from_str(&line).expect("the address is in JSON");
         let url = printed["url"].as_str().expect("there is a URL");
         let rest = url.strip_prefix("http://127.0.0.1:").expect("it is local");
         let (port, code) = rest.split_once("/#").expect("there is a code");
-        Self {
-            port: port.parse().expect("there is a port"),
-            code: code.to_owned(),
-            child,
-            output,
-            cookie: None,
-        }
+        self.port = port.parse().expect("there is a port");
+        code.clone_into(&mut self.code);
     }
 
     /// Starts with the demo as the server, and logs in.
@@ -145,7 +154,8 @@ impl Inspect {
 
     /// Sends a request to the server of the first session, and returns the entry of its answer.
     pub(crate) fn call(&self, method: &str, params: &str) -> Value {
-        let request = json!({ "method": method, "params": params });
+        // The lists of the server may not have come yet.
+        let request = json!({ "method": method, "params": params, "anyway": true });
         let sent = self.post("/api/sessions/s1/requests", &request).json();
         let entry = || self.get(&format!("/api/timeline/{}", sent["n"])).json();
         self.wait_for(|_| entry()["entry"]["answer"].is_u64());

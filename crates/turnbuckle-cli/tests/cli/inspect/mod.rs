@@ -4,11 +4,12 @@ mod browser;
 mod connections;
 mod hostile;
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::support::run;
+use crate::support::{command, run};
 use browser::{Inspect, is_ready};
 
 #[test]
@@ -95,18 +96,35 @@ fn a_taken_port_is_named() {
     assert!(taken.err.contains("--port"));
 }
 
+#[test]
+fn each_line_on_standard_input_prints_a_new_address() {
+    let mut command = command(&["inspect", "--no-open", "-o", "json"]);
+    command.stdin(Stdio::piped());
+    let mut inspect = Inspect::run(command);
+    let first = inspect.code.clone();
+    let stdin = inspect.child.stdin.as_mut().expect("it has an input");
+    stdin.write_all(b"\n").expect("it reads");
+    inspect.read_address();
+    assert_ne!(inspect.code, first);
+    let old = inspect.post("/api/login", &json!({ "code": first }));
+    assert_eq!(old.status, 401);
+    inspect.log_in();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_the_page_and_the_programs() {
-    use rustix::process::{Pid, Signal, kill_process};
+    use rustix::process::{Pid, Signal, kill_process, test_kill_process};
     for signal in [Signal::INT, Signal::TERM] {
         let mut inspect = Inspect::demo();
-        inspect.wait_for(is_ready);
-        let pid = Pid::from_child(&inspect.child);
-        kill_process(pid, signal).expect("it runs");
+        let state = inspect.wait_for(is_ready);
+        let program = state["sessions"][0]["pid"].as_i64().expect("it runs");
+        let program = Pid::from_raw(program.try_into().expect("it is an id"));
+        let program = program.expect("it is a process");
+        test_kill_process(program).expect("the program runs");
+        kill_process(Pid::from_child(&inspect.child), signal).expect("it runs");
         let status = inspect.child.wait().expect("it ends");
         assert_eq!(status.code(), Some(0));
-        let mut rest = String::new();
-        inspect.output.read_to_string(&mut rest).expect("it ends");
+        assert!(test_kill_process(program).is_err(), "the program runs on");
     }
 }
