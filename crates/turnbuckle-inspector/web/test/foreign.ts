@@ -1,18 +1,39 @@
 // `npm run foreign`: servers of others, inspected from the connection to the restart.
 
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import type { Browser, Page } from "playwright-core";
-import { call, open, openItem } from "./browser/start.ts";
+import { call, type Opened, open, openItem, openPage, startInspector } from "./browser/start.ts";
 import { REPOSITORY, startBrowser } from "./program.ts";
 
 const SCRIPTS = join(REPOSITORY, "tests/js");
 const PYTHON = join(REPOSITORY, "target/debug/python");
 
 type Steps = Record<string, (page: Page) => Promise<unknown>>;
-type Foreign = { name: string; target: () => string[]; steps: Steps };
+type Foreign = {
+  name: string;
+  target: () => string[] | Promise<string[]>;
+  /** Takes the steps of the login page. */
+  logIn?: (login: Page) => Promise<unknown>;
+  steps: Steps;
+};
+
+/** Starts a server of `tests/js/servers`, which ends with this process, and returns what it says. */
+async function startServer(script: string, ...args: string[]): Promise<Record<string, string>> {
+  const child = spawn(process.execPath, [join(SCRIPTS, "servers", script), ...args], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  process.once("exit", () => child.kill());
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith("READY ")) {
+      return JSON.parse(line.slice("READY ".length));
+    }
+  }
+  throw new Error(`${script} ended`);
+}
 
 const section = (title: string) => (page: Page) =>
   page.locator(".section", { hasText: title }).first().click();
@@ -176,12 +197,67 @@ const FOREIGN: readonly Foreign[] = [
       },
     },
   },
+  {
+    name: "oidc-provider",
+    // A server of the TypeScript SDK that asks oidc-provider about each token.
+    target: async () => {
+      const scopes = ["orders:read", "orders:write", "orders:delete"];
+      const issuer = await startServer("openid.mjs", "opaque", "300", ...scopes);
+      const { id, secret } = issuer.inspector as unknown as Record<string, string>;
+      const server = await startServer(
+        "protected-v2.mjs",
+        issuer.issuer ?? "",
+        id ?? "",
+        secret ?? "",
+      );
+      return [server.url ?? ""];
+    },
+    logIn: async (login) => {
+      await login.locator("[name=login]").fill("alice");
+      await login.locator("[name=password]").fill("secret");
+      await login.locator("button[type=submit]").click();
+      await login.getByRole("button", { name: "Continue" }).click();
+    },
+    steps: {
+      "a call": tool("read_orders", {}, "alice"),
+      "a call that needs another scope": async (page) => {
+        await section("Tools")(page);
+        await page.locator("[data-filter]").fill("write_orders");
+        await openItem(page, "write_orders");
+        await page.keyboard.press("Control+Enter");
+        await page.waitForSelector(".run-status .tag");
+      },
+    },
+  },
 ];
 
+/** Opens the page with a server, after a login if that is needed. */
+async function openForeign(browser: Browser, { target, logIn }: Foreign): Promise<Opened> {
+  const words = await target();
+  if (!logIn) {
+    return await open(browser, words);
+  }
+  const program = startInspector(words);
+  const context = await browser.newContext({ viewport: { width: 1360, height: 860 } });
+  const opened = await openPage(context, await program.address());
+  const [login] = await Promise.all([
+    context.waitForEvent("page"),
+    opened.page.locator(".chain a", { hasText: "Log in" }).click(),
+  ]);
+  await logIn(login);
+  await opened.page.waitForSelector(".items .item");
+  const close = async () => {
+    await context.close();
+    await program.stop();
+  };
+  return { ...opened, program, close };
+}
+
 /** Takes the steps of a server, and returns how many failed. */
-async function inspect(browser: Browser, { name, target, steps }: Foreign): Promise<number> {
+async function inspect(browser: Browser, foreign: Foreign): Promise<number> {
+  const { name, steps } = foreign;
   console.log(name);
-  const { page, faults, close } = await open(browser, target());
+  const { page, faults, close } = await openForeign(browser, foreign);
   let failures = 0;
   for (const [step, take] of Object.entries({ ...steps, ...LAST })) {
     try {
