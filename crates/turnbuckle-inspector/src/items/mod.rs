@@ -388,7 +388,7 @@ fn too_large(limits: &ItemLimits) -> String {
 
 /// Returns the bytes that an item takes beside its definition: its text is there twice.
 fn item_bytes(row: &ItemRow) -> usize {
-    size_of::<Item>() + 2 * row.key.len() + 2 * row_bytes(row)
+    size_of::<Item>() + 2 * row.key.len() + 2 * row_bytes(row) - size_of::<ItemRow>()
 }
 
 fn row_bytes(row: &ItemRow) -> usize {
