@@ -127,13 +127,6 @@ impl Provoking {
         "logged"
     }
 
-    /// Returns JSON that is written in several lines
-    #[tool]
-    fn test_line_breaks() -> Result<CallToolResult> {
-        let json = "{\"town\":\n\"Oslo\"}".parse::<Json>()?;
-        Ok(CallToolResult::from_text("{\"town\":\"Oslo\"}").structured_content(json))
-    }
-
     /// Prints to standard output
     #[tool]
     fn test_print() -> Result<&'static str> {

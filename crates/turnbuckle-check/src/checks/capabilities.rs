@@ -48,7 +48,25 @@ pub(super) const CHECKS: &[Check] = &[
     .legacy()
     .requires(&["4bde8b77cab8", "bf40b4d36a4f"])
     .fix("declare `listChanged` for each list whose changes you announce"),
+    Check::new(
+        "capabilities.no-core-tasks",
+        Level::Note,
+        "a revision whose tasks are an extension has no capability `tasks`",
+        |cx| Box::pin(no_core_tasks(cx)),
+    )
+    .modern()
+    .fix("declare the extension `io.modelcontextprotocol/tasks` instead"),
 ];
+
+async fn no_core_tasks(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
+    if cx.survey().capability("tasks").is_some() {
+        let revision = cx.revision();
+        cx.fault(format!(
+            "the server declares `tasks`, which {revision} does not define"
+        ));
+    }
+    Ok(())
+}
 
 async fn declared_answers(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     for (method, refusal) in &cx.survey().failures {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use turnbuckle_wire::revision::Revision;
 
+use crate::case::Bind;
 use crate::check::{Check, Stop};
 use crate::context::CheckContext;
 use crate::probe::{ProbeError, SchemaFault};
@@ -357,10 +358,11 @@ async fn other_methods(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn schema_valid(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     // Text that is not JSON is judged where it comes.
-    // Over HTTP a refusal need not have an id.
-    let is_http = !cx.case().is_duplex();
+    // A refusal over Streamable HTTP need not have an id; that of HTTP+SSE, whose revision says nothing of the
+    // kind, is a message as any other.
+    let is_streamable = cx.case().binding == Bind::Http;
     report_schema_faults(cx, |fault| {
-        let may_lack_id = is_http && fault.ends_with(": \"id\" is a required property");
+        let may_lack_id = is_streamable && fault.ends_with(": \"id\" is a required property");
         let is_elsewhere =
             is_later_name(fault) || is_null_id(fault) || fault == SchemaFault::NOT_JSON;
         !is_elsewhere && !may_lack_id

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use turnbuckle_check::script::Sound;
+use turnbuckle_wire::revision::Revision;
 
 use crate::harness::{Row, remove, response, result, row, without_capability};
 
@@ -52,6 +53,13 @@ pub(crate) fn rows() -> Vec<Row> {
     });
     vec![
         row("capabilities.declared-answers", failing),
+        row(
+            "capabilities.no-core-tasks",
+            result("server/discover", |result| {
+                result["capabilities"]["tasks"] = json!({"list": {}});
+            }),
+        )
+        .revisions([Revision::NEWEST]),
         row("capabilities.undeclared-32601", undeclared),
         row(
             "capabilities.served-declared",

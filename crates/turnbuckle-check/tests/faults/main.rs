@@ -95,6 +95,7 @@ async fn the_other_faults_of_a_check_are_found_as_well() {
     let rows = [
         ask::further_rows(),
         http::further_rows(),
+        rpc::further_rows(),
         tasks::further_rows(),
     ];
     for row in rows.into_iter().flatten() {

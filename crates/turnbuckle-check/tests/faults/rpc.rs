@@ -1,10 +1,14 @@
 //! Faults of JSON-RPC.
 
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use turnbuckle_check::script::Sound;
+use turnbuckle_check::{Bind, Exchange, Target, exchange};
 use turnbuckle_wire::revision::Revision;
 
-use crate::harness::{Row, code, result, row};
+use crate::harness::{Row, code, remove, result, row, target};
 
 fn answering(is_it: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Sound {
     Sound::new().on_message(move |message| {
@@ -78,4 +82,26 @@ pub(crate) fn rows() -> Vec<Row> {
         )
         .revisions([Revision::V2025_06_18]),
     ]
+}
+
+/// Returns the row of a server of HTTP+SSE whose refusals of messages have no id.
+pub(crate) fn further_rows() -> Vec<Row> {
+    let sound = Sound::new();
+    let server = exchange(move |request: Request<Bytes>| {
+        let sending = sound.send(request);
+        async move {
+            let (head, body) = sending.await?.into_parts();
+            if head.status != StatusCode::BAD_REQUEST {
+                return Ok(Response::from_parts(head, body));
+            }
+            let body = body.collect().await?.to_bytes();
+            let mut message: Value = serde_json::from_slice(&body)?;
+            remove(&mut message, "id");
+            let body = Full::new(Bytes::from(message.to_string()));
+            let body = body.map_err(|never| match never {}).boxed_unsync();
+            Ok(Response::from_parts(head, body))
+        }
+    });
+    let server = Target::new("sse").sse(Uri::from_static("http://127.0.0.1/sse"), server);
+    vec![target("rpc.schema-valid", server).alone(Revision::ALL[0], Bind::Sse)]
 }
