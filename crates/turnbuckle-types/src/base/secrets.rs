@@ -1,7 +1,7 @@
 //! Parts of messages that no log, trace or error shows: values of secret names, and queries of URLs.
 
 /// Parts of names whose values are secret. Names are compared in lower case without punctuation.
-const PARTS: [&str; 14] = [
+const PARTS: [&str; 15] = [
     "authorization",
     "cookie",
     "token",
@@ -15,6 +15,8 @@ const PARTS: [&str; 14] = [
     "dpopkey",
     "credential",
     "sessionid",
+    // The variable with the keys of a server.
+    "turnbucklekeys",
     // The server's own record of a call, which may hold what the user answered.
     "requeststate",
 ];
@@ -82,6 +84,7 @@ mod tests {
             "dpop_key",
             "requestState",
             "aws.secret.access.key",
+            "TURNBUCKLE_KEYS",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
