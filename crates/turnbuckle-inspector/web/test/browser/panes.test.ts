@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { axeFindings } from "../measure.ts";
+import { axeFindings, narrowestWidth } from "../measure.ts";
 import { startBrowser } from "../program.ts";
 import { open, openItem } from "./start.ts";
 
@@ -140,4 +140,11 @@ describe.each([
     expect(faults).toEqual([]);
     await close();
   });
+});
+
+it("fits every width", async () => {
+  const { page, close } = await open(browser);
+  await PANES.result?.(page);
+  expect(await narrowestWidth(page)).toBe(360);
+  await close();
 });
