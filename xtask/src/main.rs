@@ -5,6 +5,7 @@ mod api;
 mod book;
 mod check;
 mod ci;
+mod dist;
 mod fuzz;
 mod haproxy;
 mod imports;
@@ -68,6 +69,8 @@ enum Command {
     Interop { arguments: Vec<String> },
     /// Run logins between ours and the clients, servers and authorization servers of others
     InteropAuth { arguments: Vec<String> },
+    /// Build the tool as it is given to people, and check its size
+    Dist,
     /// Check the page of the Inspector: its sources, its built files, and the page in Chromium
     Page,
     /// Switch off rules of the source one by one: a test must fail each time
@@ -119,6 +122,7 @@ fn main() -> ExitCode {
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),
         Command::InteropAuth { arguments } => node::logins(&arguments),
+        Command::Dist => dist::run(),
         Command::Page => page::run(),
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

@@ -28,6 +28,9 @@ pub(crate) struct Fault {
     pub(crate) evidence: Option<String>,
 }
 
+/// Messages against their schemas that a case keeps, and messages against other rules.
+const MAX_JUDGED: usize = 500;
+
 /// Messages of a case that were judged wrong as they came, whatever check they came in.
 #[derive(Debug, Default)]
 pub(crate) struct JudgedMessages {
@@ -35,6 +38,16 @@ pub(crate) struct JudgedMessages {
     pub(crate) schema_faults: Vec<SchemaFault>,
     /// Messages that break a rule about the conversation.
     pub(crate) rule_faults: Vec<RuleFault>,
+}
+
+impl JudgedMessages {
+    /// Adds further messages, as far as there is room.
+    pub(crate) fn add(&mut self, further: Self) {
+        self.schema_faults.extend(further.schema_faults);
+        self.schema_faults.truncate(MAX_JUDGED);
+        self.rule_faults.extend(further.rule_faults);
+        self.rule_faults.truncate(MAX_JUDGED);
+    }
 }
 
 /// The surroundings of a check in one revision over one transport.

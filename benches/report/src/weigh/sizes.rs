@@ -61,15 +61,7 @@ fn hello(name: &str, profile: Profile, features: &[&str]) -> Result<PathBuf, Str
 
 /// Returns the tool as it is given to people.
 fn tool() -> Result<PathBuf, String> {
-    let package = [
-        "build",
-        "--profile",
-        "dist",
-        "--quiet",
-        "--package",
-        "turnbuckle-cli",
-    ];
-    run(&mut cargo(package))?;
+    run(&mut cargo(["xtask", "dist"]))?;
     Ok(target().join("dist/turnbuckle"))
 }
 

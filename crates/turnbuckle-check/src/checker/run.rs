@@ -26,9 +26,6 @@ const MAX_WAITS: u32 = 6;
 /// Characters of the name of a server, and of its version, that a report keeps.
 const MAX_NAME_CHARS: usize = 200;
 
-/// Messages against their schemas that a case keeps, and messages against other rules.
-const MAX_JUDGED: usize = 500;
-
 /// Returns the report of a case in which nothing was checked.
 pub(super) fn empty_report(case: Case) -> CaseReport {
     CaseReport {
@@ -72,25 +69,21 @@ impl Checker {
             total: checks.len(),
             end,
         };
-        let mut beside = CaseRun::new(self, case);
-        let (first, second) = tokio::join!(
+        let mut beside = [(); 2].map(|()| CaseRun::new(self, case));
+        let [one, other] = &mut beside;
+        let (first, second, third) = tokio::join!(
             run.make(&order.in_turn, &survey, &schedule),
-            beside.make(&order.beside, &survey, &schedule),
+            one.make(&order.beside[0], &survey, &schedule),
+            other.make(&order.beside[1], &survey, &schedule),
         );
-        let JudgedMessages {
-            schema_faults,
-            rule_faults,
-        } = &mut run.judged;
-        schema_faults.append(&mut beside.judged.schema_faults);
-        schema_faults.truncate(MAX_JUDGED);
-        rule_faults.append(&mut beside.judged.rule_faults);
-        rule_faults.truncate(MAX_JUDGED);
-        drop(beside);
-        let third = match first.stopped.is_some() || second.stopped.is_some() {
-            true => MadeChecks::default(),
-            false => run.make(&order.last, &survey, &schedule).await,
-        };
-        for made in [first, second, third] {
+        for run_beside in beside {
+            run.judged.add(run_beside.judged);
+        }
+        let mut made = vec![first, second, third];
+        if made.iter().all(|made| made.stopped.is_none()) {
+            made.push(run.make(&order.last, &survey, &schedule).await);
+        }
+        for made in made {
             report.checks.extend(made.checks);
             report.stopped = report.stopped.or(made.stopped);
         }
@@ -223,14 +216,10 @@ impl<'r> CaseRun<'r> {
     }
 
     fn keep_judged_messages(&mut self) {
-        let JudgedMessages {
-            schema_faults,
-            rule_faults,
-        } = &mut self.judged;
-        let room = MAX_JUDGED - schema_faults.len();
-        schema_faults.extend(self.transcript.take_faults().into_iter().take(room));
-        let room = MAX_JUDGED - rule_faults.len();
-        rule_faults.extend(self.transcript.take_rule_faults().into_iter().take(room));
+        self.judged.add(JudgedMessages {
+            schema_faults: self.transcript.take_faults(),
+            rule_faults: self.transcript.take_rule_faults(),
+        });
     }
 
     /// Makes one check; true if it had no answer in time.

@@ -73,15 +73,16 @@ const IN_TURN: &[&[Check]] = &[
     robust::CHECKS,
 ];
 
-/// The topics whose checks mostly wait: they are made beside the others, over connections of their own.
-const BESIDE: &[&[Check]] = &[
-    progress::CHECKS,
-    cancel::CHECKS,
-    tasks::CHECKS[0],
-    tasks::CHECKS[1],
-    tasks::CHECKS[2],
-    tasks::CHECKS[3],
-    tasks::CHECKS[4],
+/// The topics whose checks mostly wait: each group is made beside the others, over connections of its own.
+const BESIDE: [&[&[Check]]; 2] = [
+    &[progress::CHECKS, cancel::CHECKS],
+    &[
+        tasks::CHECKS[0],
+        tasks::CHECKS[1],
+        tasks::CHECKS[2],
+        tasks::CHECKS[3],
+        tasks::CHECKS[4],
+    ],
 ];
 
 /// The checks of all messages, after all others.
@@ -89,7 +90,7 @@ const LAST: &[&[Check]] = &[frame::FINAL_CHECKS, conversation::CHECKS, rpc::FINA
 
 /// Returns every check of servers, in the order of reports.
 pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
-    [IN_TURN, BESIDE, LAST]
+    [IN_TURN, BESIDE[0], BESIDE[1], LAST]
         .into_iter()
         .flatten()
         .copied()
@@ -100,8 +101,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Check> {
 pub(crate) struct CheckOrder {
     /// One after the other.
     pub(crate) in_turn: Vec<&'static Check>,
-    /// One after the other too, at the same time as the first ones.
-    pub(crate) beside: Vec<&'static Check>,
+    /// Each group one after the other too, at the same time as the first ones and the other group.
+    pub(crate) beside: [Vec<&'static Check>; 2],
     /// After all others.
     pub(crate) last: Vec<&'static Check>,
 }
@@ -117,7 +118,7 @@ impl CheckOrder {
         };
         Self {
             in_turn: those_of(IN_TURN),
-            beside: those_of(BESIDE),
+            beside: BESIDE.map(those_of),
             last: those_of(LAST),
         }
     }

@@ -19,7 +19,7 @@ use super::system::Process;
 /// The time to wait for the others of three events once one of them has come: the end of a process,
 /// of its output and of its error output. They come together unless another process holds a pipe
 /// open.
-const EXIT_GRACE: Duration = Duration::from_millis(500);
+pub(super) const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// The time to wait for a killed process to end.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
