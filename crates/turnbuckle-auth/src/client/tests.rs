@@ -330,8 +330,8 @@ async fn the_way_of_a_secret_that_worked_is_kept_for_the_next_login() {
     assert_eq!(requests_to(&requests, "/register").len(), 1);
 }
 
-// requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 ca7a3ec2b334 cf669948fc13 ddabcfd81fb6
-// requirement: bec089237ade e73da8245886 e7ba6f1ca9ac
+// requirement: 041579c1d693 25fcdec93f0f 776f2cabcb36 bec089237ade ca7a3ec2b334 cf669948fc13
+// requirement: ddabcfd81fb6 e73da8245886 e7ba6f1ca9ac
 #[tokio::test]
 async fn a_configured_client_is_used_at_its_issuer_only() {
     let auth = authorization_server(None).await;
