@@ -105,22 +105,34 @@ async fn unique(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
 
 async fn get(cx: &mut CheckContext<'_>) -> Result<(), Stop> {
     let prompts = cx.prompt_results().await?.iter();
-    let mut plain = prompts
+    let plain: Vec<_> = prompts
         .filter(|it| it.item() != ASKING && required(&it.definition).is_empty())
-        .peekable();
-    if plain.peek().is_none() {
+        .collect();
+    if plain.is_empty() {
         return Err(Stop::Skip("each prompt requires arguments".into()));
     }
     for prompt in plain {
         // -32021: the prompt asks the client for something that this one does not offer.
         let error = prompt.answer.get("error");
         if let Some(error) = error.filter(|error| error["code"] != -32021) {
+            // Somebody else may have changed the list meanwhile.
+            let list = cx.request("prompts/list", json!({})).await?;
+            if is_gone(&list["result"], prompt.item()) {
+                continue;
+            }
             let sentence =
                 format!("the prompt requires no argument, without one it fails: {error}");
             cx.fault_in(prompt, sentence);
         }
     }
     Ok(())
+}
+
+/// Returns whether a list of one page lacks a prompt.
+fn is_gone(list: &Value, name: &str) -> bool {
+    let listed = list["prompts"].as_array();
+    let is_whole = !list["nextCursor"].is_string();
+    is_whole && listed.is_some_and(|prompts| prompts.iter().all(|it| name_of(it) != name))
 }
 
 /// Returns the messages of all prompts, each with its prompt.
