@@ -74,6 +74,26 @@ export async function measureKey(
   return result;
 }
 
+/** Has the page note the time of the first frame that shows an element. */
+export async function recordPresence(page: Page, selector: string): Promise<void> {
+  await page.addInitScript(`(() => {
+    const look = () => {
+      if (document.querySelector(${JSON.stringify(selector)}) === null) return;
+      observer.disconnect();
+      requestAnimationFrame(() => setTimeout(() => {
+        window.presentSince ??= performance.timeOrigin + performance.now();
+      }));
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(document, { childList: true, subtree: true });
+  })()`);
+}
+
+/** Returns the time that the page has noted, in milliseconds since 1970. */
+export async function presentSince(page: Page): Promise<number> {
+  return (await page.waitForFunction("window.presentSince")).jsonValue() as Promise<number>;
+}
+
 export type Traffic = {
   requests: number;
   sentBytes: number;

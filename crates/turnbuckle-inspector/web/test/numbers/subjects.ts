@@ -8,6 +8,8 @@ import { type Program, REPOSITORY, startProgram, turnbuckle } from "../program.t
 export type Subject = {
   name: string;
   start: (server: readonly string[]) => Program;
+  /** What the page has once it is connected: a selector. */
+  connected: string;
   /** Brings the page from its address to a connected server. */
   connect: (page: Page) => Promise<void>;
   clickTools: string;
@@ -27,6 +29,7 @@ export type Subject = {
 export const ours: Subject = {
   name: "turnbuckle",
   start: (server) => startProgram([turnbuckle(), "inspect", "--no-open", "--", ...server]),
+  connected: ".items .item-name",
   connect: async (page) => {
     await page.waitForSelector(".items .item-name");
   },
@@ -67,6 +70,7 @@ export const anchor: Subject = {
       MCP_INSPECTOR_SECRET_STORE: "memory",
     });
   },
+  connected: 'input[value="Tools"]',
   connect: async (page) => {
     await page.locator("[role=switch]").first().dispatchEvent("click");
     await page.waitForSelector('input[value="Tools"]', { state: "attached" });
