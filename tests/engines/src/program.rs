@@ -1,0 +1,77 @@
+//! Programs of Debian's packages: found, or installed where that is allowed.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// Programs with the packages that have them.
+const PACKAGES: &[(&str, &str)] = &[
+    ("redis-server", "redis-server"),
+    ("postgres", "postgresql-15"),
+    ("initdb", "postgresql-15"),
+    ("haproxy", "haproxy"),
+];
+
+/// Returns the path of a program. The variable of its name (`REDIS_SERVER` for `redis-server`) comes first,
+/// then `PATH` and the folders of Debian. Root and CI install Debian's package of a program that is
+/// missing.
+///
+/// # Panics
+/// If the program is missing and cannot be installed.
+#[must_use]
+pub fn find_program(name: &str) -> PathBuf {
+    if let Some(path) = find(name) {
+        return path;
+    }
+    let package = PACKAGES.iter().find(|(program, _)| *program == name);
+    let (_, package) = package.unwrap_or_else(|| panic!("no package is known for {name}"));
+    install(package);
+    find(name).unwrap_or_else(|| {
+        let variable = variable(name);
+        panic!(
+            "this test needs {name}: install it (apt-get install {package}), or set {variable} to its path"
+        )
+    })
+}
+
+fn variable(name: &str) -> String {
+    name.to_uppercase().replace('-', "_")
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    if let Some(path) = env::var_os(variable(name)) {
+        return Some(path.into());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
+    env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .chain(versions.flatten().map(|version| version.path().join("bin")))
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// Installs a package of Debian, if this user is root or this is CI. Tests that run side by side install
+/// one after the other.
+fn install(package: &str) {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root && env::var_os("CI").is_none() {
+        return;
+    }
+    let as_root = if is_root { "" } else { "sudo -n" };
+    let lock = env::temp_dir().join("turnbuckle-engines.lock");
+    let script = format!(
+        "{as_root} apt-get update -qq; \
+         DEBIAN_FRONTEND=noninteractive {as_root} apt-get install -y -qq --no-install-recommends {package}"
+    );
+    let arguments: [OsString; 4] = [lock.into(), "sh".into(), "-c".into(), script.into()];
+    let done = Command::new("flock")
+        .args(arguments)
+        .stdout(Stdio::null())
+        .status();
+    if !done.is_ok_and(|status| status.success()) {
+        eprintln!("apt-get could not install {package}");
+    }
+}
