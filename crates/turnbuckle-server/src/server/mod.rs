@@ -31,6 +31,8 @@ use crate::request::input::StateKeys;
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
 use subscription::{SubscriptionHub, SubscriptionLimits};
+#[cfg(feature = "store")]
+use turnbuckle_cluster::Cluster;
 use turnbuckle_session::handler::{Change, Peer};
 use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::Dispatch;
@@ -56,6 +58,9 @@ pub(crate) struct ServerInner {
     /// Held while an update is checked and applied, so that no other update comes in between.
     pub(crate) update_lock: Mutex<()>,
     pub(crate) extensions: Extensions,
+    /// This instance among those that share the store, if the server has one.
+    #[cfg(feature = "store")]
+    pub(crate) cluster: Option<Arc<Cluster>>,
     /// The keys of what the server hands out and trusts when it comes back.
     pub(crate) keys: KeyRing,
     pub(crate) cursor_keys: StateKeys,

@@ -96,6 +96,11 @@ impl Dispatch for Server {
         Some(&self.0.keys)
     }
 
+    #[cfg(feature = "store")]
+    fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
+        self.0.cluster.as_ref()
+    }
+
     fn scopes(&self) -> Vec<String> {
         self.0.catalogs.required_scopes()
     }

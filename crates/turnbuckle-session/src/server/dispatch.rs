@@ -105,6 +105,12 @@ pub trait Dispatch: Send + Sync + 'static {
         None
     }
 
+    /// Returns this instance among those that share the store of the server, if it has a store.
+    #[cfg(feature = "store")]
+    fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
+        None
+    }
+
     /// Returns the scopes that the items of the server require, in order and without repetition.
     fn scopes(&self) -> Vec<String> {
         Vec::new()

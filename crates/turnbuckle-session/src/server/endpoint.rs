@@ -174,6 +174,13 @@ impl ServerEndpoint {
         self.dispatch.dispatch.keys()
     }
 
+    /// Returns this instance among those that share the store of the server, if it has a store.
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
+        self.dispatch.dispatch.cluster()
+    }
+
     /// Returns the scopes that the items of the server require.
     #[must_use]
     pub fn scopes(&self) -> Vec<String> {

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+#[cfg(feature = "store")]
+use turnbuckle_cluster::Cluster;
 use turnbuckle_session::internal::ServerIdentity;
 use turnbuckle_types::{
     CacheScope, KeyRing, ListCapability, ResourcesCapability, ServerCapabilities, Settings,
@@ -100,6 +102,10 @@ impl ServerDraft {
         #[cfg(feature = "store")]
         let store = self.store.map(|store| shared_store(store, &keys));
         #[cfg(feature = "store")]
+        let cluster = store.clone().map(Cluster::new).transpose();
+        #[cfg(feature = "store")]
+        let cluster = cluster.map_err(|error| BuildError::new(error.to_string()))?;
+        #[cfg(feature = "store")]
         let once = store.clone().map(once_records).unwrap_or_default();
         #[cfg(not(feature = "store"))]
         let once = OnceRecords::default();
@@ -128,6 +134,8 @@ impl ServerDraft {
         let shared = ServerInner {
             #[cfg(feature = "tasks")]
             tasks,
+            #[cfg(feature = "store")]
+            cluster,
             server_info: identity.to_server_info(),
             identity,
             catalogs: registry.catalogs,
