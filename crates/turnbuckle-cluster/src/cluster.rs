@@ -126,7 +126,8 @@ impl fmt::Debug for Cluster {
 
 /// Returns a random name of an instance.
 fn random_name() -> Result<Arc<str>, RandomnessUnavailable> {
-    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    // Without `c`, with which the ids of changes begin.
+    const LETTERS: &[u8; 32] = b"abdefghijkmnopqrstuvwxyz23456789";
     let bytes = random::bytes::<NAME_BYTES>()?;
     let letter = |byte: u8| char::from(LETTERS[usize::from(byte) % LETTERS.len()]);
     Ok(bytes.into_iter().map(letter).collect::<String>().into())
