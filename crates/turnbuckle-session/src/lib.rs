@@ -101,11 +101,13 @@ pub mod internal {
     pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};
     pub use crate::server::duplex::serve_with_account;
     pub use crate::server::endpoint::{ExchangeOutcome, ServerEndpoint};
+    pub use crate::server::foreign_messages::{ForeignMessage, ForeignMessages};
     pub use crate::server::inbound_frame::InboundFrame;
     pub use crate::server::legacy_state::LegacyState;
     pub use crate::server::response_stream::ResponseStream;
     pub use crate::server::roots_cache::RootsCache;
     pub use crate::server::session::{MessageOutcome, Session};
+    pub use crate::server::session_record::{RecordError, SessionOwner, SessionRecord};
     pub use crate::shared::frame_queue::QueuedFrame;
     pub use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 

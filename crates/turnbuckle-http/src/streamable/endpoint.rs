@@ -244,6 +244,7 @@ impl StreamableEndpoint {
             transport: &transport,
             account: account.as_deref(),
             headers: None,
+            foreign: None,
         };
         let sender = RequestSender {
             principal: principal.as_deref(),

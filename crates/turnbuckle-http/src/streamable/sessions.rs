@@ -261,7 +261,7 @@ impl SessionTable {
         let memory = account.memory().clone();
         let budget = self.replay_budget.clone();
         let standalone = SessionStream::new(STANDALONE_STREAM, budget, memory.clone());
-        let session = endpoint.new_session(account, standalone.clone());
+        let session = endpoint.new_session(account, standalone.clone(), true);
         let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
         Ok(Arc::new(HttpSession {
             _memory: memory.reserve(bytes)?,

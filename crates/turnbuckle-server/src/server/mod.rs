@@ -63,6 +63,8 @@ pub(crate) struct ServerInner {
     pub(crate) cluster: Option<Arc<Cluster>>,
     /// The keys of what the server hands out and trusts when it comes back.
     pub(crate) keys: KeyRing,
+    /// True if the keys were given, and not made for this process.
+    pub(crate) has_shared_keys: bool,
     pub(crate) cursor_keys: StateKeys,
     pub(crate) page_size: NonZeroUsize,
     pub(crate) list_cache: CacheHint,

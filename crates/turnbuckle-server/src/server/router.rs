@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turnbuckle_session::handler::{Change, Peer, RequestContext};
 use turnbuckle_session::internal::{
     ChangeFeed, HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture,
-    ServerIdentity,
+    ServerIdentity, SessionOwner,
 };
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::text::shorten;
@@ -80,6 +80,27 @@ impl Dispatch for Server {
         }
     }
 
+    fn restore_subscriptions(
+        &self,
+        peer: &Peer,
+        owner: Option<&SessionOwner>,
+        added: &[Box<str>],
+        removed: &[Box<str>],
+    ) {
+        let (hub, feed) = (&self.0.subscriptions, peer.change_feed());
+        for uri in removed {
+            hub.unsubscribe(feed, uri);
+        }
+        let limits = self.0.subscription_limits;
+        let restored = hub.restore(peer, owner, added, limits);
+        if let Err(error) = restored {
+            tracing::warn!(
+                error = error.message(),
+                "subscriptions of a session that another instance opened were not restored"
+            );
+        }
+    }
+
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {
         self.0.subscriptions.remove_feed(feed);
     }
@@ -99,6 +120,10 @@ impl Dispatch for Server {
     #[cfg(feature = "store")]
     fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
         self.0.cluster.as_ref()
+    }
+
+    fn has_shared_keys(&self) -> bool {
+        self.0.has_shared_keys
     }
 
     fn scopes(&self) -> Vec<String> {
@@ -333,6 +358,9 @@ impl Server {
             let (hub, limits) = (&self.0.subscriptions, self.0.subscription_limits);
             let key = SubscriptionKey::Resource(uri);
             hub.subscribe_for(context, feed, std::iter::once(key), limits)?;
+            if let Some(state) = context.legacy_state() {
+                state.resource_subscribed(uri);
+            }
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }
@@ -345,6 +373,9 @@ impl Server {
         let uri = required_string(call.params.uri, "uri")?;
         if let Some(feed) = context.session_change_feed() {
             self.0.subscriptions.unsubscribe(feed, &uri);
+            if let Some(state) = context.legacy_state() {
+                state.resource_unsubscribed(&uri);
+            }
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }

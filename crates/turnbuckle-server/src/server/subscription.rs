@@ -16,6 +16,8 @@ use turnbuckle_session::internal::{
 };
 use turnbuckle_types::{ClientAddress, ProtocolError};
 
+mod restore;
+
 /// The time after which a client that was refused may try again: others of its subscriptions may have
 /// ended by then.
 const RETRY_DELAY: Duration = Duration::from_secs(4);

@@ -9,6 +9,7 @@ use turnbuckle_wire::json;
 use crate::server::change::ChangeFeed;
 use crate::server::context::RequestContext;
 use crate::server::peer::Peer;
+use crate::server::session_record::SessionOwner;
 use crate::shared::incoming::{HandlerOutcome, IncomingNotification, IncomingRequest};
 use crate::shared::transport::HttpNeeds;
 
@@ -85,6 +86,18 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = peer;
     }
 
+    /// Subscribes a legacy session to resources, and ends subscriptions of it, because another instance
+    /// of the server did so for its client. `owner` is the principal of the session.
+    fn restore_subscriptions(
+        &self,
+        peer: &Peer,
+        owner: Option<&SessionOwner>,
+        added: &[Box<str>],
+        removed: &[Box<str>],
+    ) {
+        let _ = (peer, owner, added, removed);
+    }
+
     /// Handles the end of a session. `feed` is the feed of that session, and is closed.
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {
         let _ = feed;
@@ -109,6 +122,12 @@ pub trait Dispatch: Send + Sync + 'static {
     #[cfg(feature = "store")]
     fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
         None
+    }
+
+    /// Returns whether the keys were given to the server, so that other instances and later processes
+    /// have them too.
+    fn has_shared_keys(&self) -> bool {
+        false
     }
 
     /// Returns the scopes that the items of the server require, in order and without repetition.

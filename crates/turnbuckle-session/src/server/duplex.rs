@@ -88,6 +88,7 @@ pub async fn serve_with_account<T: Transport>(
             limits.clone(),
             sink.clone(),
             account.clone(),
+            true,
         )
     };
     let mut connection = Connection {
@@ -340,6 +341,7 @@ impl<T: Transport> Connection<T> {
             transport: &self.context,
             headers: None,
             account: None,
+            foreign: None,
         };
         let (text, message, era) = match classify(frame, VersionHeader::NotApplicable) {
             FrameKind::Invalid(error) if error.kind == DecodeErrorKind::InvalidNotification => {

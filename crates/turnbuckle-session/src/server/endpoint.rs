@@ -20,6 +20,7 @@ use crate::server::inbound_frame::InboundFrame;
 use crate::server::legacy_state::LegacyState;
 use crate::server::response_stream::ResponseStream;
 use crate::server::session::Session;
+use crate::server::session_record::SessionRecord;
 use crate::shared::account::{OwnerAccount, OwnerAccounts, RunningRequest};
 use crate::shared::frame_queue::{FrameQueue, FrameQueueLimits};
 use crate::shared::kernel::RequestDecision;
@@ -205,17 +206,38 @@ impl ServerEndpoint {
     }
 
     /// Returns a legacy session that has received nothing yet. `sink` gets the messages that belong
-    /// to no request. The session counts on `account`.
+    /// to no request. The session counts on `account`. If `has_memory` is false, the client is offered
+    /// nothing that needs a session between its messages.
     #[must_use]
-    pub fn new_session(&self, account: OwnerAccount, sink: Arc<dyn ReplySink>) -> Arc<Session> {
-        let limits = self.limits.clone();
+    pub fn new_session(
+        &self,
+        account: OwnerAccount,
+        sink: Arc<dyn ReplySink>,
+        has_memory: bool,
+    ) -> Arc<Session> {
         Session::new(
             self.dispatch.clone(),
             Binding::Session,
-            limits,
+            self.limits.clone(),
             sink,
             account,
+            has_memory,
         )
+    }
+
+    /// Returns a legacy session that goes on with the record of one that another instance opened, or
+    /// this one earlier; the rest is as in [`new_session`](Self::new_session).
+    #[must_use]
+    pub fn restore_session(
+        &self,
+        account: OwnerAccount,
+        sink: Arc<dyn ReplySink>,
+        has_memory: bool,
+        record: &SessionRecord,
+    ) -> Arc<Session> {
+        let session = self.new_session(account, sink, has_memory);
+        session.restore(record);
+        session
     }
 
     /// Returns a legacy session for a single message. Its client is taken to speak `revision` and
@@ -227,7 +249,7 @@ impl ServerEndpoint {
         sink: Arc<dyn ReplySink>,
         account: OwnerAccount,
     ) -> Arc<Session> {
-        let session = self.new_session(account, sink);
+        let session = self.new_session(account, sink, true);
         if let Some(revision) = revision {
             session.skip_handshake(revision.features());
         }

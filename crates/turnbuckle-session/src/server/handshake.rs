@@ -6,7 +6,7 @@
 use turnbuckle_types::{
     CacheScope, ClientCapabilities, DiscoverResult, ElicitationCapability, Implementation,
     InitializeRequestParams, InitializeResult, ProtocolError, RootsCapability, SamplingCapability,
-    Settings,
+    ServerCapabilities, Settings,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Project, Reply, negotiate_revision};
@@ -19,11 +19,13 @@ use crate::server::legacy_state::LegacyState;
 const MAX_ERROR_CHARS: usize = 200;
 
 /// Answers `initialize`. Returns the state of the session, and the reply. A session keeps about
-/// `max_bytes` of the client's parameters.
+/// `max_bytes` of the client's parameters. Without memory it is offered nothing that needs a session
+/// between its messages.
 pub(crate) fn initialize(
     identity: &ServerIdentity,
     text: &str,
     keep: usize,
+    has_memory: bool,
 ) -> Result<(LegacyState, Reply), ProtocolError> {
     let raw = raw_params(text)
         .ok_or_else(|| ProtocolError::invalid_params("\"initialize\" needs parameters"))?;
@@ -48,14 +50,30 @@ pub(crate) fn initialize(
         revision.features(),
         params.capabilities,
         Some(params.client_info),
-    );
-    let mut result = InitializeResult::new(
-        revision.as_str(),
-        identity.capabilities.clone(),
-        identity.info.clone(),
-    );
+    )
+    .with_reachable(has_memory);
+    let capabilities = match has_memory {
+        true => identity.capabilities.clone(),
+        false => without_notifications(&identity.capabilities),
+    };
+    let mut result = InitializeResult::new(revision.as_str(), capabilities, identity.info.clone());
     result.instructions.clone_from(&identity.instructions);
     Ok((state, Reply::complete(result)))
+}
+
+/// Returns capabilities without those that need a session between the messages of its client: log levels,
+/// subscriptions and notifications of changes.
+fn without_notifications(declared: &ServerCapabilities) -> ServerCapabilities {
+    let mut kept = declared.clone();
+    kept.logging = None;
+    for list in [&mut kept.tools, &mut kept.prompts].into_iter().flatten() {
+        list.list_changed = None;
+    }
+    if let Some(resources) = &mut kept.resources {
+        resources.list_changed = None;
+        resources.subscribe = None;
+    }
+    kept
 }
 
 /// Characters that are kept of the client's name and of its version, if the handshake is too long.
@@ -121,8 +139,6 @@ pub(crate) fn discover(identity: &ServerIdentity) -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use turnbuckle_types::ServerCapabilities;
-
     use super::*;
 
     /// Returns what is kept, within `keep` bytes, of a client that sends long values everywhere.
@@ -149,7 +165,9 @@ mod tests {
             ttl_ms: 0,
             public: false,
         };
-        initialize(&identity, &text, keep).expect("a handshake").0
+        initialize(&identity, &text, keep, true)
+            .expect("a handshake")
+            .0
     }
 
     #[test]

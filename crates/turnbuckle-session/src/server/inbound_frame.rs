@@ -4,6 +4,7 @@ use bytes::Bytes;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::headers::HeaderSource;
 
+use crate::server::foreign_messages::ForeignMessages;
 use crate::shared::account::OwnerAccount;
 use crate::shared::transport::{Binding, TransportContext};
 
@@ -20,6 +21,9 @@ pub struct InboundFrame<'a> {
     pub account: Option<&'a OwnerAccount>,
     /// The headers of the HTTP request, if they have to mirror the arguments of a tool.
     pub headers: Option<&'a dyn HeaderSource>,
+    /// The collection of messages that may be for another instance of the server, if the session is
+    /// shared.
+    pub foreign: Option<&'a ForeignMessages>,
 }
 
 impl InboundFrame<'_> {

@@ -1,13 +1,16 @@
 //! The state that a handshake of the legacy era leaves behind. Requests of the session are served
 //! as if each of them had carried it.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
 use turnbuckle_wire::revision::Features;
 
 use crate::server::roots_cache::RootsCache;
+use crate::server::session_record::{SessionOwner, SessionRecord};
 
 /// The state of a legacy session: the negotiated revision, and what the client declared.
 #[derive(Debug)]
@@ -21,6 +24,12 @@ pub struct LegacyState {
     roots: RootsCache,
     /// True if the client has a session in which it could respond.
     reachable: bool,
+    /// True if other instances of the server serve the session too.
+    shared: AtomicBool,
+    /// The number of changes by the client of what a [`SessionRecord`] has, if the session is shared.
+    changes: AtomicU32,
+    /// The resources that the client is subscribed to, if the session is shared.
+    resources: Mutex<BTreeSet<Box<str>>>,
 }
 
 impl LegacyState {
@@ -38,16 +47,116 @@ impl LegacyState {
             ready: Notify::new(),
             roots: RootsCache::default(),
             reachable: true,
+            shared: AtomicBool::new(false),
+            changes: AtomicU32::new(0),
+            resources: Mutex::default(),
         }
+    }
+
+    /// Returns the state of a session that a record describes. If `reachable` is false, its client
+    /// cannot respond to requests.
+    pub(crate) fn of_record(record: &SessionRecord, reachable: bool) -> Self {
+        let (capabilities, info) = (record.capabilities.clone(), record.client_info.clone());
+        let state = Self::new(record.revision.features(), capabilities, info);
+        let state = state.with_reachable(reachable);
+        state
+            .log_level
+            .store(record.log_level as u8, Ordering::Relaxed);
+        state
+            .initialized
+            .store(record.initialized, Ordering::Release);
+        state
+    }
+
+    /// Returns the record of the session, which belongs to `owner`.
+    #[must_use]
+    pub fn to_record(&self, owner: Option<SessionOwner>) -> SessionRecord {
+        SessionRecord {
+            revision: self.features.revision,
+            capabilities: self.capabilities.clone(),
+            client_info: self.client_info.clone(),
+            log_level: self.log_level(),
+            initialized: self.is_initialized(),
+            owner,
+            resources: self.resources().iter().cloned().collect(),
+        }
+    }
+
+    /// Counts changes from now on, because other instances of the server serve the session too.
+    pub(crate) fn share(&self) {
+        self.shared.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the number of changes by the client of what other instances have to know. It is 0 unless
+    /// the session is shared.
+    #[must_use]
+    pub fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Counts a change by the client.
+    fn count_change(&self) {
+        if self.shared.load(Ordering::Relaxed) {
+            self.changes.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn resources(&self) -> MutexGuard<'_, BTreeSet<Box<str>>> {
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records for other instances that the client is subscribed to a resource from now on.
+    pub fn resource_subscribed(&self, uri: &str) {
+        if self.shared.load(Ordering::Relaxed) && self.resources().insert(uri.into()) {
+            self.count_change();
+        }
+    }
+
+    /// Records for other instances that the client is no longer subscribed to a resource.
+    pub fn resource_unsubscribed(&self, uri: &str) {
+        if self.shared.load(Ordering::Relaxed) && self.resources().remove(uri) {
+            self.count_change();
+        }
+    }
+
+    /// Takes over what another instance recorded. Returns the resources that were added and removed.
+    pub(crate) fn apply_record(&self, record: &SessionRecord) -> [Vec<Box<str>>; 2] {
+        self.log_level
+            .store(record.log_level as u8, Ordering::Relaxed);
+        if record.initialized && !self.is_initialized() {
+            self.conclude();
+        }
+        let recorded: BTreeSet<Box<str>> = record.resources.iter().cloned().collect();
+        let mut resources = self.resources();
+        let added = recorded.difference(&resources).cloned().collect();
+        let removed = resources.difference(&recorded).cloned().collect();
+        *resources = recorded;
+        [added, removed]
+    }
+
+    /// Drops the roots that the client sent, since they have changed. `by_client` says that the client
+    /// told this instance.
+    pub(crate) fn clear_roots(&self, by_client: bool) {
+        let Some(roots) = self.roots_cache() else {
+            return;
+        };
+        roots.clear();
+        if by_client {
+            self.count_change();
+        }
+    }
+
+    /// Sets whether the client can respond to requests, which is the default.
+    pub(crate) fn with_reachable(self, reachable: bool) -> Self {
+        Self { reachable, ..self }
     }
 
     /// Returns the state of a client without a session, which declared nothing and cannot respond
     /// to requests.
     pub(crate) fn without_session(features: &'static Features) -> Self {
-        Self {
-            reachable: false,
-            ..Self::new(features, ClientCapabilities::new(), None)
-        }
+        Self::new(features, ClientCapabilities::new(), None).with_reachable(false)
     }
 
     /// Returns whether requests can be sent to the client.
@@ -83,6 +192,7 @@ impl LegacyState {
     /// Sets the lowest level of log messages that the client gets. The default is `info`.
     pub fn set_log_level(&self, level: LoggingLevel) {
         self.log_level.store(level as u8, Ordering::Relaxed);
+        self.count_change();
     }
 
     /// Returns the lowest level of log messages that the client gets.
@@ -99,6 +209,11 @@ impl LegacyState {
     }
 
     pub(crate) fn set_initialized(&self) {
+        self.conclude();
+        self.count_change();
+    }
+
+    fn conclude(&self) {
         self.initialized.store(true, Ordering::Release);
         self.ready.notify_waiters();
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio::sync::oneshot;
 use tracing::Instrument as _;
 use turnbuckle_types::base::text::Escaped;
-use turnbuckle_types::{ErrorObject, Json, RequestId};
+use turnbuckle_types::{ErrorObject, Json, ProtocolError, RequestId};
 use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, MethodRole, Party};
 use turnbuckle_wire::rpc;
@@ -18,6 +18,7 @@ use crate::server::change::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
 use crate::server::session::state::SessionState;
 use crate::shared::kernel::OutgoingRequestError;
+use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{ReplySink, send_when_space};
 use crate::shared::signal::Signal;
 use crate::shared::trace::{
@@ -136,6 +137,14 @@ impl Peer {
         if let Some(cache) = cache {
             cache.insert(version, roots, &self.session.memory);
         }
+    }
+
+    /// Reserves memory on the account of the client.
+    ///
+    /// # Errors
+    /// An error that names the limit, when the client or all clients together would have too much.
+    pub fn reserve_memory(&self, bytes: usize) -> Result<MemoryPermit, ProtocolError> {
+        Ok(self.session.memory.reserve(bytes)?)
     }
 
     /// Returns the feed of changed lists and resources. The session reads changes from it and sends

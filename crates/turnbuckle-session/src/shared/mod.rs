@@ -7,6 +7,7 @@ pub(crate) mod bounded_table;
 pub(crate) mod frame_queue;
 pub(crate) mod frame_range;
 pub(crate) mod incoming;
+pub(crate) mod instance_id;
 pub(crate) mod kernel;
 pub(crate) mod keyed_rates;
 pub(crate) mod limits;

@@ -95,6 +95,7 @@ impl ServerDraft {
                  ServerBuilder::keys, for example KeyRing::from_env(\"TURNBUCKLE_KEYS\")",
             ));
         }
+        let has_shared_keys = self.keys.is_some();
         let keys = match self.keys {
             Some(keys) => keys,
             None => KeyRing::generate().map_err(|error| BuildError::new(error.to_string()))?,
@@ -143,6 +144,7 @@ impl ServerDraft {
             extensions,
             cursor_keys: StateKeys::for_cursors(&keys),
             keys,
+            has_shared_keys,
             page_size: self.page_size,
             list_cache: self.list_cache,
             subscription_limits: SubscriptionLimits {

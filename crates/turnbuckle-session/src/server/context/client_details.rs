@@ -118,10 +118,16 @@ impl RequestContext {
         Some(Peer::of_session(session))
     }
 
-    /// Returns the feed that tells a legacy session of changes.
+    /// Returns the feed that tells a legacy session of changes. `None` if nothing is kept of the session
+    /// between its messages.
     #[must_use]
     pub fn session_change_feed(&self) -> Option<&Arc<ChangeFeed>> {
-        self.state.client.session().map(|session| &session.feed)
+        match &self.state.client {
+            ClientDetails::Session { session, legacy } if legacy.can_be_asked() => {
+                Some(&session.feed)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the state of the legacy session that the request belongs to.

@@ -125,6 +125,7 @@ fn with_decoded<T>(
         transport: &TransportContext::default(),
         headers: None,
         account: None,
+        foreign: None,
     };
     let message = rpc::decode(frame.text).unwrap();
     receive(message, frame)

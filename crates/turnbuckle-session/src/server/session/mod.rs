@@ -17,12 +17,14 @@ use crate::server::change::{Change, ChangeFeed};
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
+use crate::server::session_record::SessionRecord;
+use crate::server::tasks;
 use crate::shared::account::{AccountLease, OwnerAccount};
 use crate::shared::limits::Limits;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
 use crate::shared::signal::Signal;
-use crate::shared::trace::{audit_refusal, count_refusal};
+use crate::shared::trace::{Side, audit_refusal, count_refusal};
 use crate::shared::transport::{Binding, TransportContext};
 use state::SessionState;
 
@@ -39,6 +41,9 @@ pub struct Session {
     account: AccountLease,
     /// Permits for handling notifications.
     notification_permits: OnceLock<Arc<Semaphore>>,
+    /// False if nothing is kept of the session between its messages, so that its client can be
+    /// offered neither questions nor notifications.
+    has_memory: bool,
 }
 
 impl Session {
@@ -50,6 +55,7 @@ impl Session {
         limits: impl Into<Arc<Limits>>,
         sink: Arc<dyn ReplySink>,
         account: OwnerAccount,
+        has_memory: bool,
     ) -> Arc<Self> {
         Arc::new(Self {
             state: SessionState::new(limits.into(), account.memory().clone(), sink),
@@ -57,7 +63,77 @@ impl Session {
             binding,
             account: AccountLease::new(account),
             notification_permits: OnceLock::new(),
+            has_memory,
         })
+    }
+
+    /// Opens the session with the record of a handshake that another instance served, or this one
+    /// earlier.
+    pub(crate) fn restore(self: &Arc<Self>, record: &SessionRecord) {
+        let legacy = LegacyState::of_record(record, self.has_memory);
+        if self.state.legacy.set(Arc::new(legacy)).is_err() {
+            return;
+        }
+        {
+            let mut kernel = self.state.kernel();
+            kernel.handshake_succeeded();
+            if record.initialized {
+                kernel.handshake_concluded();
+            }
+        }
+        self.open("tcp");
+        self.apply_record(record);
+    }
+
+    /// Takes over what another instance recorded of the session.
+    pub fn apply_record(&self, record: &SessionRecord) {
+        let Some(legacy) = self.legacy() else {
+            return;
+        };
+        let [added, removed] = legacy.apply_record(record);
+        if record.initialized {
+            self.state.kernel().handshake_concluded();
+        }
+        if !added.is_empty() || !removed.is_empty() {
+            let (peer, owner) = (self.peer(), record.owner.as_ref());
+            let dispatch = &self.dispatch.dispatch;
+            dispatch.restore_subscriptions(&peer, owner, &added, &removed);
+        }
+    }
+
+    /// Drops the client's roots, since it told another instance that they have changed.
+    pub fn clear_roots(&self) {
+        if let Some(legacy) = self.legacy() {
+            legacy.clear_roots(false);
+        }
+    }
+
+    /// Shares the session with other instances of the server, of which this one is `instance`: the ids
+    /// of requests to the client name it, and changes are counted.
+    pub fn share(&self, instance: &Arc<str>) {
+        self.state.kernel().set_instance(instance.clone());
+        if let Some(legacy) = self.legacy() {
+            legacy.share();
+        }
+    }
+
+    /// Begins the life of a session whose handshake has succeeded, over this transport.
+    fn open(self: &Arc<Self>, transport: &'static str) {
+        let (state, dispatch) = (&self.state, &self.dispatch.dispatch);
+        let transport = *state.network_transport.get_or_init(|| transport);
+        if let Some(legacy) = self.legacy() {
+            let revision = legacy.features().revision;
+            state.count.start(Side::Server, revision, transport);
+        }
+        if !self.has_memory {
+            return;
+        }
+        dispatch.session_opened(&self.peer());
+        if let Some(interval) = state.limits.ping_interval {
+            let session = self.clone();
+            let timeout = state.limits.ping_timeout;
+            tasks::spawn_pings(state, interval, timeout, move || session.end());
+        }
     }
 
     /// Skips the handshake for a client of the revision with these `features` that declared
@@ -211,3 +287,6 @@ impl std::fmt::Debug for Session {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,10 +14,12 @@ use turnbuckle_wire::rpc::{self, Message};
 use super::Session;
 use crate::server::admission::{Admission, Lifecycle, Served};
 use crate::server::context::{ClientDetails, RequestContext, RequestSink};
+use crate::server::foreign_messages::ForeignMessage;
 use crate::server::handler_task::Completion;
 use crate::server::inbound_frame::InboundFrame;
 use crate::server::{handshake, tasks};
 use crate::shared::incoming::IncomingNotification;
+use crate::shared::instance_id::instance_of;
 use crate::shared::kernel::{NotificationDecision, RequestDecision};
 use crate::shared::panic_guard::catch_panic;
 use crate::shared::reply_sink::{EncodedResponse, ReplySink};
@@ -56,7 +58,7 @@ impl Session {
                 MessageOutcome::NoResponse
             }
             Message::Response(response) => {
-                self.receive_response(response);
+                self.receive_response(response, frame);
                 MessageOutcome::NoResponse
             }
         }
@@ -131,7 +133,15 @@ impl Session {
                 name: &notification.method,
                 text: frame.text,
             }),
-            NotificationDecision::Ignored => {}
+            NotificationDecision::Ignored => {
+                if let Some(foreign) = frame.foreign
+                    && method == Some(Method::Cancelled)
+                    && request_id.is_some()
+                {
+                    let frame = frame.frame.clone();
+                    foreign.add(ForeignMessage::Cancellation { frame });
+                }
+            }
         }
     }
 
@@ -159,9 +169,9 @@ impl Session {
     fn handle_notification(&self, notification: IncomingNotification<'_>) {
         let name = notification.name;
         if notification.method == Method::ListRoots.invalidated_by()
-            && let Some(roots) = self.legacy().and_then(|legacy| legacy.roots_cache())
+            && let Some(legacy) = self.legacy()
         {
-            roots.clear();
+            legacy.clear_roots(true);
         }
         let Ok(permit) = self.notification_permits().try_acquire_owned() else {
             count_refusal("Limits::max_notification_handlers");
@@ -185,13 +195,27 @@ impl Session {
         self.notification_permits.get_or_init(permits).clone()
     }
 
-    fn receive_response(&self, response: rpc::Response<'_>) {
+    fn receive_response(&self, response: rpc::Response<'_>, frame: InboundFrame<'_>) {
         let waiting = self.state.kernel().take_waiting(response.id.as_ref());
-        match waiting {
-            // The task that sent the request may have given up: then the response is dropped.
-            Some(waiting) => drop(waiting.send(response.outcome.map(RawJson::to_json))),
-            None => tracing::debug!(id = ?response.id, "a response to a request that nobody made"),
+        // The task that sent the request may have given up: then the response is dropped.
+        if let Some(waiting) = waiting {
+            drop(waiting.send(response.outcome.map(RawJson::to_json)));
+            return;
         }
+        let sender = response.id.as_ref().and_then(instance_of);
+        match (frame.foreign, sender) {
+            (Some(foreign), Some(sender)) if !self.is_instance(sender) => {
+                let (instance, frame) = (sender.into(), frame.frame.clone());
+                foreign.add(ForeignMessage::Response { instance, frame });
+            }
+            _ => tracing::debug!(id = ?response.id, "a response to a request that nobody made"),
+        }
+    }
+
+    /// Returns whether this instance of the server has that name.
+    fn is_instance(&self, name: &str) -> bool {
+        let kernel = self.state.kernel();
+        kernel.instance().is_some_and(|own| **own == *name)
     }
 }
 
@@ -218,24 +242,16 @@ impl Lifecycle for SessionLifecycle<'_> {
             state, dispatch, ..
         } = &**self.session;
         let max_bytes = state.limits.max_handshake_bytes;
+        let (identity, has_memory) = (dispatch.dispatch.identity(), self.session.has_memory);
         let (features, reply) =
-            match handshake::initialize(dispatch.dispatch.identity(), frame.text, max_bytes) {
+            match handshake::initialize(identity, frame.text, max_bytes, has_memory) {
                 Ok((legacy, reply)) => {
                     let features = legacy.features();
                     let is_first = state.legacy.set(Arc::new(legacy)).is_ok();
                     debug_assert!(is_first, "the kernel lets one handshake through");
-                    let transport = frame.transport_name(self.session.binding);
-                    let transport = *state.network_transport.get_or_init(|| transport);
-                    state
-                        .count
-                        .start(Side::Server, features.revision, transport);
                     state.kernel().handshake_succeeded();
-                    dispatch.dispatch.session_opened(&self.session.peer());
-                    if let Some(interval) = state.limits.ping_interval {
-                        let session = self.session.clone();
-                        let timeout = state.limits.ping_timeout;
-                        tasks::spawn_pings(state, interval, timeout, move || session.end());
-                    }
+                    self.session
+                        .open(frame.transport_name(self.session.binding));
                     (features, reply)
                 }
                 Err(error) => {

@@ -5,12 +5,14 @@
 //! `P` the record of a request that waits for its response.
 
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use foldhash::HashMap;
 use turnbuckle_types::{ErrorKind, ProtocolError, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
 
 use crate::shared::account::in_flight;
+use crate::shared::instance_id::tagged_id;
 
 /// Capacity of the request table that is kept while no request runs.
 const MIN_CAPACITY: usize = 28;
@@ -74,6 +76,9 @@ pub(crate) struct Kernel<C, P> {
     cancelled: usize,
     waiting: HashMap<RequestId, P>,
     next_id: i64,
+    /// The name of this instance of the server, which the ids of our requests begin with if others
+    /// serve the session too.
+    instance: Option<Arc<str>>,
     max_answering: usize,
     max_waiting: usize,
     /// The name of the setting of `max_answering`, for errors.
@@ -92,6 +97,7 @@ impl<C, P> Kernel<C, P> {
             cancelled: 0,
             waiting: HashMap::default(),
             next_id: 1,
+            instance: None,
             max_answering,
             max_waiting,
             limit_name: "Limits::max_in_flight",
@@ -101,6 +107,17 @@ impl<C, P> Kernel<C, P> {
     /// Sets the name of the setting that limits how many requests of the peer are served.
     pub(crate) fn with_limit_name(self, limit_name: &'static str) -> Self {
         Self { limit_name, ..self }
+    }
+
+    /// Lets the ids of our requests name this instance of the server, since other instances receive
+    /// messages of the session too.
+    pub(crate) fn set_instance(&mut self, instance: Arc<str>) {
+        self.instance = Some(instance);
+    }
+
+    /// Returns the name of this instance, if the ids of our requests begin with it.
+    pub(crate) fn instance(&self) -> Option<&Arc<str>> {
+        self.instance.as_ref()
     }
 
     /// Decides what is done with a request of the peer. After [`RequestDecision::Open`] the
@@ -151,6 +168,11 @@ impl<C, P> Kernel<C, P> {
     /// Records that the handshake has succeeded: requests are served from now on.
     pub(crate) fn handshake_succeeded(&mut self) {
         self.phase = HandshakePhase::Open;
+    }
+
+    /// Records that the client has concluded a handshake that another instance served.
+    pub(crate) fn handshake_concluded(&mut self) {
+        self.phase = HandshakePhase::Operating;
     }
 
     /// Records that the handshake has failed: another may follow.
@@ -239,7 +261,10 @@ impl<C, P> Kernel<C, P> {
         if self.ended {
             return Err(OutgoingRequestError::Ended);
         }
-        let id = RequestId::from(self.next_id);
+        let id = match &self.instance {
+            None => RequestId::from(self.next_id),
+            Some(instance) => tagged_id(instance, self.next_id),
+        };
         self.next_id += 1;
         self.waiting.insert(id.clone(), waiting);
         Ok(id)
