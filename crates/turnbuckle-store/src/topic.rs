@@ -131,6 +131,12 @@ impl TopicHub {
         self.0.update_all(Queue::interrupt);
     }
 
+    /// Returns whether anybody subscribes to a topic.
+    #[must_use]
+    pub fn has_topic(&self, topic: &StoreKey) -> bool {
+        self.0.lock().by_topic.contains_key(topic)
+    }
+
     /// Returns whether anybody subscribes to anything.
     #[must_use]
     pub fn has_subscribers(&self) -> bool {
