@@ -316,7 +316,9 @@ mod tests {
             .collect();
         let error = hub.subscribe(&topic()).unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Full);
+        assert!(hub.has_topic(&topic()));
         drop(all);
+        assert!(!hub.has_topic(&topic()));
         assert!(!hub.has_subscribers());
         assert!(hub.0.lock().by_topic.is_empty());
     }

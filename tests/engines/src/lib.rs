@@ -9,10 +9,12 @@
     reason = "for tests: a fault of the setup ends the test"
 )]
 
+mod postgres;
 mod process;
 mod program;
 mod redis;
 
+pub use postgres::PostgresServer;
 pub use process::Running;
 pub use program::find_program;
 pub use redis::RedisServer;

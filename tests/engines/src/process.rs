@@ -36,8 +36,17 @@ impl Running {
 
     /// Asks the process to end, and waits for that.
     pub fn stop(&mut self) {
-        self.send(Signal::TERM);
+        self.end(Signal::TERM);
+    }
+
+    /// Sends a signal that ends the process, and waits for its end.
+    pub(crate) fn end(&mut self, signal: Signal) {
+        self.send(signal);
         self.0.wait().unwrap();
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.0)
     }
 
     /// Kills the process.
@@ -47,7 +56,7 @@ impl Running {
     }
 
     fn send(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).unwrap();
+        kill_process(self.pid(), signal).unwrap();
     }
 }
 

@@ -1,0 +1,185 @@
+//! A PostgreSQL of its own for a test.
+
+use std::fs;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+use crate::process::Running;
+use crate::program::find_program;
+
+/// The time within which PostgreSQL accepts connections.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The user `nobody` of Debian, as whom PostgreSQL runs if the test runs as root: it refuses root.
+const NOBODY: u32 = 65534;
+
+/// A PostgreSQL on a Unix socket in a folder of its own. It writes nothing through to the disk: its state
+/// outlives the server, but not the machine.
+#[derive(Debug)]
+pub struct PostgresServer {
+    folder: tempfile::TempDir,
+    running: Option<Running>,
+}
+
+impl PostgresServer {
+    /// Creates a database and starts PostgreSQL.
+    ///
+    /// # Panics
+    /// If PostgreSQL is missing, or does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        let mut server = Self {
+            folder: tempfile::tempdir().unwrap(),
+            running: None,
+        };
+        if geteuid().is_root() {
+            chown(server.folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        let made = server
+            .command("initdb")
+            .args([
+                "-U",
+                "turnbuckle",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C",
+            ])
+            .args(["--no-sync", "-D"])
+            .arg(server.data())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "initdb failed: {errors}");
+        server.run();
+        server
+    }
+
+    /// Starts PostgreSQL again after [`stop`](Self::stop), with what it held.
+    ///
+    /// # Panics
+    /// If PostgreSQL does not start.
+    pub fn run(&mut self) {
+        let mut running = Running::start(
+            self.command("postgres")
+                .arg("-D")
+                .arg(self.data())
+                .arg("-k")
+                .arg(self.folder.path())
+                .args(["-c", "listen_addresses=", "-c", "fsync=off"])
+                .stdout(Stdio::null())
+                .stderr(fs::File::create(self.log()).unwrap()),
+        );
+        let start = Instant::now();
+        let state = self.data().join("postmaster.pid");
+        while !fs::read_to_string(&state).is_ok_and(|text| text.contains("ready")) {
+            let log = || fs::read_to_string(self.log()).unwrap_or_default();
+            assert!(running.is_alive(), "postgres has ended: {}", log());
+            assert!(
+                start.elapsed() < START_TIMEOUT,
+                "postgres does not start: {}",
+                log()
+            );
+            thread::sleep(Duration::from_millis(5));
+        }
+        self.running = Some(running);
+    }
+
+    /// Returns the address of a database of this server: `postgres` is there from the start.
+    #[must_use]
+    pub fn address(&self, database: &str) -> String {
+        let folder = self.folder.path().display();
+        format!("host={folder} user=turnbuckle dbname={database}")
+    }
+
+    /// Returns the path of the log.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Halts PostgreSQL with all its processes, which keep their connections and answer nothing.
+    ///
+    /// # Panics
+    /// If PostgreSQL was stopped.
+    pub fn pause(&self) {
+        self.signal_all(Signal::STOP);
+    }
+
+    /// Lets a halted PostgreSQL go on.
+    ///
+    /// # Panics
+    /// If PostgreSQL was stopped.
+    pub fn resume(&self) {
+        self.signal_all(Signal::CONT);
+    }
+
+    /// Ends PostgreSQL at once, as a crash does. What was committed is there after [`run`](Self::run).
+    pub fn stop(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            // Unlike SIGKILL, this leaves no shared memory.
+            running.end(Signal::QUIT);
+        }
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        let server = self.running.as_ref().expect("postgres was stopped").pid();
+        // The server first: it starts no process meanwhile.
+        kill_process(server, signal).unwrap();
+        for child in children(server) {
+            let _ = kill_process(child, signal);
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Returns a command of PostgreSQL, for a user that is not root.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(find_program(name));
+        command.current_dir(self.folder.path());
+        if geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        command
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        if self.running.is_some() {
+            self.resume();
+        }
+        self.stop();
+    }
+}
+
+/// Returns the processes whose parent this one is.
+fn children(parent: Pid) -> Vec<Pid> {
+    let processes = fs::read_dir("/proc").expect("processes are found in /proc");
+    let is_child = |path: &Path| {
+        let stat = fs::read_to_string(path.join("stat")).unwrap_or_default();
+        // Behind the name, which may hold spaces: the state and the parent.
+        let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
+        fields.split_whitespace().nth(1) == Some(&parent.as_raw_nonzero().to_string())
+    };
+    let mut found = Vec::new();
+    for process in processes.flatten() {
+        let number = process.file_name().to_string_lossy().parse().ok();
+        if let Some(pid) = number
+            .and_then(Pid::from_raw)
+            .filter(|_| is_child(&process.path()))
+        {
+            found.push(pid);
+        }
+    }
+    found
+}
