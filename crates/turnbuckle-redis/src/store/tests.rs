@@ -4,6 +4,7 @@ mod faults;
 mod garbage;
 
 use std::sync::Mutex;
+use std::time::Instant;
 
 use redis::Client;
 use redis::aio::MultiplexedConnection;
@@ -48,6 +49,14 @@ fn key(text: &str) -> StoreKey {
 
 fn kind<T>(result: Result<T, StoreError>) -> Option<StoreErrorKind> {
     result.err().map(|error| error.kind())
+}
+
+/// The time within which messages arrive, and a lost connection is made again.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn next(subscription: &mut Subscription) -> Option<TopicEvent> {
+    let next = tokio::time::timeout(PATIENCE, subscription.next());
+    next.await.expect("an event arrives")
 }
 
 /// A Redis of a test, and a connection of the test to it.
@@ -210,7 +219,7 @@ async fn servers_of_two_prefixes_or_databases_share_one_redis() {
     }
     for (number, subscription) in subscriptions.iter_mut().enumerate() {
         let message = TopicEvent::Message(number.to_string().into());
-        assert_eq!(subscription.next().await, Some(message));
+        assert_eq!(next(subscription).await, Some(message));
     }
     for prefix in ["", "a b", "a{b}", &"p".repeat(65)] {
         let options = RedisStoreOptions::new().prefix(prefix);
@@ -295,18 +304,20 @@ async fn a_store_subscribes_to_all_topics_over_one_connection_and_gives_up_unuse
     let clients: String = engine.run("CLIENT LIST TYPE pubsub").await;
     assert_eq!(clients.lines().count(), 1, "{clients}");
     subscriptions.truncate(2);
+    let start = Instant::now();
     loop {
         let channels: Vec<String> = engine.run("PUBSUB CHANNELS *").await;
         if channels.len() == 2 {
             break;
         }
+        assert!(start.elapsed() < PATIENCE, "{channels:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     for (number, subscription) in subscriptions.iter_mut().enumerate() {
         let topic = key(&format!("t{number}"));
         store.publish(&topic, "m".into()).await.unwrap();
         let message = Some(TopicEvent::Message("m".into()));
-        assert_eq!(subscription.next().await, message);
+        assert_eq!(next(subscription).await, message);
     }
     drop(store);
     assert_eq!(subscriptions[0].next().await, None);
