@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, FromRedisValue, Pipeline, PushInfo, PushKind, RedisError, ScriptInvocation};
-use turnbuckle_store::StoreError;
+use turnbuckle_store::{StoreError, StoreErrorKind};
 
 use crate::connector::{Connector, FORMAT};
 use crate::error::{needs_reconnect, to_store_error};
@@ -15,8 +15,15 @@ use crate::error::{needs_reconnect, to_store_error};
 pub(crate) struct Pool {
     connector: Arc<Connector>,
     current: Mutex<Option<Arc<Live>>>,
-    /// Held by who connects.
-    connecting: tokio::sync::Mutex<()>,
+    /// Held by who connects. It has the last failure, for those that waited for the same attempt.
+    connecting: tokio::sync::Mutex<Option<Failure>>,
+}
+
+/// A failed attempt to connect.
+struct Failure {
+    at: Instant,
+    kind: StoreErrorKind,
+    text: String,
 }
 
 /// A connection.
@@ -33,7 +40,7 @@ impl Pool {
         Self {
             connector,
             current: Mutex::new(None),
-            connecting: tokio::sync::Mutex::new(()),
+            connecting: tokio::sync::Mutex::new(None),
         }
     }
 
@@ -96,9 +103,13 @@ impl Pool {
         if let Some(live) = self.current() {
             return Ok(live);
         }
-        let _connecting = self.connecting.lock().await;
+        let asked = Instant::now();
+        let mut failure = self.connecting.lock().await;
         if let Some(live) = self.current() {
             return Ok(live);
+        }
+        if let Some(failure) = failure.as_ref().filter(|it| it.at >= asked) {
+            return Err(StoreError::new(failure.kind, failure.text.clone()));
         }
         let is_lost = Arc::<AtomicBool>::default();
         let lost = is_lost.clone();
@@ -107,8 +118,15 @@ impl Pool {
                 lost.store(true, Ordering::Relaxed);
             }
         };
+        let connection = self.connector.connect(receive).await.inspect_err(|error| {
+            *failure = Some(Failure {
+                at: Instant::now(),
+                kind: error.kind(),
+                text: error.to_string(),
+            });
+        })?;
         let live = Arc::new(Live {
-            connection: self.connector.connect(receive).await?,
+            connection,
             is_lost,
             since: Instant::now(),
             format_until: AtomicU64::new(0),

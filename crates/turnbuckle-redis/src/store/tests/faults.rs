@@ -127,6 +127,42 @@ async fn a_refused_login_is_misconfigured_and_no_secret_is_shown() {
     assert_eq!(kind(refused), Some(StoreErrorKind::Misconfigured));
 }
 
+/// The rights that the guide names.
+const RIGHTS: &str = "~turnbuckle:* &turnbuckle:* +@read +@write +@scripting +@pubsub +@connection \
+                      +info +time";
+
+#[tokio::test]
+async fn a_user_needs_the_rights_that_the_guide_names() {
+    let engine = Engine::start().await;
+    let user = format!("ACL SETUSER mcp on >word {RIGHTS}");
+    let () = engine.run(&user).await;
+    let url = format!("{}?user=mcp&pass=word", engine.url);
+    let store = RedisStore::connect(&url).await.unwrap();
+    let k = key("k");
+    let mut subscription = store.subscribe(&k).await.unwrap();
+    let version = put(&store, "v", Condition::Absent).await.unwrap();
+    put(&store, "w", Condition::Version(version)).await.unwrap();
+    store.touch(vec![k.clone()], TTL).await.unwrap();
+    store
+        .append(&k, AppendAt::End, vec!["e".into()], KEEP)
+        .await
+        .unwrap();
+    store
+        .read(&k, Position(0), ReadLimit::default())
+        .await
+        .unwrap();
+    store.push(&k, "j".into(), TTL).await.unwrap();
+    let claim = store.claim(&k, TTL).await.unwrap().unwrap();
+    assert!(store.complete(claim).await.unwrap());
+    store.publish(&k, "m".into()).await.unwrap();
+    assert!(next(&mut subscription).await.is_some());
+    assert!(store.remove(&k, Condition::Always).await.unwrap());
+
+    let options = RedisStoreOptions::new().prefix("other");
+    let refused = RedisStore::connect_with(&url, options).await;
+    assert_eq!(kind(refused), Some(StoreErrorKind::Misconfigured));
+}
+
 #[tokio::test]
 async fn a_replica_is_read_and_cannot_be_written() {
     let engine = Engine::start().await;
@@ -220,6 +256,20 @@ async fn a_halted_redis_is_given_up_in_time_and_used_again_later() {
             start.elapsed()
         );
     }
+    // They wait for the same attempt to connect, not for one after the other.
+    let start = Instant::now();
+    let all: Vec<_> = (0..40)
+        .map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move { kind(store.get(&key("k")).await) })
+        })
+        .collect();
+    for one in all {
+        assert_eq!(one.await.unwrap(), Some(StoreErrorKind::Unavailable));
+    }
+    let all = start.elapsed();
+    assert!(all < Duration::from_secs(2), "{all:?}");
+
     engine.server.lock().unwrap().process().resume();
     recover(&store).await;
     assert_eq!(store.get(&key("k")).await.unwrap().unwrap().value, "v");
