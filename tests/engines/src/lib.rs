@@ -1,7 +1,7 @@
-//! Programs that tests start: Redis, PostgreSQL, HAProxy. Nothing of it is needed to build.
+//! Programs that tests start: Redis, PostgreSQL, HAProxy; and a measurement of stores. Nothing of it is
+//! needed to build.
 //!
-//! A test never passes without its program: [`find_program`] panics and says what to install.
-#![cfg(unix)]
+//! A test never passes without its program: `find_program` panics and says what to install.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -9,12 +9,22 @@
     reason = "for tests: a fault of the setup ends the test"
 )]
 
+#[cfg(unix)]
 mod postgres;
+#[cfg(unix)]
 mod process;
+#[cfg(unix)]
 mod program;
+#[cfg(unix)]
 mod redis;
+mod times;
 
+#[cfg(unix)]
 pub use postgres::PostgresServer;
+#[cfg(unix)]
 pub use process::Running;
+#[cfg(unix)]
 pub use program::find_program;
+#[cfg(unix)]
 pub use redis::RedisServer;
+pub use times::print_times;
