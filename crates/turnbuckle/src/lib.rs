@@ -40,6 +40,7 @@
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `store` | | state that the instances of a server share, and the trait of stores: `store` |
 //! | `sqlite` | | that state in one SQLite file: `sqlite` |
+//! | `postgres` | | that state in PostgreSQL: `postgres`. `postgres-tls` adds connections over TLS |
 //! | `otel` | | traces and metrics for the exporters of OpenTelemetry: `otel` |
 //! | `validate` | | full validation of hand-written schemas |
 //! | `bytes`, `chrono`, `either`, `indexmap`, `jiff`, `rust_decimal`, `semver`, `url`, `uuid` | | JSON Schemas for the types of these crates, as arguments and results |
@@ -114,6 +115,9 @@ pub use turnbuckle_macros::{IntoFailure, data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub mod __private;
+#[cfg(feature = "postgres")]
+#[cfg_attr(docsrs, doc(cfg(feature = "postgres")))]
+pub use turnbuckle_postgres as postgres;
 #[cfg(feature = "servers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
 pub use turnbuckle_servers as servers;

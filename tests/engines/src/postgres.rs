@@ -1,7 +1,8 @@
 //! A PostgreSQL of its own for a test.
 
 use std::fs;
-use std::os::unix::fs::chown;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,6 +25,8 @@ const NOBODY: u32 = 65534;
 #[derive(Debug)]
 pub struct PostgresServer {
     folder: tempfile::TempDir,
+    /// The port on 127.0.0.1 beside the socket.
+    port: Option<u16>,
     running: Option<Running>,
 }
 
@@ -34,8 +37,35 @@ impl PostgresServer {
     /// If PostgreSQL is missing, or does not start.
     #[must_use]
     pub fn start() -> Self {
-        let mut server = Self {
+        let mut server = Self::create();
+        server.run();
+        server
+    }
+
+    /// Creates a database and starts PostgreSQL, on a port of 127.0.0.1 as well.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    #[must_use]
+    pub fn start_on_port() -> Self {
+        let mut server = Self::create();
+        // PostgreSQL takes no port from the operating system itself, and another program may be faster.
+        for _ in 0..20 {
+            let free = TcpListener::bind("127.0.0.1:0").unwrap();
+            server.port = Some(free.local_addr().unwrap().port());
+            drop(free);
+            if server.try_run().is_ok() {
+                return server;
+            }
+        }
+        panic!("no port of 20 was free for postgres");
+    }
+
+    /// Creates a database.
+    fn create() -> Self {
+        let server = Self {
             folder: tempfile::tempdir().unwrap(),
+            port: None,
             running: None,
         };
         if geteuid().is_root() {
@@ -58,7 +88,6 @@ impl PostgresServer {
             .unwrap();
         let errors = String::from_utf8_lossy(&made.stderr);
         assert!(made.status.success(), "initdb failed: {errors}");
-        server.run();
         server
     }
 
@@ -67,13 +96,25 @@ impl PostgresServer {
     /// # Panics
     /// If PostgreSQL does not start.
     pub fn run(&mut self) {
+        if let Err(log) = self.try_run() {
+            panic!("postgres has ended: {log}");
+        }
+    }
+
+    /// Starts PostgreSQL, or returns its log if it has ended.
+    fn try_run(&mut self) -> Result<(), String> {
+        let (host, port) = match self.port {
+            Some(port) => ("127.0.0.1", port),
+            None => ("", 5432),
+        };
         let mut running = Running::start(
             self.command("postgres")
                 .arg("-D")
                 .arg(self.data())
                 .arg("-k")
                 .arg(self.folder.path())
-                .args(["-c", "listen_addresses=", "-c", "fsync=off"])
+                .args(["-c", "fsync=off", "-c", &format!("listen_addresses={host}")])
+                .args(["-p", &port.to_string()])
                 .stdout(Stdio::null())
                 .stderr(fs::File::create(self.log()).unwrap()),
         );
@@ -81,7 +122,9 @@ impl PostgresServer {
         let state = self.data().join("postmaster.pid");
         while !fs::read_to_string(&state).is_ok_and(|text| text.contains("ready")) {
             let log = || fs::read_to_string(self.log()).unwrap_or_default();
-            assert!(running.is_alive(), "postgres has ended: {}", log());
+            if !running.is_alive() {
+                return Err(log());
+            }
             assert!(
                 start.elapsed() < START_TIMEOUT,
                 "postgres does not start: {}",
@@ -90,13 +133,47 @@ impl PostgresServer {
             thread::sleep(Duration::from_millis(5));
         }
         self.running = Some(running);
+        Ok(())
     }
 
     /// Returns the address of a database of this server: `postgres` is there from the start.
     #[must_use]
     pub fn address(&self, database: &str) -> String {
         let folder = self.folder.path().display();
-        format!("host={folder} user=turnbuckle dbname={database}")
+        let port = self.port.unwrap_or(5432);
+        format!("host={folder} port={port} user=turnbuckle dbname={database}")
+    }
+
+    /// Returns the URL of a database of this server.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        let folder = self.folder.path().display().to_string().replace('/', "%2F");
+        let port = self.port.unwrap_or(5432);
+        format!("postgres://turnbuckle@{folder}:{port}/{database}")
+    }
+
+    /// Returns the port on 127.0.0.1.
+    ///
+    /// # Panics
+    /// If the server was not started on one.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.expect("the server has no port")
+    }
+
+    /// Writes a file that the user of PostgreSQL alone may read, and returns its path.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[must_use]
+    pub fn write_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        if geteuid().is_root() {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        path
     }
 
     /// Returns the path of the log.

@@ -9,12 +9,13 @@ mod serve;
 mod store;
 
 use std::error::Error;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use turnbuckle::KeyRing;
 use turnbuckle::prelude::*;
-use turnbuckle::sqlite::SqliteStore;
+use turnbuckle::store::Store;
 use turnbuckle::types::Icon;
 
 pub(crate) use serve::{Options, run};
@@ -30,7 +31,7 @@ const INSTRUCTIONS: &str = "\
 fn build_server(
     has_auth: bool,
     keys: Option<KeyRing>,
-    store: Option<SqliteStore>,
+    store: Option<Arc<dyn Store>>,
 ) -> Result<Server, Box<dyn Error>> {
     let server = Server::new("turnbuckle-demo", VERSION)
         .title("Turnbuckle demo")

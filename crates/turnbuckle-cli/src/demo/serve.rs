@@ -1,18 +1,18 @@
 //! Serving of the demo over HTTP or stdio.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth_testing::TestAuthorizationServer;
 use turnbuckle::http::HttpServer;
-use turnbuckle::sqlite::SqliteStore;
+use turnbuckle::store::Store;
 use turnbuckle::{Authorize as _, KeyRing};
 
 use super::banner::Banner;
 use super::build_server;
 use super::protected::{READ_SCOPE, WRITE_SCOPE};
-use super::store::{open_store, parse_store};
+use super::store::{StorePlace, open_store, parse_store};
 use crate::error::CliError;
 use crate::serving::{TransportArgs, listen, serve_http, serve_stdio};
 
@@ -26,9 +26,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "VAR")]
     keys_env: Option<String>,
 
-    /// Keep state in a store that other instances share: sqlite:FILE
+    /// Keep state in a store that other instances share: sqlite:FILE, or postgres://…
     #[arg(long, value_name = "STORE", requires = "keys_env", value_parser = parse_store)]
-    store: Option<PathBuf>,
+    store: Option<StorePlace>,
 
     /// Demand a login, and run a test authorization server for it
     #[arg(long, conflicts_with = "stdio")]
@@ -48,7 +48,10 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let keys = options.keys_env.as_deref().map(KeyRing::from_env);
     let keys = keys.transpose();
     let keys = keys.map_err(|error| CliError::usage(error.to_string()))?;
-    let store = options.store.as_deref().map(open_store).transpose()?;
+    let store = match &options.store {
+        Some(place) => Some(open_store(place).await?),
+        None => None,
+    };
     let server = build_server(options.auth, keys, store.clone())
         .map_err(|error| CliError::new(error.to_string()))?;
     if options.transport.stdio {
@@ -75,7 +78,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
 async fn protect(
     http: HttpServer,
     options: &Options,
-    store: Option<SqliteStore>,
+    store: Option<Arc<dyn Store>>,
 ) -> Result<(HttpServer, TestAuthorizationServer), CliError> {
     let resource = http.url();
     let next_port = match options.transport.port {

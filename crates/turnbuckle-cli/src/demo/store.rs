@@ -1,20 +1,45 @@
 //! The store of the demo, as an option names it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+use turnbuckle::postgres::PostgresStore;
 use turnbuckle::sqlite::SqliteStore;
+use turnbuckle::store::Store;
 
 use crate::error::CliError;
 
-/// Parses the place of a store: `sqlite:FILE`.
-pub(super) fn parse_store(text: &str) -> Result<PathBuf, &'static str> {
-    match text.strip_prefix("sqlite:") {
-        Some(path) if !path.is_empty() => Ok(path.into()),
-        _ => Err("a store is a file of SQLite: sqlite:FILE, such as sqlite:demo.db"),
+/// The place of a store. An address may hold a password.
+#[derive(Clone)]
+pub(super) enum StorePlace {
+    Sqlite(PathBuf),
+    #[cfg(feature = "postgres")]
+    Postgres(String),
+}
+
+/// Parses the place of a store.
+pub(super) fn parse_store(text: &str) -> Result<StorePlace, &'static str> {
+    match text.split_once(':') {
+        Some(("sqlite", path)) if !path.is_empty() => Ok(StorePlace::Sqlite(path.into())),
+        #[cfg(feature = "postgres")]
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
+            Ok(StorePlace::Postgres(text.to_owned()))
+        }
+        _ => {
+            Err("a store is sqlite:FILE, such as sqlite:demo.db, or postgres://USER@HOST/DATABASE")
+        }
     }
 }
 
-/// Opens the store, and creates its file if there is none.
-pub(super) fn open_store(path: &Path) -> Result<SqliteStore, CliError> {
-    SqliteStore::open(path).map_err(|error| CliError::new(error.to_string()))
+/// Opens the store, and creates it if there is none.
+pub(super) async fn open_store(place: &StorePlace) -> Result<Arc<dyn Store>, CliError> {
+    let opened: Result<Arc<dyn Store>, _> = match place {
+        StorePlace::Sqlite(path) => SqliteStore::open(path).map(|store| Arc::new(store) as _),
+        #[cfg(feature = "postgres")]
+        StorePlace::Postgres(address) => PostgresStore::connect(address)
+            .await
+            .map(|store| Arc::new(store) as _),
+    };
+    opened.map_err(|error| CliError::new(error.to_string()))
 }

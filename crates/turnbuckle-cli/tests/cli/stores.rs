@@ -46,6 +46,53 @@ fn state_in_a_file_is_sealed_under_the_keys() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn instances_share_state_in_postgres() {
+    let engine = turnbuckle_engines::PostgresServer::start();
+    let keys = format!("KEYS={}", run(&["keys", "generate"]).ends(0).out.trim());
+    let store = engine.url("postgres");
+    for _ in 0..2 {
+        let server = [
+            "--",
+            TOOL,
+            "demo",
+            "--stdio",
+            "--keys-env",
+            "KEYS",
+            "--store",
+            &store,
+        ];
+        let words = [
+            &CALL[..1],
+            &["--answer", r#"{"ok":true}"#, "--env", &keys],
+            &CALL[1..],
+            &server,
+        ];
+        let called = run(&words.concat()).ends(0);
+        assert!(
+            called.out.contains("state-ok, confirmed: true"),
+            "{called:#?}"
+        );
+    }
+    let keys = keys.trim_start_matches("KEYS=");
+    let words = [
+        "demo",
+        "--stdio",
+        "--keys-env",
+        "KEYS",
+        "--store",
+        "postgres://u:hush@127.0.0.1:1/d",
+    ];
+    let output = command(&words).env("KEYS", keys).output();
+    let gone = Run::new(output.expect("the tool runs")).ends(1);
+    assert!(
+        gone.err.contains("the database cannot be reached"),
+        "{gone:#?}"
+    );
+    assert!(!gone.err.contains("hush"), "{gone:#?}");
+}
+
 #[test]
 fn a_store_needs_keys_and_a_place() {
     let no_keys = run(&["demo", "--stdio", "--store", "sqlite:x.db"]).ends(2);

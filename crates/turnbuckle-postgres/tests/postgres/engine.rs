@@ -24,7 +24,10 @@ pub(crate) struct Engine {
 
 impl Engine {
     pub(crate) async fn start() -> Self {
-        let server = PostgresServer::start();
+        Self::with(PostgresServer::start()).await
+    }
+
+    pub(crate) async fn with(server: PostgresServer) -> Self {
         let admin = client(&server.address("postgres")).await;
         admin.batch_execute("CREATE DATABASE store").await.unwrap();
         Self { server, admin }

@@ -7,4 +7,6 @@ mod engine;
 mod faults;
 mod roles;
 mod rows;
+#[cfg(feature = "tls")]
+mod secure;
 mod topics;
