@@ -35,7 +35,9 @@ pub use client::{
     HttpClientOptions, HttpConnector, SseConnector, decode_events,
 };
 pub use mounted::shutdown_after;
-pub use options::{HttpLimits, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits};
+pub use options::{
+    HttpLimits, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits, Sessions,
+};
 pub use reply::ResponseBody;
 pub use server::{HttpRoutes, HttpServer, ListenAddress, RequestBody, RouteService, RoutesFuture};
 pub use sse::HttpSse;

@@ -62,9 +62,9 @@ settings! {
         /// Makes an [`HttpServer`](crate::HttpServer) serve the HTTP+SSE transport of the first
         /// revision too, at `/sse` and `/messages`.
         http_sse: bool = false,
-        /// Serves legacy requests without sessions: each request stands alone, and its client is
-        /// treated as one without capabilities.
-        stateless: bool = false,
+        /// The way in which sessions of the legacy era are kept. Without a choice it is
+        /// [`Sessions::Stored`] if the server has a store, else [`Sessions::Local`].
+        sessions: Option<Sessions> [from Sessions] = None,
         /// Makes an [`HttpServer`](crate::HttpServer) answer `/livez` and `/readyz`, before any
         /// layer, host or token is looked at. Both say 200; `/readyz` says 503 once the shutdown
         /// has begun.
@@ -88,6 +88,28 @@ settings! {
         /// The limits of what legacy sessions keep for clients that come back to a stream.
         replay: ReplayLimits = ReplayLimits::default(),
     }
+}
+
+/// The way in which an endpoint keeps sessions of the legacy era, and so which instance of a server
+/// can serve a request of one.
+///
+/// Requests of the modern era have no session: any instance serves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sessions {
+    /// In the memory of the endpoint, which alone can serve them. They end with the process.
+    Local,
+    /// Not at all: each request stands alone, and its client is treated as one without capabilities.
+    Stateless,
+    /// In their ids, which are encrypted with the keys of the server (`ServerBuilder::keys`). Any instance
+    /// with the same keys serves a session, and knows revision, client, capabilities and principal. The
+    /// server keeps nothing, so that its clients are offered no questions, log levels, subscriptions and
+    /// notifications of changes, and cannot resume streams. An id is good for
+    /// [`sealed_session_ttl`](HttpTimeouts::sealed_session_ttl).
+    Sealed,
+    /// In the store of the server (`ServerBuilder::store`). Any instance serves a session, with all
+    /// features.
+    Stored,
 }
 
 impl HttpServerOptions {
@@ -223,6 +245,20 @@ settings! {
         // HttpTimeouts::session_idle_timeout or handshake_timeout`, 404
         // Tests: http_sessions::a_session_is_idle_only_from_the_end_of_its_use
         session_idle_timeout: Duration = Duration::from_secs(30 * 60),
+        /// The time for which the id of a sealed session ([`Sessions::Sealed`]) is good.
+        // Beyond: `there is no such session (any more); one that is idle ends after
+        // HttpTimeouts::session_idle_timeout or handshake_timeout`, 404
+        // Tests: turnbuckle_http::streamable::sealed::tests::an_id_opens_for_its_owner_until_it_expires
+        // Uncounted: a session has ended, and nothing is refused
+        sealed_session_ttl: Duration = Duration::from_secs(24 * 3600),
+        /// The time for which an instance goes on to serve sessions that it knows while their store
+        /// ([`Sessions::Stored`]) fails.
+        // Beyond: `the store of the sessions failed: … (HttpTimeouts::stale_session_ttl)`, 503 with
+        // `Retry-After`
+        // Tests: cluster::faults::known_sessions_are_served_for_a_while_without_the_store
+        //   cluster::faults::how_long_a_session_goes_on_without_its_store_is_settable
+        // Uncounted: the store has failed, which the metrics of stores count
+        stale_session_ttl: Duration = Duration::from_secs(60),
         /// The time that a TLS handshake may take, with the wait for its turn.
         // Beyond: the connection ends; in the log: `a TLS handshake took too long
         // (HttpTimeouts::tls_handshake_timeout)`

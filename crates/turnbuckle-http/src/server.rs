@@ -36,7 +36,7 @@ use crate::request::origin::loopback_names_and;
 use crate::request::trusted_proxies::TrustedProxies;
 use crate::shares::{Clients, Exceeded, Share, ShareLimits, ShareTable};
 use crate::sse::HttpSse;
-use crate::streamable::StreamableHttp;
+use crate::streamable::{StreamableHttp, check_sessions};
 
 pub use address::ListenAddress;
 use connection::ConnectionContext;
@@ -102,6 +102,8 @@ impl HttpServer {
         }
         let closing = Signal::new();
         let dispatch = dispatch.into();
+        check_sessions(&*dispatch, &options)
+            .map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
         let budget = MemoryBudget::new(&options.limits);
         let routes = Routes {
             path: "/mcp".into(),

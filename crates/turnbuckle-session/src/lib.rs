@@ -107,7 +107,7 @@ pub mod internal {
     pub use crate::server::response_stream::ResponseStream;
     pub use crate::server::roots_cache::RootsCache;
     pub use crate::server::session::{MessageOutcome, Session};
-    pub use crate::server::session_record::{RecordError, SessionOwner, SessionRecord};
+    pub use crate::server::session_record::{RecordBase, RecordError, SessionOwner, SessionRecord};
     pub use crate::shared::frame_queue::QueuedFrame;
     pub use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 

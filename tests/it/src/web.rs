@@ -177,6 +177,15 @@ pub struct Session {
 }
 
 impl Session {
+    /// Returns the same session at another endpoint.
+    #[must_use]
+    pub fn with_web(&self, web: &Web) -> Self {
+        Self {
+            web: web.clone(),
+            ..self.clone()
+        }
+    }
+
     fn add_headers(&self, ask: Ask) -> Ask {
         let ask = ask.header("mcp-session-id", &self.id);
         if self.revision.features().version_header {

@@ -10,7 +10,7 @@ use turnbuckle::Authorize as _;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{
-    HttpLimits, HttpServer, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits,
+    HttpLimits, HttpServer, HttpServerOptions, HttpShares, HttpTimeouts, ReplayLimits, Sessions,
     StreamableHttp,
 };
 use turnbuckle::session::handler::{Limits, Rate, Signal};
@@ -57,7 +57,7 @@ impl TokenVerifier for AnyToken {
 
 /// Serves without legacy sessions, for `http-stateless OFFER`.
 pub(crate) fn serve_stateless(words: &[String]) -> Ended {
-    listen(words, config().stateless(true), Signal::close)
+    listen(words, config().sessions(Sessions::Stateless), Signal::close)
 }
 
 /// Serves, for `http-left OFFER`, and ends in the middle, when replay times have passed, and leaves on the heap

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use turnbuckle::http::{HttpServer, HttpServerOptions, HttpShares};
+use turnbuckle::http::{HttpServer, HttpServerOptions, HttpShares, Sessions};
 use turnbuckle::session::handler::Rate;
 
 #[tokio::main]
@@ -17,7 +17,10 @@ async fn main() -> turnbuckle::Result {
                 .max_address_percent(100)
                 .address_handshake_rate(Rate::UNLIMITED),
         )
-        .stateless(stateless);
+        .sessions(match stateless {
+            true => Sessions::Stateless,
+            false => Sessions::Local,
+        });
     let server = HttpServer::bind(turnbuckle_echo::server()?, "127.0.0.1:0", config).await?;
     writeln!(
         std::io::stdout(),

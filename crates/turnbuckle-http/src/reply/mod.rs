@@ -83,6 +83,12 @@ impl HttpReply {
         self.more.as_ref()?.refusal
     }
 
+    /// Returns whether the reply says that the messages were accepted and want no response.
+    #[cfg(feature = "store")]
+    pub(crate) fn is_accepted(&self) -> bool {
+        self.code == StatusCode::ACCEPTED
+    }
+
     fn set_refusal(&mut self, outcome: AuditOutcome<'static>) {
         self.more.get_or_insert_default().refusal = Some(outcome);
     }
@@ -280,6 +286,26 @@ pub(crate) fn memory_reply(exceeded: MemoryExceeded) -> HttpReply {
     let message = exceeded.to_string();
     let mut reply = limit_reply(memory_status(&exceeded), exceeded.limit(), &message);
     set_retry_after(&mut reply, exceeded.retry_after());
+    reply
+}
+
+/// The time after which a client may try again when the store has failed.
+#[cfg(feature = "store")]
+const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Returns the reply to a request of a session whose store fails.
+#[cfg(feature = "store")]
+#[cold]
+pub(crate) fn store_reply(error: &turnbuckle_store::StoreError) -> HttpReply {
+    let error = turnbuckle_types::base::text::Escaped(error);
+    let message =
+        format!("the store of the sessions failed: {error} (HttpTimeouts::stale_session_ttl)");
+    let mut frame = Vec::with_capacity(128);
+    let number = rpc::code::INTERNAL_ERROR;
+    rpc::write_error_response_without_id(&mut frame, false, number, &message);
+    let mut reply = json_reply(StatusCode::SERVICE_UNAVAILABLE, frame, Bytes::new());
+    reply.set_refusal(AuditOutcome::Error { code: number });
+    set_retry_after(&mut reply, STORE_RETRY_DELAY);
     reply
 }
 

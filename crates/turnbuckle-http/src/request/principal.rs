@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use turnbuckle_session::internal::SessionOwner;
 use turnbuckle_types::Principal;
 
 /// Returns the principal of a request, if a layer in front of the endpoint put one into its
@@ -17,21 +18,14 @@ pub(crate) fn from_extensions(extensions: &http::Extensions) -> Option<Arc<Princ
 
 /// The owner of a session or connection: the principal that opened it, and the only one that may
 /// use it. One that was opened without a principal may be used by anybody who knows its id.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Owner(Option<OwnerIdentity>);
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct OwnerIdentity {
-    issuer: String,
-    subject: String,
-    client: Option<String>,
-}
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Owner(Option<SessionOwner>);
 
 impl Owner {
     pub(crate) fn new(principal: Option<&Principal>) -> Self {
         Self(principal.map(|principal| {
             let (issuer, subject, client) = principal.identity();
-            OwnerIdentity {
+            SessionOwner {
                 issuer: issuer.to_owned(),
                 subject: subject.to_owned(),
                 client: client.map(str::to_owned),
@@ -39,16 +33,21 @@ impl Owner {
         }))
     }
 
+    /// Returns the owner that the record of a session names.
+    pub(crate) fn of_record(owner: Option<SessionOwner>) -> Self {
+        Self(owner)
+    }
+
+    /// Returns the owner as the record of a session has it.
+    pub(crate) fn into_record(self) -> Option<SessionOwner> {
+        self.0
+    }
+
     /// Returns whether a request of this principal may use what the owner opened.
     pub(crate) fn admits(&self, principal: Option<&Principal>) -> bool {
         match (&self.0, principal) {
             (None, _) => true,
-            (Some(owner), Some(principal)) => {
-                let (issuer, subject, client) = principal.identity();
-                owner.issuer == issuer
-                    && owner.subject == subject
-                    && owner.client.as_deref() == client
-            }
+            (Some(owner), Some(principal)) => owner.identity() == principal.identity(),
             (Some(_), None) => false,
         }
     }

@@ -10,7 +10,9 @@ use http::request::Parts;
 use http::{Extensions, Method, Response, StatusCode};
 use http_body::Body;
 use turnbuckle_session::handler::Signal;
-use turnbuckle_session::internal::{EncodedResponse, InboundFrame, ServerEndpoint};
+use turnbuckle_session::internal::{
+    EncodedResponse, ForeignMessages, InboundFrame, OwnerAccount, ServerEndpoint,
+};
 use turnbuckle_session::transport::TransportContext;
 use turnbuckle_types::{ErrorKind, KeyRing, Principal};
 use turnbuckle_wire::era::{MessageEra, VersionHeader};
@@ -19,8 +21,11 @@ use turnbuckle_wire::rpc::Message;
 use turnbuckle_wire::{FrameKind, classify};
 
 use super::pending_post::PostOutcome;
-use super::sessions::SessionTable;
+use super::session_mode::SessionMode;
+use super::sessions::{HttpSession, SessionSource, SessionTable};
 use super::status;
+#[cfg(feature = "store")]
+use super::stored::StoredSessions;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::{
@@ -45,6 +50,10 @@ pub(crate) struct StreamableEndpoint {
     pub(crate) server: ServerEndpoint,
     pub(crate) options: Arc<HttpServerOptions>,
     pub(crate) sessions: Arc<SessionTable>,
+    pub(super) mode: SessionMode,
+    /// The sessions that are in the store too.
+    #[cfg(feature = "store")]
+    pub(super) stored: Option<Arc<StoredSessions>>,
     /// The signal that ends the streams of listening clients.
     pub(crate) shutdown: Arc<Signal>,
     pub(super) clients: Clients,
@@ -58,9 +67,19 @@ pub(crate) struct StreamableEndpoint {
 #[derive(Clone, Copy)]
 pub(super) struct RequestSender<'a> {
     pub(super) principal: Option<&'a Principal>,
-    extensions: &'a Extensions,
+    pub(super) extensions: &'a Extensions,
     /// The connection, if it is known.
-    connection: Option<&'a ConnectionInfo>,
+    pub(super) connection: Option<&'a ConnectionInfo>,
+    /// The session that the request names, if it is in the store.
+    pub(super) session: Option<&'a Arc<HttpSession>>,
+}
+
+/// The session in the store that a POST belongs to.
+#[derive(Clone, Copy, Default)]
+struct PostSession<'a> {
+    open: Option<&'a Arc<HttpSession>>,
+    /// The collection of messages that are for another instance.
+    foreign: Option<&'a ForeignMessages>,
 }
 
 impl StreamableEndpoint {
@@ -72,10 +91,23 @@ impl StreamableEndpoint {
         let options = Arc::new(options);
         let sessions = SessionTable::new(options.clone());
         sessions.evict_for(server.memory_budget());
+        let mode = SessionMode::new(&server, &options);
+        #[cfg(feature = "store")]
+        let stored = match &mode {
+            SessionMode::Stored(cluster) => {
+                let (cluster, server) = (cluster.clone(), server.clone());
+                let (sessions, options) = (sessions.clone(), options.clone());
+                Some(StoredSessions::new(cluster, server, sessions, options))
+            }
+            _ => None,
+        };
         let listening = options.http_limits.max_listening_streams;
         Self {
             server,
             sessions,
+            mode,
+            #[cfg(feature = "store")]
+            stored,
             clients: Clients::new(&options.shares),
             listening: ShareTable::new(ShareLimits::new(listening, &options.shares)),
             allowed: OriginPolicy::new(&options),
@@ -99,6 +131,19 @@ impl StreamableEndpoint {
     pub(super) fn identify(&self, sender: RequestSender<'_>) -> Client {
         self.clients
             .identify(sender.principal, sender.extensions, sender.connection)
+    }
+
+    /// Returns the source of a session that a request opens or comes back to.
+    pub(super) fn session_source<'a>(
+        &self,
+        sender: RequestSender<'a>,
+        account: Option<&'a OwnerAccount>,
+    ) -> SessionSource<'a> {
+        SessionSource {
+            principal: sender.principal,
+            account,
+            client: self.identify(sender),
+        }
     }
 
     /// Answers a request. `connection` is its connection, if that is known.
@@ -142,19 +187,20 @@ impl StreamableEndpoint {
                     reply.into_event()
                 }
             }
-            Method::GET if !self.options.stateless => {
+            Method::GET | Method::DELETE if self.mode.has_streams() => {
                 let principal = principal::from_extensions(&parts.extensions);
                 let sender = RequestSender {
                     principal: principal.as_deref(),
                     extensions: &parts.extensions,
                     connection,
+                    session: None,
                 };
-                self.get(&head, sender)
+                // On the heap, so that the future of a POST stays small.
+                match parts.method {
+                    Method::GET => Box::pin(self.get(&head, sender)).await,
+                    _ => Box::pin(self.delete(&head, sender)).await,
+                }
             }
-            Method::DELETE if !self.options.stateless => self.delete(
-                &head,
-                principal::from_extensions(&parts.extensions).as_deref(),
-            ),
             Method::OPTIONS => preflight_reply(&parts.headers, self.allowed_methods()),
             _ => method_not_allowed(self.allowed_methods()),
         };
@@ -165,10 +211,9 @@ impl StreamableEndpoint {
     }
 
     fn allowed_methods(&self) -> HeaderValue {
-        if self.options.stateless {
-            ALLOWED_METHODS_STATELESS
-        } else {
-            ALLOWED_METHODS
+        match self.mode.has_streams() {
+            true => ALLOWED_METHODS,
+            false => ALLOWED_METHODS_STATELESS,
         }
     }
 
@@ -208,14 +253,63 @@ impl StreamableEndpoint {
             Ok(frame) => frame,
             Err(why) => return body_error_reply(&why, &self.options),
         };
-        let outcome = self.handle_frame(parts, head, &frame, connection);
+        #[cfg(feature = "store")]
+        if let Some(stored) = &self.stored {
+            return Box::pin(self.post_stored(stored, parts, head, frame, connection)).await;
+        }
+        let outcome = self.handle_frame(parts, head, &frame, connection, PostSession::default());
         // A request that runs holds its frame by itself.
         drop(frame);
         match outcome {
             PostOutcome::Reply(reply) => reply,
             // On the heap, so that the future of a POST that need not wait stays small.
             PostOutcome::Pending(post) => Box::pin(post.reply()).await,
+            #[cfg(feature = "store")]
+            PostOutcome::Opening(opening) => Box::pin(self.open_stored(*opening)).await,
         }
+    }
+
+    /// Serves a posted frame of an endpoint whose sessions are in the store.
+    #[cfg(feature = "store")]
+    async fn post_stored(
+        &self,
+        stored: &Arc<StoredSessions>,
+        parts: &Parts,
+        head: &RequestHeaders<'_>,
+        frame: Bytes,
+        connection: Option<&ConnectionInfo>,
+    ) -> HttpReply {
+        let principal = principal::from_extensions(&parts.extensions);
+        let sender = RequestSender {
+            principal: principal.as_deref(),
+            extensions: &parts.extensions,
+            connection,
+            session: None,
+        };
+        let open = match self.restore_session(head, sender).await {
+            Ok(open) => open,
+            Err(reply) => return *reply,
+        };
+        let foreign = ForeignMessages::default();
+        let session = PostSession {
+            open: open.as_ref(),
+            foreign: open.as_ref().map(|_| &foreign),
+        };
+        let outcome = self.handle_frame(parts, head, &frame, connection, session);
+        drop(frame);
+        let reply = match outcome {
+            PostOutcome::Reply(reply) => reply,
+            PostOutcome::Pending(post) => Box::pin(post.reply()).await,
+            PostOutcome::Opening(opening) => return Box::pin(self.open_stored(*opening)).await,
+        };
+        let Some(open) = &open else {
+            return reply;
+        };
+        let messages = foreign.take();
+        if messages.is_empty() && !StoredSessions::is_changed(open) {
+            return reply;
+        }
+        Box::pin(stored.finish_post(open, messages, reply)).await
     }
 
     /// Serves a posted frame. A handler that is ready at the first poll is done when this returns.
@@ -225,6 +319,7 @@ impl StreamableEndpoint {
         head: &RequestHeaders<'_>,
         frame: &Bytes,
         connection: Option<&ConnectionInfo>,
+        session: PostSession<'_>,
     ) -> PostOutcome<'_> {
         let principal = principal::from_extensions(&parts.extensions);
         let is_large = has_large_buffer(connection);
@@ -244,20 +339,23 @@ impl StreamableEndpoint {
             transport: &transport,
             account: account.as_deref(),
             headers: None,
-            foreign: None,
+            foreign: session.foreign,
         };
         let sender = RequestSender {
             principal: principal.as_deref(),
             extensions: &parts.extensions,
             connection,
+            session: session.open,
         };
         let revision = head.mark();
         let (text, message, era) = match classify(frame, VersionHeader::Http(revision)) {
             FrameKind::Invalid(refusal) => {
-                let features = self.sender_features(head, principal.as_deref());
+                let features = self.sender_features(head, sender);
                 return refusal_reply(&refusal, features).into();
             }
-            FrameKind::Batch(text) => return self.post_batch(head, revision, inbound(text)),
+            FrameKind::Batch(text) => {
+                return self.post_batch(head, revision, inbound(text), sender);
+            }
             FrameKind::Message { text, message, era } => (text, message, era),
         };
         match (era, message) {

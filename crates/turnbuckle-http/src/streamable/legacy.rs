@@ -5,36 +5,32 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use turnbuckle_session::handler::Signal;
 use turnbuckle_session::internal::{InboundFrame, MessageOutcome, ReplySink, Session};
-use turnbuckle_types::Principal;
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
 use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 use turnbuckle_wire::rpc::Message;
 
-use super::endpoint::{
-    RequestSender, SESSION_ID, StreamableEndpoint, legacy_reply, response_reply,
-};
+use super::endpoint::{RequestSender, StreamableEndpoint, legacy_reply, response_reply};
 use super::pending_post::{PendingPost, PostOutcome};
 use super::post_sink::PostSink;
-use super::sessions::{HttpSession, OpenSessionError};
+use super::session_mode::SessionMode;
+use super::sessions::HttpSession;
 use crate::event;
 use crate::reply::ResponseBody;
-use crate::reply::{
-    HttpReply, accepted_reply, error_reply, exceeded_reply, memory_reply, stream_reply,
-};
+use crate::reply::{HttpReply, accepted_reply, error_reply, exceeded_reply, stream_reply};
 use crate::request::head::RequestHeaders;
-use crate::shares::{Client, Exceeded, Share};
+use crate::shares::{Exceeded, Share};
 use crate::streams::{EndSessionOnDrop, EventStream, SessionStream, StreamReader};
 
 /// Characters of an unknown version that an error repeats.
 const MAX_SHOWN_CHARS: usize = 64;
 
 /// A posted message, or `None` for a batch, which is taken apart later.
-type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;
+pub(super) type OneOrBatch<'a> = Option<Message<'a, Params<'a>>>;
 
 impl StreamableEndpoint {
     pub(super) fn post_legacy(
@@ -66,12 +62,12 @@ impl StreamableEndpoint {
             }
         }
         let body = Some(message);
-        match (self.options.stateless, handshake, head.session_id) {
-            (true, ..) => self.post_single(handshake.is_some(), mark, body, frame),
-            (false, Some(client), HeaderValues::Missing) => {
-                self.post_initialize(body, frame, client).into()
+        match (&self.mode, handshake, head.session_id) {
+            (SessionMode::Stateless, ..) => {
+                self.post_single(handshake.is_some(), mark, body, frame)
             }
-            _ => match self.find_session(head, frame.transport.principal.as_deref()) {
+            (_, Some(_), HeaderValues::Missing) => self.post_initialize(body, frame, sender),
+            _ => match self.find_session(head, sender) {
                 Ok(open) => self.post_in_session(&open, body, frame),
                 Err(reply) => PostOutcome::Reply(*reply),
             },
@@ -83,6 +79,7 @@ impl StreamableEndpoint {
         head: &RequestHeaders<'_>,
         mark: NamedRevision<'_>,
         frame: InboundFrame<'_>,
+        sender: RequestSender<'_>,
     ) -> PostOutcome<'_> {
         if matches!(mark, NamedRevision::Modern(_)) {
             let message = "a body is one message in this revision";
@@ -91,21 +88,27 @@ impl StreamableEndpoint {
         if let Some(reply) = unknown_version_reply(mark) {
             return reply.into();
         }
-        if self.options.stateless {
+        if matches!(self.mode, SessionMode::Stateless) {
             return self.post_single(false, mark, None, frame);
         }
-        match self.find_session(head, frame.transport.principal.as_deref()) {
+        match self.find_session(head, sender) {
             Ok(open) => self.post_in_session(&open, None, frame),
             Err(reply) => PostOutcome::Reply(*reply),
         }
     }
 
     /// Returns the session that a request names.
-    fn find_session(
+    pub(super) fn find_session(
         &self,
         head: &RequestHeaders<'_>,
-        principal: Option<&Principal>,
+        sender: RequestSender<'_>,
     ) -> Result<Arc<HttpSession>, Box<HttpReply>> {
+        if let SessionMode::Unavailable(fault) = self.mode {
+            return Err(Box::new(error_reply(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                fault,
+            )));
+        }
         let id = match head.session_id {
             HeaderValues::One(id) => id,
             HeaderValues::Missing => {
@@ -121,16 +124,20 @@ impl StreamableEndpoint {
                 )));
             }
         };
-        std::str::from_utf8(id)
-            .ok()
-            .and_then(|id| self.sessions.get(id, principal))
-            .ok_or_else(|| {
-                Box::new(error_reply(
-                    StatusCode::NOT_FOUND,
-                    "there is no such session (any more); one that is idle ends after \
-                     HttpTimeouts::session_idle_timeout or handshake_timeout",
-                ))
-            })
+        let unknown = || {
+            Box::new(error_reply(
+                StatusCode::NOT_FOUND,
+                "there is no such session (any more); one that is idle ends after \
+                 HttpTimeouts::session_idle_timeout or handshake_timeout",
+            ))
+        };
+        let id = std::str::from_utf8(id).map_err(|_| unknown())?;
+        let found = match (&self.mode, sender.session) {
+            (_, Some(open)) => Some(open.clone()),
+            (SessionMode::Sealed(ids), None) => self.unseal(ids, id, sender)?,
+            (_, None) => self.sessions.get(id, sender.principal),
+        };
+        found.ok_or_else(unknown)
     }
 
     /// Returns the features of the sender of a frame that could not be decoded, as far as the
@@ -138,7 +145,7 @@ impl StreamableEndpoint {
     pub(super) fn sender_features(
         &self,
         head: &RequestHeaders<'_>,
-        principal: Option<&Principal>,
+        sender: RequestSender<'_>,
     ) -> Option<&'static Features> {
         let named = match head.mark() {
             NamedRevision::Modern(revision) => return Some(revision.features()),
@@ -146,52 +153,11 @@ impl StreamableEndpoint {
             NamedRevision::None | NamedRevision::Unknown(_) => None,
         };
         let open = match head.session_id {
-            HeaderValues::One(_) => self.find_session(head, principal).ok(),
+            HeaderValues::One(_) => self.find_session(head, sender).ok(),
             _ => None,
         };
         let state = open.and_then(|open| Some(open.session.legacy()?.features()));
         state.or(named)
-    }
-
-    /// Opens a session with a posted `initialize`.
-    fn post_initialize(
-        &self,
-        body: OneOrBatch<'_>,
-        frame: InboundFrame<'_>,
-        client: Client,
-    ) -> HttpReply {
-        let principal = frame.transport.principal.as_deref();
-        let open = match self
-            .sessions
-            .create(&self.server, principal, frame.account, client)
-        {
-            Ok(open) => open,
-            Err(exceeded) => return memory_reply(exceeded),
-        };
-        let sink: Arc<dyn ReplySink> = open.standalone.clone();
-        let MessageOutcome::Response(answer) = receive(&open.session, body, frame, &sink) else {
-            return error_reply(StatusCode::BAD_REQUEST, "the handshake was not answered");
-        };
-        if answer.failure.is_some() {
-            return legacy_reply(answer);
-        }
-        match self.sessions.insert(open) {
-            Ok(id) => {
-                let mut reply = legacy_reply(answer);
-                if let Ok(mut id) = HeaderValue::from_str(&id) {
-                    id.set_sensitive(true);
-                    reply.headers_mut().insert(SESSION_ID, id);
-                }
-                reply
-            }
-            Err(OpenSessionError::TooMany(exceeded)) => {
-                exceeded_reply(exceeded, "sessions", "HttpLimits::max_sessions")
-            }
-            Err(OpenSessionError::RandomnessUnavailable) => error_reply(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "there is no randomness for a session id",
-            ),
-        }
     }
 
     fn post_in_session(
@@ -237,7 +203,7 @@ impl StreamableEndpoint {
     /// leave in one write.
     pub(super) fn stream_post(&self, open: &HttpSession, reader: StreamReader) -> HttpReply {
         let own = reader.stream();
-        let kept = open.keep(own, &self.options);
+        let kept = open.is_resumable() && open.keep(own, &self.options);
         own.start_streaming(kept);
         let mut events = Vec::new();
         if kept && has_priming_event(open) {
@@ -288,14 +254,18 @@ impl StreamableEndpoint {
     }
 
     /// Serves a GET: the standalone stream of a session, or a stream that the client resumes.
-    pub(super) fn get(&self, head: &RequestHeaders<'_>, sender: RequestSender<'_>) -> HttpReply {
+    pub(super) async fn get(
+        &self,
+        head: &RequestHeaders<'_>,
+        sender: RequestSender<'_>,
+    ) -> HttpReply {
         if let Some(reply) = unknown_version_reply(head.mark()) {
             return reply;
         }
         if !head.accepts_events {
             return error_reply(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream");
         }
-        let open = match self.find_session(head, sender.principal) {
+        let open = match self.find_listened(head, sender).await {
             Ok(open) => open,
             Err(reply) => return *reply,
         };
@@ -355,33 +325,13 @@ impl StreamableEndpoint {
         let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
         stream_reply(ResponseBody::events(events.counting(share)))
     }
-
-    /// Serves a DELETE: ends a session.
-    pub(super) fn delete(
-        &self,
-        head: &RequestHeaders<'_>,
-        principal: Option<&Principal>,
-    ) -> HttpReply {
-        if let Some(reply) = unknown_version_reply(head.mark()) {
-            return reply;
-        }
-        if let Err(reply) = self.find_session(head, principal) {
-            return *reply;
-        }
-        if let HeaderValues::One(id) = head.session_id
-            && let Ok(id) = std::str::from_utf8(id)
-        {
-            self.sessions.end(id, principal);
-        }
-        HttpReply::empty(StatusCode::NO_CONTENT)
-    }
 }
 
 /// Returns whether streams of the session begin with a priming event: an id, and the delay after
 /// which to reconnect.
 fn has_priming_event(open: &HttpSession) -> bool {
     let state = open.session.legacy();
-    state.is_some_and(|state| state.features().priming_event)
+    open.is_resumable() && state.is_some_and(|state| state.features().priming_event)
 }
 
 /// Returns the reply to a request that opens a stream to listen on, when a bound leaves no room.
@@ -400,7 +350,7 @@ fn unknown_event_reply() -> HttpReply {
     error_reply(StatusCode::BAD_REQUEST, message)
 }
 
-fn receive(
+pub(super) fn receive(
     session: &Arc<Session>,
     body: OneOrBatch<'_>,
     frame: InboundFrame<'_>,
@@ -414,7 +364,7 @@ fn receive(
 
 /// Returns the reply to a version header that names no revision. A header that names another
 /// revision than the session's is ignored.
-fn unknown_version_reply(mark: NamedRevision<'_>) -> Option<HttpReply> {
+pub(super) fn unknown_version_reply(mark: NamedRevision<'_>) -> Option<HttpReply> {
     let NamedRevision::Unknown(version) = mark else {
         return None;
     };

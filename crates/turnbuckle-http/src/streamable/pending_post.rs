@@ -11,6 +11,8 @@ use turnbuckle_session::internal::{EncodedResponse, MemoryPermit, QueuedFrame, R
 
 use super::endpoint::{StreamableEndpoint, legacy_reply};
 use super::post_sink::PostSink;
+#[cfg(feature = "store")]
+use super::sessions::HttpSession;
 use crate::event;
 use crate::reply::ResponseBody;
 use crate::reply::{HttpReply, stream_reply};
@@ -23,6 +25,17 @@ pub(super) enum PostOutcome<'a> {
     Reply(HttpReply),
     /// The request runs in a task.
     Pending(PendingPost<'a>),
+    /// The request opens a session that has to be saved before its response leaves.
+    #[cfg(feature = "store")]
+    Opening(Box<OpeningSession>),
+}
+
+/// A session that a handshake opens.
+#[cfg(feature = "store")]
+pub(super) struct OpeningSession {
+    pub(super) open: Arc<HttpSession>,
+    /// The response to the handshake.
+    pub(super) response: EncodedResponse,
 }
 
 impl From<HttpReply> for PostOutcome<'_> {

@@ -1,15 +1,14 @@
 //! The legacy sessions of one endpoint by id. Idle sessions are ended, so that nothing stays of a
 //! client that vanishes.
 
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "store")]
+use std::sync::{OnceLock, Weak};
 use std::time::Duration;
 
 use foldhash::HashMap;
 use tokio::time::Instant;
-use turnbuckle_session::internal::{
-    MemoryExceeded, MemoryPermit, OwnerAccount, ServerEndpoint, Session, count_refusal,
-};
+use turnbuckle_session::internal::{MemoryExceeded, ServerEndpoint, SessionRecord, count_refusal};
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
 
@@ -19,12 +18,16 @@ use crate::shares::{Client, Exceeded, ShareCounts, ShareLimits};
 use crate::streams::{ReplayBudget, SessionStream};
 
 mod eviction;
+mod session;
 mod streams;
+mod sweeper;
 
-use streams::SessionStreams;
-
-/// The id of the standalone stream, for messages that belong to no request.
-const STANDALONE_STREAM: u64 = 0;
+use session::STANDALONE_STREAM;
+pub(crate) use session::{HttpSession, SessionKind, SessionSource};
+use streams::shrink;
+#[cfg(feature = "store")]
+pub(crate) use sweeper::Maintain;
+use sweeper::Sweeper;
 
 /// The shortest time between two searches of a full table for idle sessions.
 const MIN_SWEEP_INTERVAL: Duration = Duration::from_secs(1);
@@ -36,116 +39,6 @@ const EVICTED_SHARE: usize = 64;
 /// place in the table.
 const SESSION_BYTES: usize = 3 << 10;
 
-/// A legacy session over HTTP: the session, its streams, and who may use it.
-#[derive(Debug)]
-pub(crate) struct HttpSession {
-    pub(crate) session: Arc<Session>,
-    /// The stream of messages that belong to no request, which a GET opens.
-    pub(crate) standalone: Arc<SessionStream>,
-    streams: Mutex<SessionStreams>,
-    owner: Owner,
-    /// The client whose share the session takes.
-    client: Client,
-    last_used: Mutex<Instant>,
-    /// The memory of the session itself.
-    _memory: MemoryPermit,
-}
-
-impl HttpSession {
-    fn streams(&self) -> MutexGuard<'_, SessionStreams> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn last_used(&self) -> MutexGuard<'_, Instant> {
-        self.last_used
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn touch(&self) {
-        *self.last_used() = Instant::now();
-    }
-
-    /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
-    pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
-        let id = self.streams().next_id();
-        let (budget, account) = (self.standalone.replay_budget(), self.standalone.account());
-        SessionStream::new(id, budget.clone(), account.clone())
-    }
-
-    /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
-    /// are removed. Returns `false` if there are too many streams and none has ended, or the
-    /// session has ended.
-    pub(crate) fn keep(&self, stream: &Arc<SessionStream>, options: &HttpServerOptions) -> bool {
-        let mut streams = self.streams();
-        !self.is_ended() && streams.insert(stream, options)
-    }
-
-    fn is_ended(&self) -> bool {
-        self.session.end_signal().is_cancelled()
-    }
-
-    /// Returns the kept stream of that id.
-    pub(crate) fn stream(&self, id: u64) -> Option<Arc<SessionStream>> {
-        if id == STANDALONE_STREAM {
-            return Some(self.standalone.clone());
-        }
-        self.streams().get(id).cloned()
-    }
-
-    fn remove_expired_streams(&self, now: Instant, ttl: Duration) {
-        self.streams().remove_expired(now, ttl);
-    }
-
-    /// Returns whether the client has concluded the handshake.
-    fn is_initialized(&self) -> bool {
-        let legacy = self.session.legacy();
-        legacy.is_some_and(|state| state.is_initialized())
-    }
-
-    /// Returns whether a request runs, or a client that concluded the handshake reads a stream.
-    fn is_in_use(&self) -> bool {
-        let is_read = || {
-            self.standalone.is_attached()
-                || self.streams().iter().any(|stream| stream.is_attached())
-        };
-        self.session.in_flight() > 0 || (self.is_initialized() && is_read())
-    }
-
-    /// Returns whether the session has ended, or was not used for longer than it may be, which is
-    /// counted.
-    fn is_over(&self, now: Instant, options: &HttpServerOptions) -> bool {
-        if self.is_ended() {
-            return true;
-        }
-        if self.is_in_use() {
-            // A session in use is idle only from the end of that use on.
-            self.touch();
-            return false;
-        }
-        let timeouts = &options.timeouts;
-        let idle = timeouts.session_idle_timeout;
-        let (timeout, setting) = match timeouts.handshake_timeout {
-            timeout if timeout < idle && !self.is_initialized() => {
-                (timeout, "HttpTimeouts::handshake_timeout")
-            }
-            _ => (idle, "HttpTimeouts::session_idle_timeout"),
-        };
-        let is_over = now.saturating_duration_since(*self.last_used()) >= timeout;
-        if is_over {
-            count_refusal(setting);
-        }
-        is_over
-    }
-
-    fn end(&self) {
-        self.session.end();
-        self.standalone.end();
-        let streams = self.streams().take_all();
-        streams.for_each(|stream| stream.end());
-    }
-}
-
 /// The open sessions of one endpoint.
 #[derive(Debug)]
 pub(crate) struct SessionTable {
@@ -153,6 +46,9 @@ pub(crate) struct SessionTable {
     options: Arc<HttpServerOptions>,
     replay_budget: Arc<ReplayBudget>,
     share_limits: ShareLimits,
+    /// The sessions that are in the store too.
+    #[cfg(feature = "store")]
+    pub(crate) stored: OnceLock<Weak<dyn Maintain>>,
 }
 
 #[derive(Debug, Default)]
@@ -233,6 +129,8 @@ impl SessionTable {
             replay_budget: ReplayBudget::new(&options.replay),
             share_limits: ShareLimits::new(options.http_limits.max_sessions, &options.shares),
             options,
+            #[cfg(feature = "store")]
+            stored: OnceLock::new(),
         })
     }
 
@@ -246,30 +144,41 @@ impl SessionTable {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a session that is not in the table yet.
+    /// Creates a session that is not in the table yet: one that goes on with a record, or a new one.
     ///
     /// # Errors
     /// When there is no memory for it.
     pub(crate) fn create(
         &self,
         endpoint: &ServerEndpoint,
-        principal: Option<&Principal>,
-        connection: Option<&OwnerAccount>,
-        client: Client,
+        source: SessionSource<'_>,
+        kind: SessionKind,
+        record: Option<&SessionRecord>,
     ) -> Result<Arc<HttpSession>, MemoryExceeded> {
-        let account = endpoint.session_account(principal, connection);
+        let account = endpoint.session_account(source.principal, source.account);
         let memory = account.memory().clone();
         let budget = self.replay_budget.clone();
         let standalone = SessionStream::new(STANDALONE_STREAM, budget, memory.clone());
-        let session = endpoint.new_session(account, standalone.clone(), true);
+        let has_memory = !matches!(kind, SessionKind::Sealed { .. });
+        let (session, owner) = match record {
+            None => (
+                endpoint.new_session(account, standalone.clone(), has_memory),
+                Owner::new(source.principal),
+            ),
+            Some(record) => (
+                endpoint.restore_session(account, standalone.clone(), has_memory, record),
+                Owner::of_record(record.owner.clone()),
+            ),
+        };
         let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
         Ok(Arc::new(HttpSession {
             _memory: memory.reserve(bytes)?,
             session,
             standalone,
             streams: Mutex::default(),
-            owner: Owner::new(principal),
-            client,
+            owner,
+            kind,
+            client: source.client,
             last_used: Mutex::new(Instant::now()),
         }))
     }
@@ -277,8 +186,7 @@ impl SessionTable {
     /// Inserts a session into the table and returns its id, which nobody can guess.
     ///
     /// # Errors
-    /// When [`HttpLimits::max_sessions`] are open and in use, or as many as the client's share of
-    /// them, or the system has no randomness. The session is ended then.
+    /// As those of [`insert_as`](Self::insert_as), and when the system has no randomness.
     pub(crate) fn insert(
         self: &Arc<Self>,
         session: Arc<HttpSession>,
@@ -287,6 +195,21 @@ impl SessionTable {
             session.end();
             return Err(OpenSessionError::RandomnessUnavailable);
         };
+        self.insert_as(&id, session)?;
+        Ok(id)
+    }
+
+    /// Inserts a session under this id. Returns the session of the id, which is another one if that was
+    /// inserted before.
+    ///
+    /// # Errors
+    /// When [`HttpLimits::max_sessions`] are open and in use, or as many as the client's share of
+    /// them. The session is ended then.
+    pub(crate) fn insert_as(
+        self: &Arc<Self>,
+        id: &str,
+        session: Arc<HttpSession>,
+    ) -> Result<Arc<HttpSession>, OpenSessionError> {
         let client = session.client;
         let mut evicted: Vec<Arc<HttpSession>> = Vec::new();
         let mut state = self.state();
@@ -317,11 +240,21 @@ impl SessionTable {
                 evicted.extend(more);
             }
         }
-        state.insert(id.clone(), session);
+        let inserted = match state.by_id.get(id).filter(|known| !known.is_ended()) {
+            Some(known) => known.clone(),
+            None => {
+                state.remove(id);
+                state.insert(id.into(), session.clone());
+                session.clone()
+            }
+        };
         let had_sweeper = std::mem::replace(&mut state.has_sweeper, true);
         // A runtime that is shutting down drops the sweeper in `spawn`, and its `Drop` locks the
         // table.
         drop(state);
+        if !Arc::ptr_eq(&inserted, &session) {
+            session.end();
+        }
         if !evicted.is_empty() {
             tracing::warn!(
                 sessions = evicted.len(),
@@ -333,7 +266,7 @@ impl SessionTable {
         if !had_sweeper {
             tokio::spawn(Sweeper(Arc::downgrade(self)).run(self.sweep_interval()));
         }
-        Ok(id)
+        Ok(inserted)
     }
 
     /// Returns the session of that id if this principal opened it, and counts that as use.
@@ -346,14 +279,31 @@ impl SessionTable {
         Some(session)
     }
 
-    /// Ends the session of that id and removes it. Returns `false` if this principal has not opened
-    /// such a session.
-    pub(crate) fn end(&self, id: &str, principal: Option<&Principal>) -> bool {
-        if self.get(id, principal).is_none() {
-            return false;
+    /// Returns the session of that id, for whatever principal, which does not count as use.
+    #[cfg(feature = "store")]
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
+        let session = self.state().by_id.get(id).cloned()?;
+        (!session.is_ended()).then_some(session)
+    }
+
+    /// Returns all sessions.
+    #[cfg(feature = "store")]
+    pub(crate) fn all(&self) -> Vec<Arc<HttpSession>> {
+        self.state().by_id.values().cloned().collect()
+    }
+
+    /// Removes a session and ends it here, unless another one has taken its place.
+    pub(crate) fn forget(&self, id: &str, session: &Arc<HttpSession>) {
+        let mut state = self.state();
+        if state
+            .by_id
+            .get(id)
+            .is_some_and(|known| Arc::ptr_eq(known, session))
+        {
+            state.remove(id);
         }
-        let removed = self.state().remove(id);
-        removed.inspect(|session| session.end()).is_some()
+        drop(state);
+        session.end();
     }
 
     /// Returns the numbers of sessions, of their streams, of the bytes kept for replay, and of
@@ -418,43 +368,6 @@ impl Drop for SessionTable {
     fn drop(&mut self) {
         for session in self.state().by_id.values() {
             session.end();
-        }
-    }
-}
-
-/// Gives back memory of a map that has become much smaller, which a map does not do by itself.
-fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
-    if map.is_empty() || map.capacity() / 4 > map.len() {
-        map.shrink_to(map.len() * 2);
-    }
-}
-
-/// A task that sweeps a table for as long as it has sessions.
-struct Sweeper(Weak<SessionTable>);
-
-impl Sweeper {
-    async fn run(mut self, interval: Duration) {
-        loop {
-            tokio::time::sleep(interval).await;
-            let Some(sessions) = self.0.upgrade() else {
-                return;
-            };
-            sessions.sweep(Instant::now());
-            let mut state = sessions.state();
-            if state.by_id.is_empty() {
-                state.has_sweeper = false;
-                self.0 = Weak::new();
-                return;
-            }
-        }
-    }
-}
-
-/// Lets the next session that is opened start another sweeper, if the runtime ended this one.
-impl Drop for Sweeper {
-    fn drop(&mut self) {
-        if let Some(sessions) = self.0.upgrade() {
-            sessions.state().has_sweeper = false;
         }
     }
 }

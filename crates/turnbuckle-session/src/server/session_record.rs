@@ -1,5 +1,6 @@
 //! The record of a legacy session: all that another instance of the server needs to serve it.
 
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,24 @@ impl SessionOwner {
 impl fmt::Debug for SessionOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SessionOwner").finish_non_exhaustive()
+    }
+}
+
+/// The parts of a saved record that the client can change afterwards.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordBase {
+    /// The lowest level of log messages that the client gets.
+    pub log_level: LoggingLevel,
+    /// The URIs of the resources that the client is subscribed to.
+    pub resources: Vec<Box<str>>,
+}
+
+impl From<&SessionRecord> for RecordBase {
+    fn from(record: &SessionRecord) -> Self {
+        Self {
+            log_level: record.log_level,
+            resources: record.resources.clone(),
+        }
     }
 }
 
@@ -121,6 +140,23 @@ impl SessionRecord {
             ..=MAX_RECORD_BYTES => Ok(bytes),
             _ => Err(RecordError::Malformed),
         }
+    }
+
+    /// Merges the changes that another instance made to `base` into this record, which is `base` with the
+    /// changes of this instance. Where both changed the same thing, this instance wins.
+    pub fn merge(&mut self, base: &RecordBase, theirs: &Self) {
+        self.initialized |= theirs.initialized;
+        if self.log_level == base.log_level {
+            self.log_level = theirs.log_level;
+        }
+        let base: HashSet<&str> = base.resources.iter().map(|uri| &**uri).collect();
+        let ours: HashSet<&str> = self.resources.iter().map(|uri| &**uri).collect();
+        let removed = |uri: &str| base.contains(uri) && !ours.contains(uri);
+        let mut merged: BTreeSet<Box<str>> = theirs.resources.iter().cloned().collect();
+        merged.retain(|uri| !removed(uri));
+        let added = ours.difference(&base).map(|uri| Box::from(*uri));
+        merged.extend(added);
+        self.resources = merged.into_iter().collect();
     }
 
     /// Decodes a record.
@@ -201,6 +237,31 @@ mod tests {
         for bytes in texts.chain([Vec::new(), vec![0], good[1..].to_vec(), cut, long]) {
             assert!(SessionRecord::decode(&bytes).is_err(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn changes_of_two_instances_are_merged() {
+        let with = |level, resources: &[&str]| SessionRecord {
+            log_level: level,
+            resources: resources.iter().map(|uri| Box::from(*uri)).collect(),
+            initialized: false,
+            ..record()
+        };
+        let saved = with(LoggingLevel::Info, &["a:1", "b:1", "c:1"]);
+        let mut ours = with(LoggingLevel::Info, &["b:1", "c:1", "d:1"]);
+        let theirs = SessionRecord {
+            initialized: true,
+            ..with(LoggingLevel::Error, &["a:1", "c:1", "e:1"])
+        };
+        ours.merge(&RecordBase::from(&saved), &theirs);
+        let merged = SessionRecord {
+            initialized: true,
+            ..with(LoggingLevel::Error, &["c:1", "d:1", "e:1"])
+        };
+        assert_eq!(ours, merged);
+        let mut ours = with(LoggingLevel::Debug, &[]);
+        ours.merge(&RecordBase::from(&saved), &theirs);
+        assert_eq!(ours.log_level, LoggingLevel::Debug);
     }
 
     #[test]

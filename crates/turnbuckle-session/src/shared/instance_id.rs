@@ -1,5 +1,7 @@
 //! Ids of requests to clients that name the instance of the server that sent them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use turnbuckle_types::RequestId;
 
 /// The characters of the name of an instance.
@@ -8,13 +10,18 @@ const INSTANCE_CHARS: usize = 8;
 /// The most digits of the number of a request.
 const MAX_DIGITS: usize = 19;
 
-/// Returns the id of a request that an instance sends to a client of a shared session.
-pub(crate) fn tagged_id(instance: &str, number: i64) -> RequestId {
+/// The number of the last request of this process to a client of a shared session. A session that is
+/// forgotten and restored must not use an id again, which a count of its own would do.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the id of another request that an instance sends to a client of a shared session.
+pub(crate) fn next_tagged_id(instance: &str) -> RequestId {
+    let number = LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1;
     RequestId::from(format!("{instance}.{number}"))
 }
 
 /// Returns the instance that sent the request with this id, if the id has the form of
-/// [`tagged_id`].
+/// [`next_tagged_id`].
 pub(crate) fn instance_of(id: &RequestId) -> Option<&str> {
     let RequestId::Str(id) = id else {
         return None;
@@ -33,8 +40,8 @@ mod tests {
 
     #[test]
     fn an_id_names_the_instance_that_sent_the_request() {
-        let id = tagged_id("k3f9x2aq", 17);
-        assert_eq!(id, RequestId::from("k3f9x2aq.17"));
+        let (id, next) = (next_tagged_id("k3f9x2aq"), next_tagged_id("k3f9x2aq"));
+        assert_ne!(id, next);
         assert_eq!(instance_of(&id), Some("k3f9x2aq"));
         for other in [
             "17",

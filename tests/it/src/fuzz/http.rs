@@ -13,7 +13,7 @@ use http_body::Body as _;
 use http_body_util::Full;
 use serde::de::IgnoredAny;
 use tokio::time::timeout;
-use turnbuckle_http::{HttpServerOptions, HttpSse, ResponseBody, StreamableHttp};
+use turnbuckle_http::{HttpServerOptions, HttpSse, ResponseBody, Sessions, StreamableHttp};
 use turnbuckle_wire::era::headers::{METHOD, PROTOCOL_VERSION, SESSION_ID};
 use turnbuckle_wire::revision::Revision;
 
@@ -46,8 +46,8 @@ const STATUSES: [u16; 11] = [200, 202, 204, 400, 403, 404, 405, 406, 413, 415, 4
 /// open before them; `$` in place of a session's id, and at the end of a target, is its own. A
 /// request without a `Host` gets a good one.
 pub fn http(input: &[u8]) {
-    for stateless in [false, true] {
-        runtime().block_on(serve(input, stateless));
+    for sessions in [Sessions::Local, Sessions::Stateless] {
+        runtime().block_on(serve(input, sessions));
     }
     runtime().block_on(serve_sse(input));
 }
@@ -67,15 +67,14 @@ impl Service {
     }
 }
 
-async fn serve(input: &[u8], stateless: bool) {
+async fn serve(input: &[u8], sessions: Sessions) {
     let options = HttpServerOptions::new()
         .max_message_bytes(MAX_BODY)
-        .stateless(stateless);
+        .sessions(sessions);
     let service = Service::Streamable(StreamableHttp::new(server().clone(), options));
-    let ours = if stateless {
-        None
-    } else {
-        Some(open(&service).await)
+    let ours = match sessions {
+        Sessions::Stateless => None,
+        _ => Some(open(&service).await),
     };
     for written in requests(input) {
         if let Some(request) = read(&written, ours.as_ref()) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method as Verb;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpServerOptions, Sessions};
 use turnbuckle_it::web::{Web, sessions};
 use turnbuckle_wire::revision::Revision;
 
@@ -20,7 +20,10 @@ async fn get_is_a_stream_or_405() {
     for revision in sessions() {
         let session = Web::new(&echo()).open(revision).await;
         assert!(session.get().send().await.is_stream());
-        let stateless = Web::with(&echo(), HttpServerOptions::new().stateless(true));
+        let stateless = Web::with(
+            &echo(),
+            HttpServerOptions::new().sessions(Sessions::Stateless),
+        );
         for verb in [Verb::GET, Verb::DELETE, Verb::PUT] {
             let ask = stateless.ask(verb).header("accept", "text/event-stream");
             let got = ask.send().await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpServerOptions, Sessions};
 use turnbuckle_it::web::{Event, Session, Web, sessions};
 use turnbuckle_server::{HandlerContext, Tool};
 use turnbuckle_wire::revision::Revision;
@@ -397,7 +397,10 @@ async fn an_unknown_version_header_is_400() {
 // requirement: 4ae1ef75b383
 #[tokio::test(start_paused = true)]
 async fn no_version_header_means_the_first_http_revision() {
-    let stateless = Web::with(&echo(), HttpServerOptions::new().stateless(true));
+    let stateless = Web::with(
+        &echo(),
+        HttpServerOptions::new().sessions(Sessions::Stateless),
+    );
     let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
     // That revision alone has batches.
     let without = stateless.post(batch.to_string()).json().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::timeout;
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpServerOptions, Sessions};
 use turnbuckle_it::web::{Ask, Web, sessions};
 use turnbuckle_wire::revision::Revision;
 
@@ -13,7 +13,10 @@ use crate::http::{busy, step_of};
 use crate::http_sessions::holding;
 
 fn web() -> Web {
-    Web::with(&busy(), HttpServerOptions::new().stateless(true))
+    Web::with(
+        &busy(),
+        HttpServerOptions::new().sessions(Sessions::Stateless),
+    )
 }
 
 fn ask(web: &Web, revision: Revision, method: &str, params: serde_json::Value) -> Ask {
@@ -55,7 +58,10 @@ async fn a_notification_before_the_answer_makes_a_stream() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_is_gone_leaves_nothing_behind() {
     let (server, here) = holding();
-    let web = Web::with(&server, HttpServerOptions::new().stateless(true));
+    let web = Web::with(
+        &server,
+        HttpServerOptions::new().sessions(Sessions::Stateless),
+    );
     for revision in sessions() {
         let call = || ask(&web, revision, "tools/call", json!({"name": "hold"}));
         drop(call().events().await);

@@ -28,6 +28,7 @@ mod client_stdio;
 mod client_support;
 mod client_tasks;
 mod client_user_waits;
+mod cluster;
 mod completion;
 mod composition;
 mod content;

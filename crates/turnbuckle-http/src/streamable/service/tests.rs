@@ -16,7 +16,7 @@ use turnbuckle_session::handler::Limits;
 use turnbuckle_wire::revision::Revision;
 
 use super::*;
-use crate::options::HttpTimeouts;
+use crate::options::{HttpTimeouts, Sessions};
 use turnbuckle_types::ClientAddress;
 
 /// The server's end of a connection: its input in pieces, and a record of each write.
@@ -236,13 +236,13 @@ fn counting(options: HttpServerOptions) -> (StreamableHttp, Arc<AtomicUsize>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_pending_handler_is_polled_again_in_a_task() {
-    for stateless in [true, false] {
-        let (service, polls) = counting(HttpServerOptions::new().stateless(stateless));
+    for sessions in [Sessions::Stateless, Sessions::Local] {
+        let (service, polls) = counting(HttpServerOptions::new().sessions(sessions));
         let mut request = Request::post("http://localhost/mcp")
             .header("Host", "localhost")
             .header("Accept", "application/json, text/event-stream")
             .header("Content-Type", "application/json");
-        if !stateless {
+        if sessions == Sessions::Local {
             request = request.header("Mcp-Session-Id", session(&service).await);
         }
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits"}}"#;
@@ -251,10 +251,10 @@ async fn a_pending_handler_is_polled_again_in_a_task() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(answer.as_mut().poll(&mut cx).is_pending());
         assert!(answer.as_mut().poll(&mut cx).is_pending());
-        assert_eq!(polls.load(Ordering::Relaxed), 1, "stateless: {stateless}");
+        assert_eq!(polls.load(Ordering::Relaxed), 1, "{sessions:?}");
         tokio::task::yield_now().await;
         assert!(answer.as_mut().poll(&mut cx).is_ready());
-        assert_eq!(polls.load(Ordering::Relaxed), 2, "stateless: {stateless}");
+        assert_eq!(polls.load(Ordering::Relaxed), 2, "{sessions:?}");
     }
 }
 
@@ -279,7 +279,7 @@ async fn a_body_has_to_arrive_in_time() {
     let limit = Duration::from_secs(5);
     let (service, _) = counting(
         HttpServerOptions::new()
-            .stateless(true)
+            .sessions(Sessions::Stateless)
             .timeouts(HttpTimeouts::new().body_timeout(limit)),
     );
     let brief = Duration::from_millis(1);
@@ -315,7 +315,9 @@ async fn a_body_beyond_the_memory_limit_is_refused_by_the_setting() {
         ),
         (limits(), 200, "result"),
     ] {
-        let options = HttpServerOptions::new().stateless(true).limits(limits);
+        let options = HttpServerOptions::new()
+            .sessions(Sessions::Stateless)
+            .limits(limits);
         let (service, _) = counting(options);
         let padding = " ".repeat(30_000);
         let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list"}}{padding}"#);
@@ -341,7 +343,9 @@ async fn requests_of_one_named_address_leave_half_of_the_memory_to_others() {
     let hang = Tool::builder("hang").handler(std::future::pending::<String>);
     let server = Server::new("s", "1").tool(hang).build().unwrap();
     let limits = Limits::new().max_total_bytes(400_000);
-    let options = HttpServerOptions::new().stateless(true).limits(limits);
+    let options = HttpServerOptions::new()
+        .sessions(Sessions::Stateless)
+        .limits(limits);
     let service = StreamableHttp::new(server, options);
     let call = |address: [u8; 4]| {
         let padding = " ".repeat(10_000);

@@ -1,13 +1,13 @@
 //! The streams of one session: those that are open, and those that are kept for replay.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
 use foldhash::HashMap;
 use tokio::time::Instant;
 
-use super::shrink;
 use crate::options::HttpServerOptions;
 use crate::streams::SessionStream;
 
@@ -134,5 +134,12 @@ impl SessionStreams {
             // The streams that were known before ended earlier.
             self.ended.make_contiguous()[known..].sort_unstable();
         }
+    }
+}
+
+/// Gives back memory of a map that has become much smaller, which a map does not do by itself.
+pub(super) fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.is_empty() || map.capacity() / 4 > map.len() {
+        map.shrink_to(map.len() * 2);
     }
 }

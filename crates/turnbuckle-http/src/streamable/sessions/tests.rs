@@ -54,11 +54,24 @@ fn sessions(options: HttpServerOptions) -> (Arc<SessionTable>, ServerEndpoint) {
     (SessionTable::new(Arc::new(options)), exchange())
 }
 
+/// Returns the source of a session that this principal opens as this client.
+fn source(principal: Option<&Principal>, client: Client) -> SessionSource<'_> {
+    SessionSource {
+        principal,
+        account: None,
+        client,
+    }
+}
+
 fn open(
     sessions: &Arc<SessionTable>,
     exchange: &ServerEndpoint,
 ) -> Result<Box<str>, OpenSessionError> {
-    sessions.insert(sessions.create(exchange, None, None, UNKNOWN).unwrap())
+    sessions.insert(
+        sessions
+            .create(exchange, source(None, UNKNOWN), SessionKind::Local, None)
+            .unwrap(),
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,8 +89,9 @@ async fn a_full_table_has_room_for_another_session_while_one_is_not_in_use() {
     assert!(sessions.get(&second, None).is_none());
     assert!(sessions.get(&first, None).is_some() && !evicted.is_ended());
     assert!(sessions.get(&third, None).is_some());
-    assert!(sessions.end(&first, None));
-    assert!(!sessions.end(&first, None));
+    let session = sessions.get(&first, None).unwrap();
+    sessions.forget(&first, &session);
+    assert!(sessions.get(&first, None).is_none() && session.is_ended());
     // No client has finished its handshake.
     tokio::time::sleep(Duration::from_secs(200)).await;
     assert!(sessions.state().by_id.is_empty());
@@ -95,7 +109,12 @@ async fn an_owner_of_many_sessions_takes_no_place_from_others() {
         sessions
             .insert(
                 sessions
-                    .create(&exchange, Some(who), None, client(who))
+                    .create(
+                        &exchange,
+                        source(Some(who), client(who)),
+                        SessionKind::Local,
+                        None,
+                    )
                     .unwrap(),
             )
             .unwrap()
@@ -194,7 +213,12 @@ async fn an_owner_over_its_share_ends_its_own_sessions() {
     let ann = Principal::new("https://issuer.example", "ann");
     let eve = Principal::new("https://issuer.example", "eve");
     let open = |who| {
-        let session = sessions.create(&exchange, Some(who), None, client(who));
+        let session = sessions.create(
+            &exchange,
+            source(Some(who), client(who)),
+            SessionKind::Local,
+            None,
+        );
         sessions.insert(session.unwrap())
     };
     let honest = open(&ann).unwrap();

@@ -12,7 +12,7 @@ use turnbuckle_types::{ErrorKind, ProtocolError, RequestId};
 use turnbuckle_wire::revision::{EraKind, Method};
 
 use crate::shared::account::in_flight;
-use crate::shared::instance_id::tagged_id;
+use crate::shared::instance_id::next_tagged_id;
 
 /// Capacity of the request table that is kept while no request runs.
 const MIN_CAPACITY: usize = 28;
@@ -262,10 +262,12 @@ impl<C, P> Kernel<C, P> {
             return Err(OutgoingRequestError::Ended);
         }
         let id = match &self.instance {
-            None => RequestId::from(self.next_id),
-            Some(instance) => tagged_id(instance, self.next_id),
+            None => {
+                self.next_id += 1;
+                RequestId::from(self.next_id - 1)
+            }
+            Some(instance) => next_tagged_id(instance),
         };
-        self.next_id += 1;
         self.waiting.insert(id.clone(), waiting);
         Ok(id)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::{HttpLimits, HttpServerOptions, ReplayLimits};
+use turnbuckle_http::{HttpLimits, HttpServerOptions, ReplayLimits, Sessions};
 use turnbuckle_it::web::{Ask, Web};
 use turnbuckle_wire::revision::Revision;
 
@@ -53,7 +53,7 @@ fn rows() -> Vec<Row> {
             setting: "(HttpServerOptions::max_message_bytes)",
             options: HttpServerOptions::new()
                 .max_message_bytes(1000)
-                .stateless(true),
+                .sessions(Sessions::Stateless),
             at: |web| padded_ping(web, 1000),
             over: |web| padded_ping(web, 1001),
             status: 413,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use turnbuckle_http::HttpServerOptions;
+use turnbuckle_http::{HttpServerOptions, Sessions};
 use turnbuckle_it::harness::{Bind, Case, Client, ClientOptions};
 use turnbuckle_it::web::Web;
 use turnbuckle_session::handler::{Limits, Rate};
@@ -194,7 +194,7 @@ async fn each_session_has_a_rate_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn a_stateless_server_does_not_renew_the_rate_with_each_message() {
     let options = HttpServerOptions::new()
-        .stateless(true)
+        .sessions(Sessions::Stateless)
         .limits(Limits::new().call_rate(three()));
     let web = Web::with(&echo(), options);
     let call = |id: u32| {

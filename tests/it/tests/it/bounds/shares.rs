@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
-use turnbuckle_http::{HttpLimits, HttpServer, HttpServerOptions, HttpShares};
+use turnbuckle_http::{HttpLimits, HttpServer, HttpServerOptions, HttpShares, Sessions};
 use turnbuckle_it::web::{Ask, Got, Web};
 use turnbuckle_server::{HandlerContext, ReadRequest, Resource};
 use turnbuckle_session::handler::{Limits, Rate, Signal};
@@ -103,7 +103,7 @@ async fn handshakes_of_one_address_have_a_rate() {
         .shares(HttpShares::new().address_handshake_rate(Rate::per_second(2)));
     for web in [
         Web::with(&echo(), options.clone()),
-        Web::with(&echo(), options.clone().stateless(true)),
+        Web::with(&echo(), options.clone().sessions(Sessions::Stateless)),
     ] {
         let open = |last| initialize(&web).address(address(last));
         for _ in 0..2 {
