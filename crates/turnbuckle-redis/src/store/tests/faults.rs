@@ -234,8 +234,8 @@ async fn after_a_restart_without_data_no_version_and_no_claim_comes_back() {
 async fn a_halted_redis_is_given_up_in_time_and_used_again_later() {
     let engine = Engine::start().await;
     let options = RedisStoreOptions::new()
-        .connect_timeout(Duration::from_millis(100))
-        .response_timeout(Duration::from_millis(100));
+        .connect_timeout(Duration::from_millis(250))
+        .response_timeout(Duration::from_millis(250));
     let store = RedisStore::connect_with(&engine.url, options)
         .await
         .unwrap();
@@ -243,7 +243,7 @@ async fn a_halted_redis_is_given_up_in_time_and_used_again_later() {
     let mut subscription = store.subscribe(&key("k")).await.unwrap();
 
     engine.server.lock().unwrap().process().pause();
-    for _ in 0..5 {
+    for _ in 0..3 {
         let start = Instant::now();
         let error = store.get(&key("k")).await.unwrap_err();
         let kinds = [StoreErrorKind::TimedOut, StoreErrorKind::Unavailable];
@@ -251,7 +251,7 @@ async fn a_halted_redis_is_given_up_in_time_and_used_again_later() {
         let error = store.subscribe(&key("new")).await.unwrap_err();
         assert!(kinds.contains(&error.kind()), "{error}");
         assert!(
-            start.elapsed() < Duration::from_secs(2),
+            start.elapsed() < Duration::from_secs(5),
             "{:?}",
             start.elapsed()
         );
@@ -268,7 +268,7 @@ async fn a_halted_redis_is_given_up_in_time_and_used_again_later() {
         assert_eq!(one.await.unwrap(), Some(StoreErrorKind::Unavailable));
     }
     let all = start.elapsed();
-    assert!(all < Duration::from_secs(2), "{all:?}");
+    assert!(all < Duration::from_secs(5), "{all:?}");
 
     engine.server.lock().unwrap().process().resume();
     recover(&store).await;
@@ -286,11 +286,11 @@ async fn a_redis_that_pauses_its_clients_is_waited_for() {
     let () = engine.run("CLIENT PAUSE 200 ALL").await;
     put(&store, "v", Condition::Always).await.unwrap();
 
-    let options = RedisStoreOptions::new().response_timeout(Duration::from_millis(50));
+    let options = RedisStoreOptions::new().response_timeout(Duration::from_millis(200));
     let store = RedisStore::connect_with(&engine.url, options)
         .await
         .unwrap();
-    let () = engine.run("CLIENT PAUSE 600 ALL").await;
+    let () = engine.run("CLIENT PAUSE 1000 ALL").await;
     let error = store.get(&key("k")).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::TimedOut);
     assert!(error.to_string().contains("response_timeout"), "{error}");
