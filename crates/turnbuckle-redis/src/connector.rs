@@ -115,12 +115,10 @@ impl Connector {
         if major.is_none_or(|major| major < OLDEST) {
             return Err(misconfigured(TOO_OLD));
         }
-        if info(server, "redis_mode") == Some("cluster") {
+        if matches!(info(server, "redis_mode"), Some("cluster" | "sentinel")) {
             return Err(misconfigured(IS_CLUSTER));
         }
-        let may_evict = info(memory, "maxmemory").is_some_and(|it| it != "0")
-            && info(memory, "maxmemory_policy").is_some_and(|it| it != "noeviction");
-        if may_evict {
+        if may_evict(memory) {
             tracing::warn!(
                 target: "turnbuckle",
                 "Redis may drop state while it is needed: set its maxmemory-policy to noeviction"
@@ -148,9 +146,82 @@ impl Connector {
     }
 }
 
+/// Returns whether Redis makes room by removing what has not expired.
+fn may_evict(memory: &str) -> bool {
+    info(memory, "maxmemory").is_some_and(|it| it != "0")
+        && info(memory, "maxmemory_policy").is_some_and(|it| it != "noeviction")
+}
+
 /// Returns a field of what `INFO` prints.
 fn info<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     text.lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
         .map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the reason for which an engine is refused.
+    fn refusal(server: &str, format: Option<&str>) -> Option<(StoreErrorKind, String)> {
+        let options = RedisStoreOptions::default();
+        let connector = Connector::new("redis://host/", options).unwrap();
+        let refused = connector.check(server, "", format).err();
+        refused.map(|error| (error.kind(), error.to_string()))
+    }
+
+    #[test]
+    fn engines_that_a_store_cannot_use_are_refused_by_name() {
+        let misconfigured = StoreErrorKind::Misconfigured;
+        for (server, words) in [
+            (
+                "# Server\r\nredis_version:6.2.14\r\nredis_mode:standalone\r\n",
+                "too old",
+            ),
+            ("# Server\r\nredis_mode:standalone\r\n", "too old"),
+            ("redis_version:seven\r\n", "too old"),
+            ("", "too old"),
+            (
+                "redis_version:7.4.1\r\nredis_mode:cluster\r\n",
+                "Redis Cluster",
+            ),
+            ("redis_version:8.0.0\r\nredis_mode:sentinel\r\n", "Sentinel"),
+        ] {
+            let (kind, text) = refusal(server, None).unwrap();
+            assert_eq!(kind, misconfigured, "{server}");
+            assert!(
+                text.contains(words) && text.contains("host:6379/0"),
+                "{text}"
+            );
+        }
+        for server in [
+            "redis_version:7.0.15\r\nredis_mode:standalone\r\n",
+            "redis_version:8.2.0\r\n",
+            "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:9.0.0\r\n",
+            "redis_version:10.0.0\r\n",
+        ] {
+            assert_eq!(refusal(server, None), None);
+            assert_eq!(refusal(server, Some("1")), None);
+            let (kind, text) = refusal(server, Some("12")).unwrap();
+            assert_eq!(kind, StoreErrorKind::NewerVersion);
+            assert!(
+                text.contains("version 12") && text.contains("version 1:"),
+                "{text}"
+            );
+            let (kind, _) = refusal(server, Some("-1")).unwrap();
+            assert_eq!(kind, StoreErrorKind::Corrupt);
+        }
+    }
+
+    #[test]
+    fn an_engine_that_may_drop_state_is_found() {
+        let memory =
+            |most, policy| format!("# Memory\r\nmaxmemory:{most}\r\nmaxmemory_policy:{policy}\r\n");
+        assert!(may_evict(&memory(1000, "allkeys-lru")));
+        assert!(may_evict(&memory(1000, "volatile-ttl")));
+        assert!(!may_evict(&memory(0, "allkeys-lru")));
+        assert!(!may_evict(&memory(1000, "noeviction")));
+        assert!(!may_evict(""));
+    }
 }

@@ -117,4 +117,4 @@ pub(crate) const TOO_OLD: &str =
     "it is too old, or lacks commands: a store needs Redis 7 or Valkey";
 
 /// The words about a Redis that is a part of a cluster.
-pub(crate) const IS_CLUSTER: &str = "it is a part of a Redis Cluster, which the store does not support: name a Redis that stands alone";
+pub(crate) const IS_CLUSTER: &str = "it is a Sentinel or a part of a Redis Cluster, which the store does not support: name a primary";

@@ -40,6 +40,7 @@
 //! | `auth` | | authorization: a server checks tokens, with `client` a client logs in: `auth` |
 //! | `store` | | state that the instances of a server share, and the trait of stores: `store` |
 //! | `sqlite` | | that state in one SQLite file: `sqlite` |
+//! | `redis` | | that state in Redis or Valkey: `redis`. `redis-tls` adds connections over TLS |
 //! | `postgres` | | that state in PostgreSQL: `postgres`. `postgres-tls` adds connections over TLS |
 //! | `otel` | | traces and metrics for the exporters of OpenTelemetry: `otel` |
 //! | `validate` | | full validation of hand-written schemas |
@@ -118,6 +119,9 @@ pub mod __private;
 #[cfg(feature = "postgres")]
 #[cfg_attr(docsrs, doc(cfg(feature = "postgres")))]
 pub use turnbuckle_postgres as postgres;
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub use turnbuckle_redis as redis;
 #[cfg(feature = "servers")]
 #[cfg_attr(docsrs, doc(cfg(feature = "servers")))]
 pub use turnbuckle_servers as servers;

@@ -1,5 +1,6 @@
 //! A Redis of its own for a test.
 
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -82,6 +83,21 @@ impl RedisServer {
     #[must_use]
     pub fn url(&self) -> String {
         format!("unix:{}", self.socket().display())
+    }
+
+    /// Sends a command and returns the answer as Redis writes it: for few bytes.
+    ///
+    /// # Panics
+    /// If Redis does not answer.
+    #[must_use]
+    pub fn ask(&self, command: &str) -> String {
+        let mut stream = UnixStream::connect(self.socket()).unwrap();
+        stream
+            .write_all(format!("{command}\r\nQUIT\r\n").as_bytes())
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     /// Returns the process.

@@ -26,7 +26,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "VAR")]
     keys_env: Option<String>,
 
-    /// Keep state in a store that other instances share: sqlite:FILE, or postgres://…
+    /// Keep state in a store that other instances share: sqlite:FILE, redis://… or postgres://…
     #[arg(long, value_name = "STORE", requires = "keys_env", value_parser = parse_store)]
     store: Option<StorePlace>,
 

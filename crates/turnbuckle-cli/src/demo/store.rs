@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 #[cfg(feature = "postgres")]
 use turnbuckle::postgres::PostgresStore;
+#[cfg(feature = "redis")]
+use turnbuckle::redis::RedisStore;
 use turnbuckle::sqlite::SqliteStore;
 use turnbuckle::store::Store;
 
@@ -16,6 +18,8 @@ pub(super) enum StorePlace {
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(String),
+    #[cfg(feature = "redis")]
+    Redis(String),
 }
 
 /// Parses the place of a store.
@@ -26,9 +30,16 @@ pub(super) fn parse_store(text: &str) -> Result<StorePlace, &'static str> {
         Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
             Ok(StorePlace::Postgres(text.to_owned()))
         }
-        _ => {
-            Err("a store is sqlite:FILE, such as sqlite:demo.db, or postgres://USER@HOST/DATABASE")
+        #[cfg(feature = "redis")]
+        Some(("redis" | "rediss", rest)) if rest.starts_with("//") => {
+            Ok(StorePlace::Redis(text.to_owned()))
         }
+        #[cfg(feature = "redis")]
+        Some(("unix", path)) if path.starts_with('/') => Ok(StorePlace::Redis(text.to_owned())),
+        _ => Err(
+            "a store is sqlite:FILE, such as sqlite:demo.db, redis://HOST, a Redis at \
+                  unix:/PATH, or postgres://USER@HOST/DATABASE",
+        ),
     }
 }
 
@@ -38,6 +49,10 @@ pub(super) async fn open_store(place: &StorePlace) -> Result<Arc<dyn Store>, Cli
         StorePlace::Sqlite(path) => SqliteStore::open(path).map(|store| Arc::new(store) as _),
         #[cfg(feature = "postgres")]
         StorePlace::Postgres(address) => PostgresStore::connect(address)
+            .await
+            .map(|store| Arc::new(store) as _),
+        #[cfg(feature = "redis")]
+        StorePlace::Redis(url) => RedisStore::connect(url)
             .await
             .map(|store| Arc::new(store) as _),
     };
