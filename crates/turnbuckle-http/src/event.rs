@@ -1,6 +1,8 @@
 //! The text of SSE events as a server writes it. A message is written as one line, so an event has
 //! one `data` line.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -54,15 +56,49 @@ pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
     out.into()
 }
 
+/// The name of a stream in the ids of its events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StreamName {
+    /// The instance that owns the stream, if other instances serve the session too.
+    pub(crate) instance: Option<Arc<str>>,
+    /// The number of the stream: in its session, or else in its instance.
+    pub(crate) number: u64,
+}
+
+impl From<u64> for StreamName {
+    fn from(number: u64) -> Self {
+        Self {
+            instance: None,
+            number,
+        }
+    }
+}
+
+/// Writes `<instance>.<number>`, or the number alone.
+impl fmt::Display for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(instance) = &self.instance {
+            write!(f, "{instance}.")?;
+        }
+        write!(f, "{}", self.number)
+    }
+}
+
 /// Returns an event of a resumable stream: a message with an id.
-pub(crate) fn message_with_id(stream: u64, sequence: u64, frame: &[u8]) -> Bytes {
+pub(crate) fn message_with_id(stream: &StreamName, sequence: u64, frame: &[u8]) -> Bytes {
     const FIXED: usize = b"id: -\nevent: message\ndata: \n\n".len();
     let mut buffers = [itoa::Buffer::new(), itoa::Buffer::new()];
     let [first, second] = &mut buffers;
-    let (stream, sequence) = (first.format(stream), second.format(sequence));
+    let instance = stream.instance.as_deref();
+    let (stream, sequence) = (first.format(stream.number), second.format(sequence));
     // The capacity is exact, so that the buffer becomes `Bytes` without being copied.
-    let mut out = Vec::with_capacity(FIXED + stream.len() + sequence.len() + frame.len());
+    let owned = instance.map_or(0, |instance| instance.len() + 1);
+    let mut out = Vec::with_capacity(FIXED + owned + stream.len() + sequence.len() + frame.len());
     out.extend_from_slice(b"id: ");
+    if let Some(instance) = instance {
+        out.extend_from_slice(instance.as_bytes());
+        out.push(b'.');
+    }
     out.extend_from_slice(stream.as_bytes());
     out.push(b'-');
     out.extend_from_slice(sequence.as_bytes());
@@ -71,9 +107,18 @@ pub(crate) fn message_with_id(stream: u64, sequence: u64, frame: &[u8]) -> Bytes
     out.into()
 }
 
+/// Returns the message of an event of a resumable stream.
+#[cfg(feature = "store")]
+pub(crate) fn message_of(event: &Bytes) -> Bytes {
+    // The id has no line break.
+    let id_end = event.iter().position(|&byte| byte == b'\n');
+    let start = id_end.map_or(0, |end| end + 1 + EVENT_START.len());
+    event.slice(start..event.len() - EVENT_END.len())
+}
+
 /// Appends the first event of a resumable stream: an id to resume it with, and the delay before a
 /// reconnect.
-pub(crate) fn append_priming_event(out: &mut Vec<u8>, stream: u64, retry: Duration) {
+pub(crate) fn append_priming_event(out: &mut Vec<u8>, stream: &StreamName, retry: Duration) {
     let retry = retry_field(retry);
     out.extend_from_slice(format!("id: {stream}-0\n{retry}data: \n\n").as_bytes());
 }
@@ -81,7 +126,7 @@ pub(crate) fn append_priming_event(out: &mut Vec<u8>, stream: u64, retry: Durati
 /// Returns the first event of one connection of a stream, which begins after the event `sequence`.
 /// Its id names the connection too, since several connections may begin at one event.
 pub(crate) fn priming_event_at(
-    stream: u64,
+    stream: &StreamName,
     sequence: u64,
     connection: u64,
     retry: Duration,
@@ -107,19 +152,47 @@ pub(crate) struct StreamPosition {
     pub(crate) connection: Option<u64>,
 }
 
-/// Parses the id of an event into the id of its stream and the position there.
-pub(crate) fn parse_event_id(id: &[u8]) -> Option<(u64, StreamPosition)> {
+/// The id of an event, as a client gives it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventId<'a> {
+    /// The instance that owns the stream, if the id names one.
+    pub(crate) instance: Option<&'a str>,
+    /// The number of the stream.
+    pub(crate) stream: u64,
+    pub(crate) position: StreamPosition,
+}
+
+/// The characters of the name of an instance.
+const INSTANCE_CHARS: usize = 8;
+
+/// Parses the id of an event.
+pub(crate) fn parse_event_id(id: &[u8]) -> Option<EventId<'_>> {
     let (stream, place) = std::str::from_utf8(id).ok()?.split_once('-')?;
+    let (instance, stream) = match stream.split_once('.') {
+        Some((instance, number)) => (Some(instance), number),
+        None => (None, stream),
+    };
+    let is_instance = |name: &str| {
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        name.len() == INSTANCE_CHARS && name.bytes().all(is_part)
+    };
+    if !instance.is_none_or(is_instance) {
+        return None;
+    }
     let (sequence, connection) = match place.split_once('.') {
         Some((sequence, connection)) => (sequence, Some(parse_number(connection)?)),
         None => (place, None),
     };
     let sequence = parse_number(sequence)?;
-    let place = StreamPosition {
+    let position = StreamPosition {
         sequence,
         connection,
     };
-    Some((parse_number(stream)?, place))
+    Some(EventId {
+        instance,
+        stream: parse_number(stream)?,
+        position,
+    })
 }
 
 /// Parses a decimal number without sign and leading zeros.
@@ -155,9 +228,19 @@ mod tests {
             b"event: message\ndata: {\"a\": 1}\n\n"
         );
         assert_eq!(
-            &message_with_id(3, 7, b"{}")[..],
+            &message_with_id(&3.into(), 7, b"{}")[..],
             b"id: 3-7\nevent: message\ndata: {}\n\n"
         );
+    }
+
+    #[cfg(feature = "store")]
+    #[test]
+    fn the_message_of_an_event_is_found() {
+        let name = name(Some("k3f9x2aq"), 3);
+        for message in ["{}", "{\"a\": \"data: x\"}"] {
+            let event = message_with_id(&name, 7, message.as_bytes());
+            assert_eq!(message_of(&event), message);
+        }
     }
 
     #[test]
@@ -187,24 +270,42 @@ mod tests {
     #[test]
     fn the_priming_event_has_an_id_a_retry_and_no_data() {
         let mut text = Vec::new();
-        append_priming_event(&mut text, 3, Duration::from_millis(500));
+        append_priming_event(&mut text, &3.into(), Duration::from_millis(500));
         assert_eq!(&text[..], b"id: 3-0\nretry: 500\ndata: \n\n");
-        let text = priming_event_at(0, 7, 2, Duration::from_secs(1));
+        let text = priming_event_at(&0.into(), 7, 2, Duration::from_secs(1));
         assert_eq!(&text[..], b"id: 0-7.2\nretry: 1000\ndata: \n\n");
         assert_eq!(&retry_event(Duration::from_secs(1))[..], b"retry: 1000\n\n");
     }
 
-    fn place(sequence: u64, connection: Option<u64>) -> StreamPosition {
-        StreamPosition {
-            sequence,
-            connection,
+    fn id(
+        instance: Option<&str>,
+        stream: u64,
+        sequence: u64,
+        connection: Option<u64>,
+    ) -> Option<EventId<'_>> {
+        Some(EventId {
+            instance,
+            stream,
+            position: StreamPosition {
+                sequence,
+                connection,
+            },
+        })
+    }
+
+    fn name(instance: Option<&str>, number: u64) -> StreamName {
+        StreamName {
+            instance: instance.map(Into::into),
+            number,
         }
     }
 
     #[test]
     fn ids_are_read_strictly() {
-        assert_eq!(parse_event_id(b"3-7"), Some((3, place(7, None))));
-        assert_eq!(parse_event_id(b"0-7.2"), Some((0, place(7, Some(2)))));
+        assert_eq!(parse_event_id(b"3-7"), id(None, 3, 7, None));
+        assert_eq!(parse_event_id(b"0-7.2"), id(None, 0, 7, Some(2)));
+        let own = parse_event_id(b"k3f9x2aq.3-7");
+        assert_eq!(own, id(Some("k3f9x2aq"), 3, 7, None));
         for bad in [
             "",
             "3",
@@ -220,6 +321,14 @@ mod tests {
             "03-7",
             "3-7.1.1",
             "3-\u{663}",
+            "k3f9x2aq-7",
+            "k3f9x2aq.-7",
+            ".3-7",
+            "k3f9x2a.3-7",
+            "k3f9x2aqq.3-7",
+            "K3f9x2aq.3-7",
+            "k3f9/2aq.3-7",
+            "k3f9x2aq.3.3-7",
         ] {
             assert_eq!(parse_event_id(bad.as_bytes()), None, "{bad}");
         }
@@ -233,20 +342,22 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn an_id_comes_back_as_it_went(stream: u64, sequence: u64, connection: u64) {
-            let event = message_with_id(stream, sequence, b"{}");
-            assert_eq!(parse_event_id(id_of(&event)), Some((stream, place(sequence, None))));
-            let event = priming_event_at(stream, sequence, connection, Duration::ZERO);
-            let own = place(sequence, Some(connection));
-            assert_eq!(parse_event_id(id_of(&event)), Some((stream, own)));
+        fn an_id_comes_back_as_it_went(shared: bool, stream: u64, sequence: u64, connection: u64) {
+            let instance = shared.then_some("k3f9x2aq");
+            let name = name(instance, stream);
+            let event = message_with_id(&name, sequence, b"{}");
+            assert_eq!(parse_event_id(id_of(&event)), id(instance, stream, sequence, None));
+            let event = priming_event_at(&name, sequence, connection, Duration::ZERO);
+            let own = id(instance, stream, sequence, Some(connection));
+            assert_eq!(parse_event_id(id_of(&event)), own);
         }
 
         #[test]
         fn two_events_never_have_one_id(one: [u8; 3], other: [u8; 3]) {
             let ids = |it: [u8; 3]| {
                 let [stream, sequence, connection] = it.map(u64::from);
-                let message = message_with_id(stream, sequence, b"{}");
-                let joined = priming_event_at(stream, sequence, connection, Duration::ZERO);
+                let message = message_with_id(&stream.into(), sequence, b"{}");
+                let joined = priming_event_at(&stream.into(), sequence, connection, Duration::ZERO);
                 [id_of(&message).to_vec(), id_of(&joined).to_vec()]
             };
             let [(message, joined), (other_message, other_joined)] =
@@ -258,9 +369,11 @@ mod tests {
 
         #[test]
         fn an_id_that_is_parsed_is_the_one_that_is_written(id: Vec<u8>) {
-            if let Some((stream, StreamPosition { sequence, connection })) = parse_event_id(&id) {
+            if let Some(EventId { instance, stream, position }) = parse_event_id(&id) {
+                let StreamPosition { sequence, connection } = position;
+                let name = name(instance, stream);
                 let connection = connection.map(|it| format!(".{it}")).unwrap_or_default();
-                assert_eq!(id, format!("{stream}-{sequence}{connection}").as_bytes());
+                assert_eq!(id, format!("{name}-{sequence}{connection}").as_bytes());
             }
         }
 

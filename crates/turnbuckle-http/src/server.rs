@@ -20,6 +20,8 @@ mod write_progress;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+#[cfg(feature = "store")]
+use std::time::Duration;
 
 use http::StatusCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -46,6 +48,10 @@ pub use routes::{HttpRoutes, RequestBody, RouteService, RoutesFuture};
 use routes::{RouteLayers, Routes, SseRoutes};
 #[cfg(feature = "tls")]
 use tls::TlsHandshakes;
+
+/// The time that a shutdown gives the store for the ends of streams whose requests did not end in time.
+#[cfg(feature = "store")]
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An HTTP server that has bound its address. [`serve`](Self::serve) runs it.
 #[derive(Debug)]
@@ -299,6 +305,8 @@ impl HttpServer {
         let health = options.health_routes.then(|| HealthRoutes {
             shutdown: self.shutdown.clone(),
         });
+        #[cfg(feature = "store")]
+        let courier = self.routes.streamable.courier().cloned();
         let context = Arc::new(ConnectionContext {
             routes: self.routes,
             layers: self.layers,
@@ -341,7 +349,14 @@ impl HttpServer {
         drop(self.listener);
         shutdown.close();
         self.closing.close();
-        let done = async { while connections.join_next().await.is_some() {} };
+        let done = async {
+            while connections.join_next().await.is_some() {}
+            // Clients of these streams wait for them at other instances.
+            #[cfg(feature = "store")]
+            if let Some(courier) = &courier {
+                courier.written().await;
+            }
+        };
         let shutdown_timeout = options.timeouts.shutdown_timeout;
         if tokio::time::timeout(shutdown_timeout, done).await.is_err() {
             let open = connections.len();
@@ -353,6 +368,14 @@ impl HttpServer {
             (0..open).for_each(|_| count_refusal("HttpTimeouts::shutdown_timeout"));
         }
         connections.shutdown().await;
+        #[cfg(feature = "store")]
+        if let Some(courier) = courier
+            && tokio::time::timeout(STOP_TIMEOUT, courier.stop())
+                .await
+                .is_err()
+        {
+            tracing::warn!("the store did not take the ends of all streams; they are lost");
+        }
         failure.map_or(Ok(()), Err)
     }
 }

@@ -38,6 +38,8 @@ use crate::request::origin::OriginPolicy;
 use crate::request::trusted_proxies::TrustedProxies;
 use crate::request::{body, principal};
 use crate::shares::{Client, Clients, ConnectionInfo, ShareLimits, ShareTable, find_address};
+#[cfg(feature = "store")]
+use crate::streams::Courier;
 
 pub(crate) const SESSION_ID: HeaderName =
     HeaderName::from_static(turnbuckle_wire::era::headers::SESSION_ID);
@@ -97,6 +99,7 @@ impl StreamableEndpoint {
             SessionMode::Stored(cluster) => {
                 let (cluster, server) = (cluster.clone(), server.clone());
                 let (sessions, options) = (sessions.clone(), options.clone());
+                sessions.copy_streams(Courier::new(cluster.clone(), &options.replay));
                 Some(StoredSessions::new(cluster, server, sessions, options))
             }
             _ => None,

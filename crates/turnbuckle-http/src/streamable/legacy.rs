@@ -20,10 +20,16 @@ use super::post_sink::PostSink;
 use super::session_mode::SessionMode;
 use super::sessions::HttpSession;
 use crate::event;
+#[cfg(feature = "store")]
+use crate::event::EventId;
 use crate::reply::ResponseBody;
+#[cfg(feature = "store")]
+use crate::reply::store_reply;
 use crate::reply::{HttpReply, accepted_reply, error_reply, exceeded_reply, stream_reply};
 use crate::request::head::RequestHeaders;
 use crate::shares::{Exceeded, Share};
+#[cfg(feature = "store")]
+use crate::streams::StreamCopies;
 use crate::streams::{EndSessionOnDrop, EventStream, SessionStream, StreamReader};
 
 /// Characters of an unknown version that an error repeats.
@@ -174,7 +180,7 @@ impl StreamableEndpoint {
             open.standalone.wake_reader();
             return accepted_reply().into();
         }
-        let post = PostSink::of_session(open);
+        let post = PostSink::of_session(open, body.as_ref(), frame);
         self.serve_session(&open.session, post, None, body, frame)
     }
 
@@ -201,13 +207,26 @@ impl StreamableEndpoint {
 
     /// Returns the SSE stream of a session's POST, which is kept for replay. Events that are ready
     /// leave in one write.
-    pub(super) fn stream_post(&self, open: &HttpSession, reader: StreamReader) -> HttpReply {
+    pub(super) fn stream_post(
+        &self,
+        open: &HttpSession,
+        #[cfg(feature = "store")] sink: &PostSink,
+        reader: StreamReader,
+    ) -> HttpReply {
         let own = reader.stream();
         let kept = open.is_resumable() && open.keep(own, &self.options);
         own.start_streaming(kept);
+        #[cfg(feature = "store")]
+        if kept {
+            sink.copy_stream();
+        }
         let mut events = Vec::new();
         if kept && has_priming_event(open) {
-            event::append_priming_event(&mut events, own.id, self.options.replay.reconnect_delay);
+            event::append_priming_event(
+                &mut events,
+                own.name(),
+                self.options.replay.reconnect_delay,
+            );
         }
         if reader.read_available(&mut events) {
             // The log has a copy of its own.
@@ -275,9 +294,7 @@ impl StreamableEndpoint {
         };
         match head.last_event_id {
             HeaderValues::Missing => self.open_standalone(&open, share),
-            HeaderValues::One(id) => self
-                .resume_stream(&open, id, share)
-                .unwrap_or_else(unknown_event_reply),
+            HeaderValues::One(id) => self.resume_stream(&open, id, share).await,
             HeaderValues::Repeated => unknown_event_reply(),
         }
     }
@@ -290,7 +307,7 @@ impl StreamableEndpoint {
         let (after, number) = (reader.began_after(), reader.number());
         let head = has_priming_event(open).then(|| {
             event::priming_event_at(
-                open.standalone.id,
+                open.standalone.name(),
                 after,
                 number,
                 self.options.replay.reconnect_delay,
@@ -300,17 +317,49 @@ impl StreamableEndpoint {
     }
 
     /// Returns a stream that continues after the event with this id.
-    fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> Option<HttpReply> {
-        let (id, place) = event::parse_event_id(id)?;
-        let reader = open.stream(id)?.attach(Some(place))?;
+    async fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> HttpReply {
+        let Some(id) = event::parse_event_id(id) else {
+            return unknown_event_reply();
+        };
         let head = has_priming_event(open)
             .then(|| event::retry_event(self.options.replay.reconnect_delay));
-        if id == open.standalone.id {
-            return Some(self.standalone_reply(head, open, reader, share));
+        let Some(reader) = open.attach(&id) else {
+            #[cfg(feature = "store")]
+            if let Some(copies) = &open.copies {
+                // On the heap, so that the futures of other requests stay small.
+                return Box::pin(self.follow_stream(open, copies, &id, head, share)).await;
+            }
+            return unknown_event_reply();
+        };
+        if Arc::ptr_eq(reader.stream(), &open.standalone) {
+            return self.standalone_reply(head, open, reader, share);
         }
         let events =
             EventStream::of_stream(head, reader, self.options.timeouts.keep_alive_interval);
-        Some(stream_reply(ResponseBody::events(events.counting(share))))
+        stream_reply(ResponseBody::events(events.counting(share)))
+    }
+
+    /// Returns a stream that another instance serves, or that is no longer in the memory of this one.
+    #[cfg(feature = "store")]
+    async fn follow_stream(
+        &self,
+        open: &HttpSession,
+        copies: &StreamCopies,
+        after: &EventId<'_>,
+        head: Option<Bytes>,
+        share: Share,
+    ) -> HttpReply {
+        let account = open.standalone.account().clone();
+        let shutdown = Signal::clone(&self.shutdown);
+        match copies.follow(after, account, shutdown).await {
+            Ok(Some(stream)) => {
+                let keep_alive = self.options.timeouts.keep_alive_interval;
+                let events = EventStream::of_followed(head, stream, keep_alive);
+                stream_reply(ResponseBody::events(events.counting(share)))
+            }
+            Ok(None) => unknown_event_reply(),
+            Err(error) => store_reply(&error),
+        }
     }
 
     fn standalone_reply(

@@ -201,7 +201,12 @@ impl StreamableEndpoint {
             return empty_stream();
         };
         match sink {
-            PostSink::Session { session, .. } => self.stream_post(session, reader),
+            PostSink::Session { session, .. } => self.stream_post(
+                session,
+                #[cfg(feature = "store")]
+                sink,
+                reader,
+            ),
             PostSink::Single(_) => {
                 reader.stream().start_streaming(false);
                 let keep_alive = self.options.timeouts.keep_alive_interval;

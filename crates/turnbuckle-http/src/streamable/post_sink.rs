@@ -3,9 +3,15 @@
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::futures::Notified;
-use turnbuckle_session::internal::{EncodedResponse, QueueFull, ReplySink};
+use turnbuckle_session::internal::{EncodedResponse, InboundFrame, QueueFull, ReplySink};
+use turnbuckle_wire::era::Params;
+#[cfg(feature = "store")]
+use turnbuckle_wire::rpc;
+use turnbuckle_wire::rpc::Message;
 
 use super::sessions::HttpSession;
+#[cfg(feature = "store")]
+use crate::streams::OpenRequests;
 use crate::streams::SessionStream;
 
 /// The reply sink of one POST of the legacy era.
@@ -15,16 +21,28 @@ pub(super) enum PostSink {
     Session {
         session: Arc<HttpSession>,
         stream: OnceLock<Arc<SessionStream>>,
+        /// The requests of the POST, if other instances serve the session too.
+        #[cfg(feature = "store")]
+        requests: Option<OpenRequests>,
     },
     /// The stream of a POST without a session.
     Single(Arc<SessionStream>),
 }
 
 impl PostSink {
-    pub(super) fn of_session(session: &Arc<HttpSession>) -> Arc<Self> {
+    /// Creates the sink of a POST with this message, or with the batch in the frame.
+    pub(super) fn of_session(
+        session: &Arc<HttpSession>,
+        message: Option<&Message<'_, Params<'_>>>,
+        frame: InboundFrame<'_>,
+    ) -> Arc<Self> {
+        #[cfg(not(feature = "store"))]
+        let _ = (message, frame);
         Arc::new(Self::Session {
             session: session.clone(),
             stream: OnceLock::new(),
+            #[cfg(feature = "store")]
+            requests: requests_of(session, message, frame),
         })
     }
 
@@ -37,11 +55,29 @@ impl PostSink {
     pub(super) fn stream(&self) -> &Arc<SessionStream> {
         match self {
             Self::Single(stream) => stream,
-            Self::Session { session, stream } => stream.get_or_init(|| {
+            Self::Session {
+                session, stream, ..
+            } => stream.get_or_init(|| {
                 let stream = session.new_stream();
                 stream.expect_reader();
                 stream
             }),
+        }
+    }
+
+    /// Copies the stream for other instances, if they serve the session too.
+    #[cfg(feature = "store")]
+    pub(super) fn copy_stream(&self) {
+        let Self::Session {
+            session,
+            stream,
+            requests: Some(requests),
+        } = self
+        else {
+            return;
+        };
+        if let (Some(stream), Some(copies)) = (stream.get(), &session.copies) {
+            copies.copy(stream, requests.clone());
         }
     }
 
@@ -52,6 +88,30 @@ impl PostSink {
             Self::Session { stream, .. } => stream.get().is_none_or(|stream| stream.is_silent()),
         }
     }
+}
+
+/// Returns the requests of a POST, if other instances serve the session too.
+#[cfg(feature = "store")]
+fn requests_of(
+    session: &HttpSession,
+    message: Option<&Message<'_, Params<'_>>>,
+    frame: InboundFrame<'_>,
+) -> Option<OpenRequests> {
+    session.copies.as_ref()?;
+    let features = session.session.legacy()?.features();
+    let id_of = |message: &Message<'_, Params<'_>>| match message {
+        Message::Request(request) => Some(request.id.clone()),
+        _ => None,
+    };
+    let Some(message) = message else {
+        let max = session.session.limits().max_batch_messages;
+        let elements = rpc::split_batch(frame.text, max).unwrap_or_default();
+        let ids = elements
+            .iter()
+            .filter_map(|text| id_of(&rpc::decode(text).ok()?));
+        return Some(OpenRequests::new(ids, features));
+    };
+    Some(OpenRequests::new(id_of(message), features))
 }
 
 impl ReplySink for PostSink {

@@ -23,6 +23,8 @@ use crate::mounted;
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::shares::ConnectionInfo;
+#[cfg(feature = "store")]
+use crate::streams::Courier;
 
 /// An endpoint of Streamable HTTP in every revision: a `tower::Service` for any hyper or axum
 /// server. Cheap to clone; clones share their sessions.
@@ -121,6 +123,12 @@ impl StreamableHttp {
             .sizes()
             .into_iter()
             .chain([listening])
+    }
+
+    /// Returns the courier of the streams, if other instances serve the sessions too.
+    #[cfg(feature = "store")]
+    pub(crate) fn courier(&self) -> Option<&Arc<Courier>> {
+        self.endpoint.sessions.courier()
     }
 
     /// Answers one HTTP request.

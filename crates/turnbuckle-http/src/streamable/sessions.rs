@@ -12,9 +12,12 @@ use turnbuckle_session::internal::{MemoryExceeded, ServerEndpoint, SessionRecord
 use turnbuckle_types::Principal;
 use turnbuckle_types::base::random;
 
+use crate::event::StreamName;
 use crate::options::HttpServerOptions;
 use crate::request::principal::Owner;
 use crate::shares::{Client, Exceeded, ShareCounts, ShareLimits};
+#[cfg(feature = "store")]
+use crate::streams::Courier;
 use crate::streams::{ReplayBudget, SessionStream};
 
 mod eviction;
@@ -49,6 +52,9 @@ pub(crate) struct SessionTable {
     /// The sessions that are in the store too.
     #[cfg(feature = "store")]
     pub(crate) stored: OnceLock<Weak<dyn Maintain>>,
+    /// The courier of the streams, if other instances serve the sessions too.
+    #[cfg(feature = "store")]
+    courier: OnceLock<Arc<Courier>>,
 }
 
 #[derive(Debug, Default)]
@@ -131,7 +137,32 @@ impl SessionTable {
             options,
             #[cfg(feature = "store")]
             stored: OnceLock::new(),
+            courier: OnceLock::new(),
         })
+    }
+
+    /// Copies the streams of the sessions for other instances, which serve the sessions too.
+    #[cfg(feature = "store")]
+    pub(crate) fn copy_streams(&self, courier: Arc<Courier>) {
+        // Called once, before there are sessions.
+        let _ = self.courier.set(courier);
+    }
+
+    /// Returns the courier of the streams, if other instances serve the sessions too.
+    #[cfg(feature = "store")]
+    pub(crate) fn courier(&self) -> Option<&Arc<Courier>> {
+        self.courier.get()
+    }
+
+    /// Returns the name of the standalone stream of another session.
+    fn standalone_name(&self, kind: &SessionKind) -> StreamName {
+        #[cfg(feature = "store")]
+        if let (SessionKind::Stored(_), Some(courier)) = (kind, self.courier.get()) {
+            return courier.next_stream_name();
+        }
+        #[cfg(not(feature = "store"))]
+        let _ = kind;
+        STANDALONE_STREAM.into()
     }
 
     /// Returns the budget that the replay logs of all streams of the endpoint share, also those of
@@ -158,7 +189,7 @@ impl SessionTable {
         let account = endpoint.session_account(source.principal, source.account);
         let memory = account.memory().clone();
         let budget = self.replay_budget.clone();
-        let standalone = SessionStream::new(STANDALONE_STREAM, budget, memory.clone());
+        let standalone = SessionStream::new(self.standalone_name(&kind), budget, memory.clone());
         let has_memory = !matches!(kind, SessionKind::Sealed { .. });
         let (session, owner) = match record {
             None => (
@@ -170,6 +201,11 @@ impl SessionTable {
                 Owner::of_record(record.owner.clone()),
             ),
         };
+        #[cfg(feature = "store")]
+        let copies = match (&kind, self.courier.get()) {
+            (SessionKind::Stored(stored), Some(courier)) => Some(courier.copies_of(&stored.id)),
+            _ => None,
+        };
         let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
         Ok(Arc::new(HttpSession {
             _memory: memory.reserve(bytes)?,
@@ -180,6 +216,8 @@ impl SessionTable {
             kind,
             client: source.client,
             last_used: Mutex::new(Instant::now()),
+            #[cfg(feature = "store")]
+            copies,
         }))
     }
 
@@ -366,6 +404,10 @@ impl SessionTable {
 
 impl Drop for SessionTable {
     fn drop(&mut self) {
+        #[cfg(feature = "store")]
+        if let Some(courier) = self.courier.get() {
+            courier.begin_stop();
+        }
         for session in self.state().by_id.values() {
             session.end();
         }

@@ -11,6 +11,8 @@ use turnbuckle_session::internal::{QueuedFrame, ReplySink as _, ResponseStream, 
 use turnbuckle_types::base::debug_fields;
 
 use super::session_stream::StreamReader;
+#[cfg(feature = "store")]
+use super::stored::FollowedStream;
 use crate::event;
 use crate::shares::Share;
 use crate::streams::keep_alive::KeepAlive;
@@ -30,6 +32,9 @@ enum Source {
     Exchange(ResponseStream),
     /// A stream of a legacy session. Dropping the body ends nothing.
     Stream(StreamReader),
+    /// A stream of another instance. Dropping the body ends nothing.
+    #[cfg(feature = "store")]
+    Followed(FollowedStream),
     /// The stream of a legacy request without a session. Dropping the body ends the request, since
     /// its client cannot resume the stream.
     Single {
@@ -87,6 +92,15 @@ impl EventStream {
         Self::new(head, Source::Stream(reader), keep_alive)
     }
 
+    #[cfg(feature = "store")]
+    pub(crate) fn of_followed(
+        head: Option<Bytes>,
+        stream: FollowedStream,
+        keep_alive: Duration,
+    ) -> Self {
+        Self::new(head, Source::Followed(stream), keep_alive)
+    }
+
     pub(crate) fn of_single_request(
         reader: StreamReader,
         end: Option<EndSessionOnDrop>,
@@ -140,6 +154,8 @@ impl Source {
                     }
                 })
             }),
+            #[cfg(feature = "store")]
+            Self::Followed(stream) => stream.poll_next(cx),
             Self::Stream(reader) | Self::Single { reader, .. } => reader.poll_next(cx),
             Self::Standalone {
                 reader,

@@ -7,8 +7,12 @@ mod keep_alive;
 mod replay_log;
 mod session_stream;
 pub(crate) mod sse_connections;
+#[cfg(feature = "store")]
+mod stored;
 
 pub(crate) use event_stream::{EndSessionOnDrop, EventStream};
 pub(crate) use replay_log::ReplayBudget;
 pub(crate) use session_stream::{FirstOutput, ReaderReservation, SessionStream, StreamReader};
 pub(crate) use sse_connections::SseStream;
+#[cfg(feature = "store")]
+pub(crate) use stored::{Courier, OpenRequests, StreamCopies};

@@ -1,8 +1,8 @@
 //! The replay log of one stream: the events that a client may ask for again.
 //!
 //! A log knows events, their positions and its bounds. It does not know who is connected: the
-//! stream that owns the log decides what is sent to whom, and wakes its readers. A log takes and
-//! returns bytes and positions only, so that a durable store can take its place.
+//! stream that owns the log decides what is sent to whom, and wakes its readers. A copy for other
+//! instances gets each event as it is appended.
 //!
 //! Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
 
@@ -14,7 +14,9 @@ use bytes::Bytes;
 use tokio::time::Instant;
 use turnbuckle_session::internal::MemoryPermit;
 
-use crate::event;
+#[cfg(feature = "store")]
+use super::stored::StreamCopy;
+use crate::event::{self, StreamName};
 use crate::options::ReplayLimits;
 
 /// The bounds of every replay log of one endpoint, and the bytes that all of them keep together.
@@ -50,7 +52,7 @@ impl ReplayBudget {
 /// The kept events of one stream, in order. Sequence numbers start at 1 and have no gaps.
 #[derive(Debug)]
 pub(crate) struct ReplayLog {
-    stream_id: u64,
+    stream: StreamName,
     budget: Arc<ReplayBudget>,
     events: VecDeque<LoggedEvent>,
     /// The sequence number of the oldest kept event.
@@ -59,6 +61,9 @@ pub(crate) struct ReplayLog {
     removed_line: u64,
     bytes: usize,
     closed_at: Option<Instant>,
+    /// The copy of the log that other instances read.
+    #[cfg(feature = "store")]
+    copy: Option<Box<dyn StreamCopy>>,
 }
 
 /// One event of a replay log.
@@ -73,24 +78,49 @@ pub(crate) struct LoggedEvent {
 }
 
 impl ReplayLog {
-    pub(crate) fn new(stream_id: u64, budget: Arc<ReplayBudget>) -> Self {
+    pub(crate) fn new(stream: impl Into<StreamName>, budget: Arc<ReplayBudget>) -> Self {
         Self {
-            stream_id,
+            stream: stream.into(),
             budget,
             events: VecDeque::new(),
             first_sequence: 1,
             removed_line: 0,
             bytes: 0,
             closed_at: None,
+            #[cfg(feature = "store")]
+            copy: None,
         }
+    }
+
+    /// Copies the log from its first event on. Nothing was removed from it yet.
+    #[cfg(feature = "store")]
+    pub(crate) fn copy_to(&mut self, copy: Box<dyn StreamCopy>) {
+        for (sequence, event) in (self.first_sequence..).zip(&self.events) {
+            copy.push(sequence, &event::message_of(&event.bytes));
+        }
+        if self.is_closed() {
+            copy.end();
+        }
+        self.copy = Some(copy);
+    }
+
+    /// Returns the copy of the log that other instances read.
+    #[cfg(feature = "store")]
+    pub(crate) fn copy(&self) -> Option<&dyn StreamCopy> {
+        self.copy.as_deref()
     }
 
     /// Appends a message as an event whose id names the stream and the event's sequence number. The
     /// memory of the event is held by `memory` for as long as the event is kept or being sent.
     pub(crate) fn append(&mut self, message: &[u8], mut memory: MemoryPermit) {
-        let bytes = event::message_with_id(self.stream_id, self.next_sequence(), message);
+        let sequence = self.next_sequence();
+        let bytes = event::message_with_id(&self.stream, sequence, message);
         memory.resize_beyond_limits(bytes.len());
         let bytes = memory.attach(bytes);
+        #[cfg(feature = "store")]
+        if let Some(copy) = &self.copy {
+            copy.push(sequence, &event::message_of(&bytes));
+        }
         self.bytes += bytes.len();
         self.budget.add(bytes.len());
         self.events.push_back(LoggedEvent { bytes, line: 0 });
@@ -174,6 +204,10 @@ impl ReplayLog {
     /// from its first close.
     pub(crate) fn close(&mut self) {
         self.closed_at.get_or_insert_with(Instant::now);
+        #[cfg(feature = "store")]
+        if let Some(copy) = &self.copy {
+            copy.end();
+        }
     }
 
     /// Returns when the log was closed, if it was.

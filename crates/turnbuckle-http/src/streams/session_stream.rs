@@ -15,7 +15,9 @@ use turnbuckle_session::internal::{
 };
 
 use super::replay_log::{ReplayBudget, ReplayLog};
-use crate::event::StreamPosition;
+#[cfg(feature = "store")]
+use super::stored::StreamCopy;
+use crate::event::{StreamName, StreamPosition};
 
 mod reader;
 mod readers;
@@ -30,7 +32,7 @@ const MAX_CONNECTIONS: usize = 8;
 /// belongs to.
 #[derive(Debug)]
 pub(crate) struct SessionStream {
-    pub(crate) id: u64,
+    name: StreamName,
     replay_budget: Arc<ReplayBudget>,
     /// The account of the session, on which the events count.
     account: MemoryAccount,
@@ -75,22 +77,28 @@ pub(crate) enum FirstOutput {
 
 impl SessionStream {
     pub(crate) fn new(
-        id: u64,
+        name: impl Into<StreamName>,
         replay_budget: Arc<ReplayBudget>,
         account: MemoryAccount,
     ) -> Arc<Self> {
+        let name = name.into();
         let state = StreamState {
-            log: ReplayLog::new(id, replay_budget.clone()),
+            log: ReplayLog::new(name.clone(), replay_budget.clone()),
             readers: Readers::new(),
             post: PostState::default(),
         };
         Arc::new(Self {
-            id,
+            name,
             replay_budget,
             account,
             state: Mutex::new(state),
             space: Notify::new(),
         })
+    }
+
+    /// Returns the name of the stream in the ids of its events.
+    pub(crate) fn name(&self) -> &StreamName {
+        &self.name
     }
 
     /// Returns the account on which the events count.
@@ -172,6 +180,28 @@ impl SessionStream {
             attached.after,
             self.clone(),
         ))
+    }
+
+    /// Writes what was sent on the stream, and what is sent from now on, for other instances.
+    #[cfg(feature = "store")]
+    pub(crate) fn copy_to(&self, copy: Box<dyn StreamCopy>) {
+        self.state().log.copy_to(copy);
+    }
+
+    /// Tells another instance to which the client went that it has come back here.
+    #[cfg(feature = "store")]
+    pub(crate) fn end_follower(&self) {
+        if let Some(copy) = self.state().log.copy() {
+            copy.end_follower();
+        }
+    }
+
+    /// Closes all connections: the client has gone to another instance.
+    #[cfg(feature = "store")]
+    pub(crate) fn close_connections(&self) {
+        let wakers = self.state().readers.close_all();
+        wakers.into_iter().for_each(Waker::wake);
+        self.space.notify_waiters();
     }
 
     /// Returns whether a connection reads the stream, or is about to.

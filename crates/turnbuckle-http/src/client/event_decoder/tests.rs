@@ -182,7 +182,7 @@ proptest! {
     fn events_of_our_server_are_decoded(frames in vec("[ -~]{1,60}", 1..5), size in 1..90_usize) {
         let mut text = Vec::new();
         for (number, frame) in frames.iter().enumerate() {
-            text.extend_from_slice(&crate::event::message_with_id(3, number as u64, frame.as_bytes()));
+            text.extend_from_slice(&crate::event::message_with_id(&3.into(), number as u64, frame.as_bytes()));
             crate::event::append_message(&mut text, frame.as_bytes());
         }
         let (back, _) = events(&text, size);

@@ -8,12 +8,15 @@ use turnbuckle_session::internal::{MemoryPermit, OwnerAccount, Session, count_re
 use turnbuckle_types::Principal;
 
 use super::streams::SessionStreams;
+use crate::event::{EventId, StreamName};
 use crate::options::HttpServerOptions;
 use crate::request::principal::Owner;
 use crate::shares::Client;
 #[cfg(feature = "store")]
 use crate::streamable::stored::session::StoredSession;
-use crate::streams::SessionStream;
+#[cfg(feature = "store")]
+use crate::streams::StreamCopies;
+use crate::streams::{SessionStream, StreamReader};
 
 /// The id of the standalone stream, for messages that belong to no request.
 pub(super) const STANDALONE_STREAM: u64 = 0;
@@ -31,6 +34,9 @@ pub(crate) struct HttpSession {
     /// The client whose share the session takes.
     pub(super) client: Client,
     pub(super) last_used: Mutex<Instant>,
+    /// The copies of the streams in the store, if other instances serve the session too.
+    #[cfg(feature = "store")]
+    pub(crate) copies: Option<StreamCopies>,
     /// The memory of the session itself.
     pub(super) _memory: MemoryPermit,
 }
@@ -105,9 +111,17 @@ impl HttpSession {
 
     /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
     pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
-        let id = self.streams().next_id();
+        let name = self.next_stream_name();
         let (budget, account) = (self.standalone.replay_budget(), self.standalone.account());
-        SessionStream::new(id, budget.clone(), account.clone())
+        SessionStream::new(name, budget.clone(), account.clone())
+    }
+
+    fn next_stream_name(&self) -> StreamName {
+        #[cfg(feature = "store")]
+        if let Some(copies) = &self.copies {
+            return copies.next_stream_name();
+        }
+        self.streams().next_id().into()
     }
 
     /// Keeps a stream, so that its client can resume it. Streams that ended and are over a bound
@@ -122,12 +136,20 @@ impl HttpSession {
         self.session.end_signal().is_cancelled()
     }
 
-    /// Returns the kept stream of that id.
-    pub(crate) fn stream(&self, id: u64) -> Option<Arc<SessionStream>> {
-        if id == STANDALONE_STREAM {
-            return Some(self.standalone.clone());
+    /// Adds a connection that continues behind an event, if its stream is kept here.
+    pub(crate) fn attach(&self, after: &EventId<'_>) -> Option<StreamReader> {
+        let is_standalone = after.stream == self.standalone.name().number;
+        let stream = match is_standalone {
+            true => self.standalone.clone(),
+            false => self.streams().get(after.stream)?.clone(),
+        };
+        if stream.name().instance.as_deref() != after.instance {
+            return None;
         }
-        self.streams().get(id).cloned()
+        let reader = stream.attach(Some(after.position))?;
+        #[cfg(feature = "store")]
+        stream.end_follower();
+        Some(reader)
     }
 
     pub(super) fn remove_expired_streams(&self, now: Instant, ttl: Duration) {

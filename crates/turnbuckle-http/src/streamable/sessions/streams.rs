@@ -60,8 +60,9 @@ impl SessionStreams {
         if self.by_id.len() >= options.http_limits.max_streams {
             return false;
         }
-        self.by_id.insert(stream.id, stream.clone());
-        self.running.push(stream.id);
+        let number = stream.name().number;
+        self.by_id.insert(number, stream.clone());
+        self.running.push(number);
         true
     }
 

@@ -43,6 +43,10 @@ const UNKNOWN: Client = Client {
 };
 
 /// Returns a principal as shares count it.
+fn has_stream(open: &HttpSession, stream: &SessionStream) -> bool {
+    open.streams().get(stream.name().number).is_some()
+}
+
 fn client(principal: &Principal) -> Client {
     Client {
         owner: Some(principal.subject.bytes().map(u64::from).sum()),
@@ -151,10 +155,10 @@ async fn the_end_of_a_session_ends_its_streams() {
     let open = sessions.get(&id, None).unwrap();
     let stream = open.new_stream();
     assert!(open.keep(&stream, &sessions.options));
-    assert!(open.stream(stream.id).is_some());
+    assert!(has_stream(&open, &stream));
     drop(sessions);
     assert!(open.standalone.ended_at().is_some() && stream.ended_at().is_some());
-    assert!(open.stream(stream.id).is_none());
+    assert!(!has_stream(&open, &stream));
     assert!(
         !open.keep(&stream, &HttpServerOptions::new()),
         "the session has ended"
@@ -173,12 +177,12 @@ async fn streams_are_kept_within_their_bounds() {
     assert!(!open.keep(&fourth, &options), "no stream has ended");
     three[1].finish(None);
     assert!(open.keep(&fourth, &options));
-    assert!(open.stream(three[1].id).is_none());
+    assert!(!has_stream(&open, &three[1]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_bytes_of_ended_streams_are_bounded_together() {
-    let event = crate::event::message_with_id(1, 1, b"{}").len();
+    let event = crate::event::message_with_id(&1.into(), 1, b"{}").len();
     for (bytes, kept) in [(2 * event, 2), (2 * event - 1, 1), (event - 1, 0)] {
         let options = HttpServerOptions::new().replay(ReplayLimits::new().max_session_bytes(bytes));
         let (sessions, exchange) = sessions(options.clone());
@@ -201,7 +205,7 @@ async fn the_bytes_of_ended_streams_are_bounded_together() {
         }
         // A stream that goes on is kept beside them.
         assert!(open.keep(&open.new_stream(), &options));
-        let there = ended.map(|stream| open.stream(stream.id).is_some());
+        let there = ended.map(|stream| has_stream(&open, &stream));
         assert_eq!(there, [kept == 2, kept >= 1], "{bytes}");
     }
 }
@@ -244,7 +248,7 @@ fn keep_ended(session: &HttpSession, bytes: usize, options: &HttpServerOptions) 
         failure: None,
         memory: MemoryPermit::default(),
     }));
-    stream.id
+    stream.name().number
 }
 
 #[tokio::test(start_paused = true)]
@@ -271,7 +275,8 @@ async fn ended_streams_and_then_idle_sessions_make_room_before_a_request_is_refu
         tokio::time::advance(Duration::from_millis(1)).await;
     }
     let are_kept = || -> Vec<bool> {
-        let is_kept = |(session, id): &(&Arc<HttpSession>, u64)| session.stream(*id).is_some();
+        let is_kept =
+            |(session, id): &(&Arc<HttpSession>, u64)| session.streams().get(*id).is_some();
         ended.iter().map(is_kept).collect()
     };
     // All that is left is taken by requests that run.
