@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 /// Programs with the packages that have them.
 const PACKAGES: &[(&str, &str)] = &[
     ("redis-server", "redis-server"),
-    ("postgres", "postgresql-15"),
-    ("initdb", "postgresql-15"),
+    ("postgres", "postgresql"),
+    ("initdb", "postgresql"),
     ("haproxy", "haproxy"),
 ];
 
