@@ -34,11 +34,12 @@ impl Settings {
         .await
     }
 
-    /// Returns the SQL that each connection begins with.
+    /// Returns the SQL that each connection begins with. Every statement has an index: a plan of a time when
+    /// its table was empty must not read all of it later.
     pub(crate) fn session_sql(&self, statement_timeout: Duration) -> String {
         format!(
             "SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'; \
-             SET jit = off; SET statement_timeout = {}",
+             SET jit = off; SET enable_seqscan = off; SET statement_timeout = {}",
             statement_timeout.as_millis()
         )
     }

@@ -95,6 +95,22 @@ async fn a_halted_server_fails_in_time_and_goes_on() {
 }
 
 #[tokio::test]
+async fn a_halted_connection_that_listens_is_made_again() {
+    let engine = Engine::start().await;
+    let (store, other) = (engine.store().await, engine.store().await);
+    let mut subscription = store.subscribe(&key("t")).await.unwrap();
+    engine.server.pause();
+    let halted = tokio::time::timeout(Duration::from_secs(20), store.subscribe(&key("u")));
+    let halted = halted.await.unwrap().unwrap_err();
+    assert_eq!(halted.kind(), StoreErrorKind::TimedOut, "{halted}");
+    engine.server.resume();
+    assert_eq!(next(&mut subscription).await, TopicEvent::Interrupted);
+    other.publish(&key("t"), "m".into()).await.unwrap();
+    let event = next(&mut subscription).await;
+    assert_eq!(event, TopicEvent::Message("m".into()));
+}
+
+#[tokio::test]
 async fn a_server_that_does_not_answer_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let missing = format!("host={} user=u", folder.path().display());
