@@ -1,14 +1,15 @@
 //! One instance of a server, as it and the others see it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
 use turnbuckle_store::Store;
 use turnbuckle_types::base::random::{self, RandomnessUnavailable};
 
-use crate::message::NAME_BYTES;
+use crate::changes::Changes;
+use crate::message::{MessageKind, NAME_BYTES, Receiver};
 use lease::{Leases, keep_lease};
 use mailbox::{Mailbox, read_mailbox};
 
@@ -26,6 +27,7 @@ pub struct Cluster {
     instance: Arc<str>,
     leases: Leases,
     mailbox: Mailbox,
+    changes: Arc<Changes>,
     is_started: AtomicBool,
     /// True once the instance has ended. The tasks see as well when the sender is dropped.
     end: watch::Sender<bool>,
@@ -50,9 +52,12 @@ impl Cluster {
     /// # Errors
     /// If the operating system gives no random bytes.
     pub fn new(store: Arc<dyn Store>) -> Result<Arc<Self>, RandomnessUnavailable> {
+        let instance = random_name()?;
+        let mark = u32::from_le_bytes(random::bytes()?);
         Ok(Arc::new(Self {
+            changes: Changes::new(store.clone(), instance.clone(), mark),
             store,
-            instance: random_name()?,
+            instance,
             leases: Leases::default(),
             mailbox: Mailbox::default(),
             is_started: AtomicBool::new(false),
@@ -71,6 +76,11 @@ impl Cluster {
         let this = || Arc::downgrade(self);
         runtime.spawn(keep_lease(this(), self.end.subscribe()));
         runtime.spawn(read_mailbox(this(), self.end.subscribe()));
+        let receiver: Weak<dyn Receiver> = Arc::downgrade(&self.changes) as Weak<dyn Receiver>;
+        self.add_receiver(MessageKind::ChangesGrew, receiver);
+        let interruptions = self.mailbox.interruptions.subscribe();
+        self.changes
+            .start(&runtime, self.end.subscribe(), interruptions);
     }
 
     /// Returns whether the instance has started.
@@ -79,9 +89,11 @@ impl Cluster {
         self.is_started.load(Ordering::Acquire)
     }
 
-    /// Ends the instance: it receives nothing more, and others see at once that it has ended.
+    /// Ends the instance: it tells others of its last changes, receives nothing more, and others see at
+    /// once that it has ended.
     pub async fn stop(&self) {
         if self.is_started() && !self.end.send_replace(true) {
+            self.changes.append_all().await;
             self.release_lease().await;
         }
     }
@@ -90,6 +102,12 @@ impl Cluster {
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         &*self.store
+    }
+
+    /// Returns the changes that the instance shares with the others.
+    #[must_use]
+    pub fn changes(&self) -> &Arc<Changes> {
+        &self.changes
     }
 
     /// Returns the name of the instance: 8 lower-case letters and digits, which no other one has.

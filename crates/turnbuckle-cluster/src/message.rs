@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use turnbuckle_store::{StoreError, StoreKey};
 
 /// The version of the form. Messages of another version are not read.
 const VERSION: u8 = 1;
@@ -70,6 +71,11 @@ pub struct Received {
 pub trait Receiver: Send + Sync {
     /// Receives a message, without waiting for anything. Returns whether it was for this receiver.
     fn receive(&self, message: &Received) -> bool;
+}
+
+/// Returns the topic of messages to all instances.
+pub(crate) fn topic_of_all() -> Result<StoreKey, StoreError> {
+    StoreKey::new("instances")
 }
 
 /// A message in a topic.

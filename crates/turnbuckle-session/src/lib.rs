@@ -95,7 +95,8 @@ pub mod internal {
     pub use crate::shared::write_timeout::WriteTimeout;
 
     // The server's end.
-    pub use crate::server::change::{ChangeFeed, ChangeNotification, TopicNotification};
+    pub use crate::server::change::{ChangeNotification, TopicNotification};
+    pub use crate::server::change_feed::{ChangeFeed, PendingChange};
     pub use crate::server::context::detached::{Outlet, RestoredRequest};
     pub use crate::server::detached_handler::DetachedHandler;
     pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};

@@ -11,7 +11,7 @@ use turnbuckle_store::{StoreError, StoreErrorKind, StoreKey, Subscription, Topic
 use turnbuckle_types::base::text::Escaped;
 
 use super::{Cluster, Delivery, Occurrences};
-use crate::message::{Envelope, MessageKind, Received, Receiver};
+use crate::message::{Envelope, MessageKind, Received, Receiver, topic_of_all};
 use crate::parcel;
 
 /// The time that the sender of a message waits for its acknowledgement.
@@ -81,10 +81,6 @@ impl Drop for Waiting<'_> {
 
 fn topic_of(instance: &str) -> Result<StoreKey, StoreError> {
     StoreKey::new(format!("instance/{instance}"))
-}
-
-fn topic_of_all() -> Result<StoreKey, StoreError> {
-    StoreKey::new("instances")
 }
 
 impl Cluster {

@@ -21,7 +21,7 @@ impl Receiver for Inbox {
 impl Inbox {
     fn new(cluster: &Cluster) -> Arc<Self> {
         let inbox = Arc::new(Self::default());
-        let weak: std::sync::Weak<Self> = Arc::downgrade(&inbox);
+        let weak: Weak<Self> = Arc::downgrade(&inbox);
         cluster.add_receiver(MessageKind::SessionMessage, weak);
         inbox
     }

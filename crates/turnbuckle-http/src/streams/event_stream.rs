@@ -179,11 +179,11 @@ fn send_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) 
     if !session.legacy().is_some_and(|state| state.is_initialized()) {
         return;
     }
-    while let Poll::Ready(Some(change)) = session.feed().poll_next(cx) {
+    while let Poll::Ready(Some(pending)) = session.feed().poll_pending(cx) {
         // A change without space is sent when there is some: the reader is then polled again.
         let stream = reader.stream();
-        if !session.send_change(&change, |frame| stream.send(frame).is_ok()) {
-            session.feed().publish(&change);
+        if !session.send_change(&pending.change, |frame| stream.send(frame).is_ok()) {
+            session.feed().put_back(&pending);
             break;
         }
     }

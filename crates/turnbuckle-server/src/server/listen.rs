@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "store")]
+use turnbuckle_cluster::SharedChange;
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::{ChangeFeed, TopicNotification};
 use turnbuckle_session::transport::Binding;
 use turnbuckle_types::{
-    CancelledNotificationParams, ExtensionNotification, Extra, Json, ProtocolError,
-    SubscriptionFilter, SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
+    CancelledNotificationParams, ExtensionNotification, Extra, ProtocolError, SubscriptionFilter,
+    SubscriptionsAcknowledgedNotificationParams, SubscriptionsListenResult,
 };
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
@@ -123,13 +125,19 @@ impl Server {
         topic: &str,
         params: &N::Params,
     ) -> crate::Result<()> {
-        let params = Json::encode(params).and_then(|params| params.decode());
-        let params = params.map_err(|error| Failure::new(format!("{}: {error}", N::METHOD)))?;
-        let notification = TopicNotification {
-            method: N::METHOD,
-            params: Arc::new(params),
-        };
+        let unencodable = |error| Failure::new(format!("{}: {error}", N::METHOD));
+        let notification = TopicNotification::new::<N>(params).map_err(unencodable)?;
         let key = topic_key(N::EXTENSION, topic);
+        #[cfg(feature = "store")]
+        if let Some(cluster) = &self.0.cluster {
+            let params = serde_json::to_vec(&*notification.params).map_err(unencodable)?;
+            cluster.changes().publish(SharedChange::Topic {
+                topic: key.into(),
+                method: notification.method,
+                params: params.into(),
+            });
+            return Ok(());
+        }
         self.0.subscriptions.publish_to_topic(&key, &notification);
         Ok(())
     }

@@ -9,6 +9,7 @@ mod list;
 mod listen;
 mod provided;
 mod router;
+mod shared_changes;
 #[cfg(feature = "store")]
 mod shared_store;
 mod subscription;
@@ -188,24 +189,24 @@ impl Server {
 
     /// Notifies all subscribers of a resource that its contents have changed.
     pub fn notify_resource_updated(&self, uri: &str) {
-        self.0.subscriptions.publish(&Change::Resource(uri.into()));
+        self.0.publish_change(Change::Resource(uri.into()));
     }
 
     /// Notifies all subscribers that the list of tools has changed.
     ///
     /// Methods of the server that change the list do this themselves.
     pub fn notify_tools_changed(&self) {
-        self.0.subscriptions.publish(&Change::Tools);
+        self.0.publish_change(Change::Tools);
     }
 
     /// Notifies all subscribers that the list of prompts has changed.
     pub fn notify_prompts_changed(&self) {
-        self.0.subscriptions.publish(&Change::Prompts);
+        self.0.publish_change(Change::Prompts);
     }
 
     /// Notifies all subscribers that the list of resources or of resource templates has changed.
     pub fn notify_resources_changed(&self) {
-        self.0.subscriptions.publish(&Change::Resources);
+        self.0.publish_change(Change::Resources);
     }
 }
 

@@ -9,6 +9,8 @@ use turnbuckle_session::internal::{
     ServerIdentity, SessionOwner,
 };
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
+#[cfg(feature = "store")]
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
     Audit, EmptyResult, ErrorKind, KeyRing, Principal, ProtocolError, RawJson,
@@ -75,9 +77,9 @@ impl Dispatch for Server {
             (capabilities.prompts.is_some(), Change::Prompts),
             (capabilities.resources.is_some(), Change::Resources),
         ];
-        for (_, change) in lists.into_iter().filter(|(declared, _)| *declared) {
-            self.0.subscriptions.subscribe(peer.change_feed(), change);
-        }
+        let declared = lists.into_iter().filter(|(declared, _)| *declared);
+        let lists = declared.map(|(_, change)| change);
+        self.0.subscriptions.open(peer.change_feed(), lists);
     }
 
     fn restore_subscriptions(
@@ -103,6 +105,15 @@ impl Dispatch for Server {
 
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {
         self.0.subscriptions.remove_feed(feed);
+    }
+
+    #[cfg(feature = "store")]
+    fn catch_up(
+        &self,
+        feed: &Arc<ChangeFeed>,
+        position: ChangePosition,
+    ) -> Option<NotificationFuture> {
+        self.catch_up_subscriber(feed, position)
     }
 
     fn http_needs(&self) -> HttpNeeds {

@@ -14,9 +14,15 @@ use turnbuckle_session::handler::{Change, RequestContext};
 use turnbuckle_session::internal::{
     ChangeFeed, MemoryPermit, TopicNotification, count_refusal, limit_error,
 };
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{ClientAddress, ProtocolError};
 
+mod feed_set;
 mod restore;
+#[cfg(feature = "store")]
+mod shared;
+
+use feed_set::FeedSet;
 
 /// The time after which a client that was refused may try again: others of its subscriptions may have
 /// ended by then.
@@ -55,6 +61,8 @@ struct Subscribers {
     changes_since_cleanup: usize,
     /// The number of open subscriptions after the last cleanup.
     open_at_cleanup: usize,
+    /// The position in the log of changes, shared with other instances, up to which subscribers were told.
+    position: ChangePosition,
 }
 
 /// A resource, by its URI, or a topic of an extension.
@@ -108,48 +116,6 @@ pub(crate) struct SubscriptionLimits {
     pub(crate) total: usize,
 }
 
-/// A set of feeds, by their addresses. The weak reference keeps an address from being reused.
-///
-/// A tree, because it grows and shrinks in small blocks. The table of a large hash map is one
-/// block; the last and largest one would stay allocated above freed memory and keep the allocator
-/// from returning that memory to the system.
-#[derive(Debug, Default)]
-struct FeedSet(BTreeMap<usize, Weak<ChangeFeed>>);
-
-impl FeedSet {
-    /// Adds a feed; returns whether it was not in the set yet.
-    fn add(&mut self, feed: &Arc<ChangeFeed>) -> bool {
-        let new = || Arc::downgrade(feed);
-        let before = self.0.len();
-        self.0.entry(address(feed)).or_insert_with(new);
-        self.0.len() > before
-    }
-
-    /// Removes a feed; returns whether it was in the set.
-    fn remove(&mut self, feed: &Arc<ChangeFeed>) -> bool {
-        let removed = self.0.remove(&address(feed)).is_some();
-        drop_if_empty(&mut self.0);
-        removed
-    }
-
-    /// Sends a change to every open feed and removes closed ones.
-    fn publish(&mut self, change: &Change) {
-        self.0.retain(|_, feed| match upgrade_open(feed) {
-            Some(feed) => {
-                feed.publish(change);
-                true
-            }
-            None => false,
-        });
-    }
-
-    /// Removes closed feeds.
-    fn remove_closed(&mut self) {
-        self.0.retain(|_, feed| upgrade_open(feed).is_some());
-        drop_if_empty(&mut self.0);
-    }
-}
-
 /// Shrinks a hash map that is mostly empty. Hash maps do not shrink by themselves.
 fn shrink_if_sparse<V>(table: &mut HashMap<Arc<str>, V>) {
     if table.capacity() > 64 && table.capacity() / 4 > table.len() {
@@ -183,17 +149,12 @@ impl SubscriptionHub {
         uris
     }
 
-    /// Sends a change to every feed that is subscribed to it.
+    /// Sends a change that no shared log has to every feed that is subscribed to it.
     pub(crate) fn publish(&self, change: &Change) {
         let mut subscribers = self.subscribers();
-        let feeds = match change {
-            Change::Tools => Some(&mut subscribers.tools),
-            Change::Prompts => Some(&mut subscribers.prompts),
-            Change::Resources => Some(&mut subscribers.resources),
-            Change::Resource(uri) => subscribers.by_uri.get_mut(uri),
-        };
-        if let Some(feeds) = feeds {
-            feeds.publish(change);
+        let position = subscribers.position;
+        if let Some(feeds) = subscribers.feeds_of(change) {
+            feeds.publish(|feed| feed.publish_after(change, position));
         }
     }
 
@@ -203,7 +164,7 @@ impl SubscriptionHub {
         let Some((key, feeds)) = subscribers.by_topic.get_key_value(key) else {
             return;
         };
-        for feed in feeds.0.values().filter_map(upgrade_open) {
+        for feed in feeds.open() {
             feed.publish_to_topic(key, notification);
         }
     }
@@ -212,6 +173,13 @@ impl SubscriptionHub {
     #[cfg(feature = "tasks")]
     pub(crate) fn has_subscribers(&self, key: &str) -> bool {
         self.subscribers().by_topic.contains_key(key)
+    }
+
+    /// Subscribes the feed of a session that has opened to lists.
+    pub(crate) fn open(&self, feed: &Arc<ChangeFeed>, lists: impl Iterator<Item = Change>) {
+        let mut subscribers = self.subscribers();
+        feed.reset_to(subscribers.position, []);
+        lists.for_each(|list| subscribers.add(feed, list));
     }
 
     /// Subscribes a feed to a change.
@@ -263,7 +231,7 @@ impl SubscriptionHub {
         let mut bytes = 0;
         let subscribed = keys.into_iter().try_for_each(|key| {
             let feeds = subscribers.table(key).get(key.as_str());
-            if feeds.is_some_and(|feeds| feeds.0.contains_key(&address(feed))) {
+            if feeds.is_some_and(|feeds| feeds.contains(feed)) {
                 return Ok(());
             }
             let count = subscribers.resource_count(feed) + 1;
@@ -306,7 +274,7 @@ impl SubscriptionHub {
         };
         let removed = feeds.remove(feed);
         feed.remove_resource(uri);
-        if feeds.0.is_empty() {
+        if feeds.is_empty() {
             subscribers.by_uri.remove(uri);
             shrink_if_sparse(&mut subscribers.by_uri);
         }
@@ -348,6 +316,16 @@ impl Subscribers {
         [&mut self.tools, &mut self.prompts, &mut self.resources]
     }
 
+    /// Returns the subscribers of a change, if there may be any.
+    fn feeds_of(&mut self, change: &Change) -> Option<&mut FeedSet> {
+        match change {
+            Change::Tools => Some(&mut self.tools),
+            Change::Prompts => Some(&mut self.prompts),
+            Change::Resources => Some(&mut self.resources),
+            Change::Resource(uri) => self.by_uri.get_mut(uri),
+        }
+    }
+
     /// Returns the subscribers of each resource, or of each topic.
     fn table(&mut self, key: SubscriptionKey<'_>) -> &mut HashMap<Arc<str>, FeedSet> {
         match key {
@@ -359,15 +337,11 @@ impl Subscribers {
     /// Subscribes a feed to a list.
     fn add(&mut self, feed: &Arc<ChangeFeed>, change: Change) {
         self.count(1);
-        let feeds = match change {
-            Change::Tools => &mut self.tools,
-            Change::Prompts => &mut self.prompts,
-            Change::Resources => &mut self.resources,
-            Change::Resource(uri) => {
-                return self.add_counted(feed, None, SubscriptionKey::Resource(&uri));
-            }
-        };
-        feeds.add(feed);
+        if let Change::Resource(uri) = &change {
+            self.add_counted(feed, None, SubscriptionKey::Resource(uri));
+        } else if let Some(feeds) = self.feeds_of(&change) {
+            feeds.add(feed);
+        }
     }
 
     /// Subscribes a feed to a resource or topic.
@@ -459,7 +433,7 @@ impl Subscribers {
         self.lists().into_iter().for_each(FeedSet::remove_closed);
         for table in [&mut self.by_uri, &mut self.by_topic] {
             table.values_mut().for_each(FeedSet::remove_closed);
-            table.retain(|_, feeds| !feeds.0.is_empty());
+            table.retain(|_, feeds| !feeds.is_empty());
             shrink_if_sparse(table);
         }
         let mut closed = Vec::new();
@@ -474,9 +448,9 @@ impl Subscribers {
             self.give_back(client, count);
         }
         drop_if_empty(&mut self.resource_counts);
-        let lists = self.lists().map(|feeds| feeds.0.len());
+        let lists = self.lists().map(|feeds| feeds.len());
         let keyed = self.by_uri.values().chain(self.by_topic.values());
-        let keyed = keyed.map(|feeds| feeds.0.len());
+        let keyed = keyed.map(FeedSet::len);
         self.open_at_cleanup = lists.into_iter().chain(keyed).sum();
         self.changes_since_cleanup = 0;
     }

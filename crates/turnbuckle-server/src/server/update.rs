@@ -259,14 +259,14 @@ impl ServerUpdate<'_> {
             &self.templates,
         )?;
         if shared.catalogs.tools.edit(self.tools) {
-            shared.subscriptions.publish(&Change::Tools);
+            shared.publish_change(Change::Tools);
         }
         if shared.catalogs.prompts.edit(self.prompts) {
-            shared.subscriptions.publish(&Change::Prompts);
+            shared.publish_change(Change::Prompts);
         }
         let resources = shared.catalogs.resources.edit(self.resources);
         if shared.catalogs.templates.edit(self.templates) || resources {
-            shared.subscriptions.publish(&Change::Resources);
+            shared.publish_change(Change::Resources);
         }
         Ok(())
     }

@@ -3,10 +3,12 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+#[cfg(feature = "store")]
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{Audit, Implementation, KeyRing, ServerCapabilities};
 use turnbuckle_wire::json;
 
-use crate::server::change::ChangeFeed;
+use crate::server::change_feed::ChangeFeed;
 use crate::server::context::RequestContext;
 use crate::server::peer::Peer;
 use crate::server::session_record::SessionOwner;
@@ -96,6 +98,18 @@ pub trait Dispatch: Send + Sync + 'static {
         removed: &[Box<str>],
     ) {
         let _ = (peer, owner, added, removed);
+    }
+
+    /// Returns a future that tells a subscriber what has changed since `position`, which it names. `feed` is
+    /// its feed. `None` if the server shares no changes with other instances.
+    #[cfg(feature = "store")]
+    fn catch_up(
+        &self,
+        feed: &Arc<ChangeFeed>,
+        position: ChangePosition,
+    ) -> Option<NotificationFuture> {
+        let _ = (feed, position);
+        None
     }
 
     /// Handles the end of a session. `feed` is the feed of that session, and is closed.

@@ -7,6 +7,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod change;
+pub(crate) mod change_feed;
 pub(crate) mod context;
 pub(crate) mod detached_handler;
 pub(crate) mod dispatch;

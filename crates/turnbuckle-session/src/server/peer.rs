@@ -14,7 +14,7 @@ use turnbuckle_wire::era::Project;
 use turnbuckle_wire::revision::{Method, MethodRole, Party};
 use turnbuckle_wire::rpc;
 
-use crate::server::change::ChangeFeed;
+use crate::server::change_feed::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
 use crate::server::session::state::SessionState;
 use crate::shared::kernel::OutgoingRequestError;

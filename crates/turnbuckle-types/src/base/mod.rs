@@ -3,6 +3,7 @@
 //! Each rule has a file. `cargo xtask tidy` refuses copies: no other code calls `is_control`, the
 //! random source, `Arc::strong_count` or a string distance.
 
+pub mod change_position;
 mod debug_fields;
 pub mod error_chain;
 pub mod fair_permits;

@@ -73,6 +73,7 @@ mod rpc;
 mod sampling;
 mod schemas;
 mod servers;
+mod shared_changes;
 mod sound;
 mod stateless;
 mod stdio;

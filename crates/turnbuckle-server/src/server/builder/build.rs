@@ -1,5 +1,7 @@
 //! Building a server: registers its items and derives its capabilities.
 
+#[cfg(feature = "store")]
+use std::sync::Weak;
 use std::sync::{Arc, Mutex};
 
 #[cfg(feature = "store")]
@@ -165,6 +167,11 @@ impl ServerDraft {
         #[cfg(feature = "tasks")]
         if let Some(tasks) = &server.tasks {
             tasks.set_settings(&server.settings);
+        }
+        #[cfg(feature = "store")]
+        if let Some(cluster) = &server.cluster {
+            let receiver: Weak<ServerInner> = Arc::downgrade(&server);
+            cluster.changes().set_receiver(receiver);
         }
         Ok(Server(server))
     }

@@ -163,7 +163,7 @@ fn dropped_feeds_are_removed() {
         hub.subscribe(&feed, Change::Tools);
     }
     let subscribers = hub.subscribers();
-    assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.0.len() <= 1025);
+    assert!(subscribers.by_uri.len() <= 1025 && subscribers.tools.len() <= 1025);
     assert!(subscribers.resource_counts.len() <= 1025);
 }
 
@@ -184,6 +184,73 @@ fn removed_feeds_leave_no_memory() {
     assert_eq!(hub.open_count(), 0);
     assert!(feeds.iter().all(|feed| Arc::weak_count(feed) == 0));
     let subscribers = hub.subscribers();
-    assert!(subscribers.tools.0.is_empty() && subscribers.resource_counts.is_empty());
+    assert!(subscribers.tools.is_empty() && subscribers.resource_counts.is_empty());
     assert!(subscribers.by_uri.is_empty());
+}
+
+#[cfg(feature = "store")]
+mod shared {
+    use super::*;
+
+    fn position(number: u64) -> ChangePosition {
+        ChangePosition { number, mark: 3 }
+    }
+
+    fn hub_with_feed() -> (SubscriptionHub, Arc<ChangeFeed>) {
+        let hub = SubscriptionHub::default();
+        hub.set_position(position(10));
+        let feed = Arc::new(ChangeFeed::new());
+        hub.open(&feed, [Change::Tools, Change::Prompts].into_iter());
+        subscribe(&hub, &feed, "a").unwrap();
+        (hub, feed)
+    }
+
+    #[test]
+    fn a_feed_begins_at_the_position_of_its_instance() {
+        let (hub, feed) = hub_with_feed();
+        assert_eq!(feed.position(), position(10));
+        hub.publish_at(&Change::Resource("a".into()), position(12));
+        hub.publish_at(&Change::Resources, position(13));
+        hub.publish(&Change::Tools);
+        assert_eq!(
+            news(&feed),
+            [Change::Resource("a".into()), Change::Tools],
+            "in the order of the log, without what it is not subscribed to"
+        );
+        assert_eq!(feed.position(), position(13));
+        assert_eq!(hub.position(), position(13));
+    }
+
+    #[test]
+    fn who_comes_back_is_told_of_what_it_is_subscribed_to() {
+        let (hub, feed) = hub_with_feed();
+        let since = [
+            (Change::Tools, position(11)),
+            (Change::Resource("b".into()), position(12)),
+            (Change::Resource("a".into()), position(14)),
+        ];
+        hub.catch_up(&feed, position(9), || Some(since.to_vec()));
+        // The log was read further than the hub has published.
+        hub.publish_at(&Change::Resource("a".into()), position(14));
+        assert_eq!(news(&feed), [Change::Tools, Change::Resource("a".into())]);
+        hub.publish_at(&Change::Resource("a".into()), position(14));
+        assert_eq!(news(&feed), []);
+    }
+
+    #[test]
+    fn a_loss_is_told_once_for_each_subscription() {
+        let (hub, feed) = hub_with_feed();
+        let other = Arc::new(ChangeFeed::new());
+        hub.open(&other, [Change::Resources].into_iter());
+        let all = [Change::Tools, Change::Prompts, Change::Resource("a".into())];
+        hub.publish_at(&Change::Tools, position(11));
+        // The log began anew.
+        hub.publish_loss(position(2));
+        assert_eq!(news(&feed), all);
+        assert_eq!(feed.position(), position(2));
+        assert_eq!(news(&other), [Change::Resources]);
+        hub.catch_up(&feed, position(900), || None);
+        assert_eq!(news(&feed), all);
+        assert_eq!(news(&other), [], "another subscriber knows");
+    }
 }

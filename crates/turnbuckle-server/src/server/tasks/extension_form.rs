@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use turnbuckle_cluster::SharedChange;
+use turnbuckle_session::internal::TopicNotification;
 use turnbuckle_types::method::{CancelTask, GetTask, TaskNotification, UpdateTask};
 use turnbuckle_types::{
     CancelTaskRequestParams, DetailedTask, EmptyResult, GetTaskRequestParams, ProtocolError,
@@ -11,7 +13,7 @@ use turnbuckle_wire::era::params::raw_param;
 
 use super::options::Tasks;
 use super::record::TaskRecord;
-use super::service::TaskService;
+use super::service::{TaskHandle, TaskService};
 use crate::error::failure::Result;
 use crate::request::context::HandlerContext;
 use crate::server::extension::{AcceptedFilter, Extension, UndeclaredPolicy};
@@ -98,30 +100,59 @@ async fn accept_tasks(ids: Vec<String>, context: HandlerContext) -> Result<Accep
     Ok(accepted.into_iter().fold(filter, AcceptedFilter::topic))
 }
 
+impl TaskHandle {
+    /// Tells the subscribers of a topic, at this instance, what its task is now.
+    pub(crate) fn topic_changed(&self, topic: &str) {
+        let topics = topic_key(TASKS_EXTENSION, "");
+        if let Some(id) = topic.strip_prefix(&topics) {
+            self.0.changes.notify(id);
+            self.0.notify_subscribers_here(id, None);
+        }
+    }
+}
+
 impl TaskService {
-    /// Tells the subscribers of a task what it is now.
+    /// Tells the subscribers of a task what it is now, also those of other instances.
     pub(super) fn notify_subscribers(self: &Arc<Self>, id: &str, record: &TaskRecord) {
+        let server = self.settings().and_then(|settings| settings.server());
+        match server.and_then(|server| server.0.cluster.clone()) {
+            Some(cluster) => {
+                let topic = topic_key(TASKS_EXTENSION, id).into();
+                cluster.changes().publish(SharedChange::TopicChanged(topic));
+            }
+            None => self.notify_subscribers_here(id, Some(record)),
+        }
+    }
+
+    /// Tells the subscribers of a task, at this instance, what it is now. `record` is used if the store
+    /// fails.
+    fn notify_subscribers_here(self: &Arc<Self>, id: &str, record: Option<&TaskRecord>) {
         let Some(server) = self.settings().and_then(|settings| settings.server()) else {
             return;
         };
-        if !server
-            .0
-            .subscriptions
-            .has_subscribers(&topic_key(TASKS_EXTENSION, id))
-        {
+        let topic = topic_key(TASKS_EXTENSION, id);
+        if !server.0.subscriptions.has_subscribers(&topic) {
             return;
         }
-        let (service, id, record) = (self.clone(), id.to_owned(), record.clone());
+        let (service, id, record) = (self.clone(), id.to_owned(), record.cloned());
         tokio::spawn(async move {
             // A later change may have come first: subscribers see the newest.
             let newest = service.records.get(&id).await.ok().flatten();
-            let details = service.details(&id, newest.as_ref().unwrap_or(&record));
-            let Ok(details) = details.await else { return };
-            if server
-                .notify_topic::<TaskNotification>(&id, &details)
-                .is_err()
-            {
-                tracing::warn!("a change of a task was not announced: it does not encode");
+            let Some(record) = newest.or(record) else {
+                return;
+            };
+            let Ok(details) = service.details(&id, &record).await else {
+                return;
+            };
+            let notification = TopicNotification::new::<TaskNotification>(&details);
+            match notification {
+                Ok(notification) => {
+                    let hub = &server.0.subscriptions;
+                    hub.publish_to_topic(&topic, &notification);
+                }
+                Err(_) => {
+                    tracing::warn!("a change of a task was not announced: it does not encode")
+                }
             }
         });
     }

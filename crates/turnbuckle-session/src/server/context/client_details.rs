@@ -8,7 +8,7 @@ use turnbuckle_types::{ClientCapabilities, Implementation, Json};
 use turnbuckle_wire::era::params::member_of;
 
 use super::{RequestContext, RequestSink};
-use crate::server::change::ChangeFeed;
+use crate::server::change_feed::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
 use crate::server::session::state::SessionState;

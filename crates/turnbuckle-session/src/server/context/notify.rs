@@ -217,7 +217,7 @@ impl RequestContext {
     /// Sends the notification of a change; see [`notify`](Self::notify).
     pub async fn send_change(&self, change: ChangeNotification) {
         let uri = change.uri.as_deref();
-        self.send_notification(change.method, uri, change.frame)
+        self.send_notification(&change.method, uri, change.frame)
             .await;
     }
 

@@ -8,12 +8,17 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
+#[cfg(feature = "store")]
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{AuditOutcome, ErrorKind};
 use turnbuckle_wire::era::{decode_error_code, write_decode_error};
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc::{DecodeError, DecodeErrorKind};
 
-use crate::server::change::{Change, ChangeFeed};
+use crate::server::change::Change;
+use crate::server::change_feed::ChangeFeed;
+#[cfg(feature = "store")]
+use crate::server::dispatch::NotificationFuture;
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
@@ -157,6 +162,14 @@ impl Session {
         &self.state.feed
     }
 
+    /// Returns a future that tells the client what has changed since `position`, which it names. `None` if
+    /// the server shares no changes with other instances.
+    #[cfg(feature = "store")]
+    #[must_use]
+    pub fn catch_up(&self, position: ChangePosition) -> Option<NotificationFuture> {
+        self.dispatch.dispatch.catch_up(self.feed(), position)
+    }
+
     /// Sends the notification of a change to the legacy client by `send`, which returns whether there
     /// was space for the frame. Returns the same.
     pub fn send_change(&self, change: &Change, send: impl FnOnce(Vec<u8>) -> bool) -> bool {
@@ -164,7 +177,7 @@ impl Session {
         let is_sent = send(notification.frame);
         if is_sent {
             let uri = notification.uri.as_deref();
-            self.state.notification_span(notification.method, uri);
+            self.state.notification_span(&notification.method, uri);
         }
         is_sent
     }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tracing::Span;
 use turnbuckle_types::{ErrorObject, Json, RequestId};
 
-use crate::server::change::ChangeFeed;
+use crate::server::change_feed::ChangeFeed;
 use crate::server::legacy_state::LegacyState;
 use crate::shared::kernel::Kernel;
 use crate::shared::limits::Limits;
