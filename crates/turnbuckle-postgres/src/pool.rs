@@ -1,7 +1,7 @@
 //! The connections of a store for its operations.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -37,7 +37,9 @@ pub(crate) struct Pool {
 struct Slot {
     /// The operations that use it.
     running: AtomicUsize,
-    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    /// Held by the operation that connects.
+    connecting: tokio::sync::Mutex<()>,
+    connection: Mutex<Option<Arc<Connection>>>,
 }
 
 /// A pause after an attempt to connect that failed.
@@ -107,7 +109,7 @@ impl Pool {
                 }
             };
             if ends_connection(&error) || connection.was_closed() {
-                slot.forget(&connection).await;
+                slot.forget(&connection);
             }
             return Err(error);
         }
@@ -115,11 +117,13 @@ impl Pool {
 
     /// Returns the connection of a slot. If there is none and none can be made, that of another slot.
     async fn connection(&self, slot: &Slot) -> Result<Arc<Connection>, StoreError> {
-        let mut place = slot.connection.lock().await;
-        if let Some(connection) = place.as_ref().filter(|it| !it.is_closed()) {
-            return Ok(connection.clone());
+        if let Some(connection) = slot.connection() {
+            return Ok(connection);
         }
-        *place = None;
+        let _connecting = slot.connecting.lock().await;
+        if let Some(connection) = slot.connection() {
+            return Ok(connection);
+        }
         let opened = match self.backoff_error() {
             Some(error) => Err(error),
             None => Connection::open(&self.settings).await,
@@ -127,15 +131,13 @@ impl Pool {
         match opened {
             Ok(connection) => {
                 self.end_backoff();
-                Ok(place.insert(Arc::new(connection)).clone())
+                let connection = Arc::new(connection);
+                *slot.lock() = Some(connection.clone());
+                Ok(connection)
             }
             Err(error) => {
                 self.back_off(&error);
-                let mut others = self.slots().filter_map(|slot| {
-                    let place = slot.connection.try_lock().ok()?;
-                    place.clone().filter(|it| !it.is_closed())
-                });
-                others.next().ok_or(error)
+                self.slots().find_map(Slot::connection).ok_or(error)
             }
         }
     }
@@ -172,7 +174,7 @@ impl Pool {
         });
     }
 
-    fn lock_backoff(&self) -> std::sync::MutexGuard<'_, Option<Backoff>> {
+    fn lock_backoff(&self) -> MutexGuard<'_, Option<Backoff>> {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -190,9 +192,20 @@ impl Slot {
         self.running.load(Ordering::Relaxed)
     }
 
+    /// Returns the connection, unless it is closed.
+    fn connection(&self) -> Option<Arc<Connection>> {
+        self.lock().clone().filter(|it| !it.is_closed())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Connection>>> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Makes the next operation open a connection, unless that has happened already.
-    async fn forget(&self, connection: &Arc<Connection>) {
-        let mut place = self.connection.lock().await;
+    fn forget(&self, connection: &Arc<Connection>) {
+        let mut place = self.lock();
         if place.as_ref().is_some_and(|it| Arc::ptr_eq(it, connection)) {
             *place = None;
         }

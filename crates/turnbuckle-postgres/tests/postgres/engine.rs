@@ -10,7 +10,7 @@ use turnbuckle_store::{Condition, Store, StoreError, StoreKey, Subscription, Top
 pub(crate) const TTL: Duration = Duration::from_secs(60);
 
 /// The time within which what a test waits for happens.
-const TIMEOUT: Duration = Duration::from_secs(20);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn key(text: &str) -> StoreKey {
     StoreKey::new(text).unwrap()
