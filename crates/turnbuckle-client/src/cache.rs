@@ -11,11 +11,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::Instant;
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::{CacheScope, meta};
+use turnbuckle_session::internal::MirroredFields;
+use turnbuckle_types::{CacheScope, RawObject, meta};
 use turnbuckle_wire::revision::{Method, MirroredParam};
 
 use crate::connection::Connection;
-use crate::method::ServerMethod;
 use crate::resource_uri::change_affects;
 
 /// The most cached results.
@@ -24,6 +24,27 @@ const MAX_ENTRIES: usize = 256;
 const MAX_BYTES: usize = 8 << 20;
 /// The longest time for which a result is cached, whatever its `ttlMs` says.
 const MAX_TTL: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// A result that is shared with the cache.
+pub(crate) type CachedResult = Arc<dyn Any + Send + Sync>;
+
+/// A request whose result may be cached.
+pub(crate) trait CacheableRequest {
+    /// Returns the row of the method in the table of methods.
+    fn facts(&self) -> Method;
+
+    /// Returns the parameters that HTTP headers mirror.
+    fn mirrored_fields(&self) -> MirroredFields<'_>;
+
+    /// Encodes the parameters, in the form of the newest revision.
+    fn encode_params(&self) -> Result<RawObject, serde_json::Error>;
+
+    /// Returns the caching hints of the result: `ttlMs` and `cacheScope`.
+    fn cache_hints(&self) -> (Option<u64>, Option<&CacheScope>);
+
+    /// Returns a copy of the result, if there is one.
+    fn cacheable_result(&self) -> Option<CachedResult>;
+}
 
 /// The cached results of one client.
 #[derive(Default)]
@@ -51,7 +72,7 @@ struct CacheKey {
 
 /// A cached result.
 struct CacheEntry {
-    result: Arc<dyn Any + Send + Sync>,
+    result: CachedResult,
     expires_at: Instant,
     size: usize,
     is_public: bool,
@@ -85,18 +106,19 @@ impl ResultCache {
 
     /// Returns the cache slot of a request; `None` if results of its method are never cached. Call it
     /// before the request is sent: a result is not inserted if an invalidation came after this call.
-    pub(crate) fn slot<M: ServerMethod>(&self, params: &M::Params) -> Option<CacheSlot> {
-        if self.disabled || !M::FACTS.is_cacheable() {
+    pub(crate) fn slot(&self, request: &dyn CacheableRequest) -> Option<CacheSlot> {
+        let method = request.facts();
+        if self.disabled || !method.is_cacheable() {
             return None;
         }
-        let uri = match M::FACTS.mirrored_param() == Some(MirroredParam::Uri) {
-            true => M::mirrored_fields(params).name.map(Into::into),
+        let uri = match method.mirrored_param() == Some(MirroredParam::Uri) {
+            true => request.mirrored_fields().name.map(Into::into),
             false => None,
         };
         Some(CacheSlot {
             key: CacheKey {
-                method: M::FACTS,
-                params: canonical_params(params)?,
+                method,
+                params: canonical_params(request.encode_params().ok()?)?,
             },
             uri,
             invalidations: self.state().invalidations,
@@ -104,7 +126,7 @@ impl ResultCache {
     }
 
     /// Returns the cached result, unless it has expired.
-    pub(crate) fn get<M: ServerMethod>(&self, slot: &CacheSlot) -> Option<M::Result> {
+    pub(crate) fn get(&self, slot: &CacheSlot) -> Option<CachedResult> {
         let mut state = self.state();
         state.uses += 1;
         let last_used = state.uses;
@@ -114,24 +136,22 @@ impl ResultCache {
             return None;
         }
         entry.last_used = last_used;
-        let result = entry.result.clone();
-        drop(state);
-        result.downcast_ref::<M::Result>().cloned()
+        Some(entry.result.clone())
     }
 
     /// Caches a result of `size` bytes of JSON, if its `ttlMs` allows it.
-    pub(crate) fn insert<M: ServerMethod>(
+    pub(crate) fn insert(
         &self,
         connection: &Connection,
         slot: CacheSlot,
-        result: &M::Result,
+        request: &dyn CacheableRequest,
         size: usize,
     ) {
         // Older revisions do not define `ttlMs` and `cacheScope`.
         if !connection.negotiated_revision.features().result_envelope {
             return;
         }
-        let (ttl, scope) = M::cache_hints(result);
+        let (ttl, scope) = request.cache_hints();
         let ttl = Duration::from_millis(ttl.unwrap_or(0)).min(MAX_TTL);
         let size = size + slot.key.params.len();
         if size > MAX_BYTES {
@@ -143,10 +163,13 @@ impl ResultCache {
         if ttl.is_zero() || state.invalidations != slot.invalidations {
             return;
         }
+        let Some(result) = request.cacheable_result() else {
+            return;
+        };
         state.make_room(size, now);
         state.uses += 1;
         let entry = CacheEntry {
-            result: Arc::new(result.clone()),
+            result,
             expires_at: now + ttl,
             size,
             is_public: scope == Some(&CacheScope::Public),
@@ -253,8 +276,8 @@ const IGNORED_META_KEYS: [&str; 8] = [
 
 /// Encodes parameters without the members that do not affect the result. Returns `None` for a
 /// retried request, whose result depends on earlier rounds too.
-fn canonical_params<P: serde::Serialize>(params: &P) -> Option<String> {
-    let text = serde_json::to_string(params).ok()?;
+fn canonical_params(params: RawObject) -> Option<String> {
+    let text = params.as_str().to_owned();
     let special = ["\"_meta\"", "\"inputResponses\"", "\"requestState\""];
     if !special.iter().any(|name| text.contains(name)) {
         return Some(text);

@@ -12,7 +12,7 @@ use turnbuckle_types::{
     InputRequests, InputRequiredResult, InputResponses, PaginatedRequestParams,
     describe_decode_error,
 };
-use turnbuckle_wire::era::{Project, ResultType, code, is_complete, result_type};
+use turnbuckle_wire::era::{ResultType, code, is_complete, result_type};
 use turnbuckle_wire::revision::EraKind;
 
 use crate::connection::Connection;
@@ -20,10 +20,11 @@ use crate::error::Error;
 use crate::method::{ResultInspector, ServerMethod, check_capability};
 use crate::request::builder::RequestBuilder;
 use crate::request::deadline::RequestDeadline;
+use crate::request::erased::{ErasedRequest, TypedRequest};
 use crate::request::inner::ClientInner;
 use crate::request::list::List;
 use crate::request::options::RequestOptions;
-use crate::request::task::call::{Answer, TASK, task_as_result};
+use crate::request::task::call::{Answer, TASK, core_task, task_as_result};
 
 /// Returns whether the server refused a request because it no longer knows the session: it did not
 /// act on the request, which may be sent again in a new session.
@@ -50,22 +51,38 @@ impl ClientInner {
         params: &M::Params,
         options: &RequestOptions,
     ) -> Result<(M::Result, usize), Error> {
-        if self.layers.is_empty() {
-            return self.request_directly::<M>(params, options).await;
-        }
-        Box::pin(self.request_through_layers::<M>(params, options)).await
+        let mut request = TypedRequest::<M>::new(params);
+        let bytes = match self.layers.is_empty() {
+            true => self.send_directly(&mut request, options).await?,
+            false => Box::pin(self.request_through_layers(&mut request, options)).await?,
+        };
+        Ok((request.into_result()?, bytes))
     }
 
-    /// Sends a request behind the layers, within its total timeout.
+    /// Sends a request behind the layers and returns its result.
     pub(crate) async fn request_directly<M: ServerMethod>(
         self: &Arc<Self>,
         params: &M::Params,
         options: &RequestOptions,
-    ) -> Result<(M::Result, usize), Error> {
-        let timeouts = options.timeouts.unwrap_or(self.timeouts);
-        let deadline = RequestDeadline::start(timeouts, &self.user_waits);
-        self.request_with_retries::<M>(params, options, &deadline)
-            .await
+    ) -> Result<M::Result, Error> {
+        let mut request = TypedRequest::<M>::new(params);
+        self.send_directly(&mut request, options).await?;
+        request.into_result()
+    }
+
+    /// Sends a request behind the layers, within its total timeout. Returns the bytes of its result.
+    ///
+    /// The future is boxed, because its code would be compiled again in each crate that awaits it.
+    pub(crate) fn send_directly<'a>(
+        self: &'a Arc<Self>,
+        request: &'a mut dyn ErasedRequest,
+        options: &'a RequestOptions,
+    ) -> Pin<Box<dyn Future<Output = Result<usize, Error>> + Send + 'a>> {
+        Box::pin(async move {
+            let timeouts = options.timeouts.unwrap_or(self.timeouts);
+            let deadline = RequestDeadline::start(timeouts, &self.user_waits);
+            self.request_with_retries(request, options, &deadline).await
+        })
     }
 
     /// Returns an open connection, or opens one within the idle timeout.
@@ -88,56 +105,50 @@ impl ClientInner {
     ///   it for an unknown session;
     /// - once after the headers did not match, with the tool's definition listed anew;
     /// - once after the server required a visit to a URL, if the user agreed to it.
-    async fn request_with_retries<M: ServerMethod>(
+    async fn request_with_retries(
         self: &Arc<Self>,
-        params: &M::Params,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
-    ) -> Result<(M::Result, usize), Error> {
+    ) -> Result<usize, Error> {
         self.forget_results_of_former_user();
-        let mut slot = self.cache.slot::<M>(params);
+        let mut slot = self.cache.slot(request);
         if !options.bypass_cache
             && let Some(slot) = &slot
-            && let Some(kept) = self.cache.get::<M>(slot)
+            && let Some(cached) = self.cache.get(slot)
+            && request.set_cached(&cached)
         {
-            return Ok((kept, 0));
+            return Ok(0);
         }
+        let facts = request.facts();
         let mut retried = false;
         let mut corrected = false;
         loop {
             let connection = self.connection(deadline).await?;
-            if options.wants_task() && self.lacks_task_support::<M>(&connection, params) {
+            if options.wants_task() && self.lacks_task_support(&connection, request) {
                 deadline.run(self.refresh_tools(options)).await??;
             }
             let outcome = self
-                .request_with_rounds::<M>(&connection, params, options, deadline)
+                .request_with_rounds(&connection, request, options, deadline)
                 .await;
             let error = match outcome {
                 Ok(Answer::Task(task)) if options.starts_task => {
-                    return Ok((task_as_result::<M>(&task)?, 0));
+                    return task_as_result(request, &task).map(|()| 0);
                 }
                 // A call that became a task is never sent again.
                 Ok(Answer::Task(task)) => {
-                    let finished =
-                        self.finish_call::<M>(&connection, task, params, options, deadline);
-                    return Ok((Box::pin(finished).await?, 0));
+                    let finished = self.finish_call(&connection, task, request, options, deadline);
+                    return Box::pin(finished).await.map(|()| 0);
                 }
-                Ok(Answer::Result(mut result, size)) => {
-                    if let Err(error) = self.inspect::<M>(&connection, params, &mut result) {
-                        self.inspect_again::<M>(
-                            &connection,
-                            params,
-                            &mut result,
-                            options,
-                            deadline,
-                            error,
-                        )
-                        .await?;
+                Ok(Answer::Result(size)) => {
+                    if let Err(error) = self.inspect(&connection, request) {
+                        self.inspect_again(&connection, request, options, deadline, error)
+                            .await?;
                     }
                     if let (Some(slot), Some(size)) = (slot.take(), size) {
-                        self.cache.insert::<M>(&connection, slot, &result, size);
+                        self.cache.insert(&connection, slot, request, size);
                     }
-                    return Ok((result, size.unwrap_or(0)));
+                    return Ok(size.unwrap_or(0));
                 }
                 Err(error) => error,
             };
@@ -147,12 +158,12 @@ impl ClientInner {
                         && (error.is_connection_lost() || connection.session.is_closed()) =>
                 {
                     let safe = is_unknown_session(&error)
-                        || M::FACTS.is_safe_to_resend()
+                        || facts.is_safe_to_resend()
                         || options.allow_retry
-                        || self.is_retry_safe::<M>(params);
+                        || self.is_retry_safe(request);
                     // A legacy cursor is only valid in its session.
                     let is_bound =
-                        M::has_cursor(params) && connection.server.era() == EraKind::Legacy;
+                        request.has_cursor() && connection.server.era() == EraKind::Legacy;
                     // Sending again cannot help.
                     let is_futile = matches!(
                         reason,
@@ -166,7 +177,7 @@ impl ClientInner {
                 // The tool's schema, which says what the headers mirror, may have changed.
                 Error::ErrorResponse(response)
                     if response.code == code::HEADER_MISMATCH
-                        && M::FACTS.mirrors_arguments()
+                        && facts.mirrors_arguments()
                         && !corrected =>
                 {
                     corrected = true;
@@ -188,12 +199,12 @@ impl ClientInner {
                 // The tool may have to be called as a task, which its definition says.
                 Error::ErrorResponse(response)
                     if response.code == code::METHOD_NOT_FOUND
-                        && self.lacks_task_support::<M>(&connection, params)
+                        && self.lacks_task_support(&connection, request)
                         && !corrected =>
                 {
                     corrected = true;
                     let listed = deadline.run(self.refresh_tools(options)).await?;
-                    if listed.is_err() || !self.is_task_required::<M>(&connection, params) {
+                    if listed.is_err() || !self.is_task_required(&connection, request) {
                         return Err(error);
                     }
                 }
@@ -201,7 +212,7 @@ impl ClientInner {
                 Error::ErrorResponse(response)
                     if response.code == code::INVALID_PARAMS && slot.is_some() =>
                 {
-                    self.cache.remove_list(M::FACTS);
+                    self.cache.remove_list(facts);
                     return Err(error);
                 }
                 _ => return Err(error),
@@ -211,97 +222,86 @@ impl ClientInner {
 
     /// Inspects a result for the second time, with the tools listed anew, if the definition of the
     /// called tool may have changed since the first. Otherwise returns the `error` of the first.
-    async fn inspect_again<M: ServerMethod>(
+    async fn inspect_again(
         self: &Arc<Self>,
         connection: &Connection,
-        params: &M::Params,
-        result: &mut M::Result,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
         error: Error,
     ) -> Result<(), Error> {
-        let tool = M::mirrored_fields(params).name;
+        let tool = request.mirrored_fields().name;
         if !self.tools.is_outdated(connection, tool) {
             return Err(error);
         }
         match deadline.run(self.refresh_tools(options)).await? {
-            Ok(()) => self.inspect::<M>(connection, params, result),
+            Ok(()) => self.inspect(connection, request),
             Err(_) => Err(error),
         }
     }
 
     /// Decodes a page of a list without its malformed items, each of which is reported.
-    fn decode_valid_items<M: ServerMethod>(&self, text: &str) -> Option<M::Result> {
-        M::decode_valid_items(text, &mut |name, reason| {
-            self.tools.invalid_items.report(M::METHOD, name, reason);
+    fn decode_valid_items(&self, request: &mut dyn ErasedRequest, text: &str) -> bool {
+        let method = request.method();
+        request.decode_valid_items(text, &mut |name, reason| {
+            self.tools.invalid_items.report(method, name, reason);
         })
     }
 
     /// Learns from a result or checks it, and undoes the projection to the server's revision.
-    pub(in crate::request) fn inspect<M: ServerMethod>(
+    pub(in crate::request) fn inspect(
         &self,
         connection: &Connection,
-        params: &M::Params,
-        result: &mut M::Result,
+        request: &mut dyn ErasedRequest,
     ) -> Result<(), Error> {
-        M::inspect(
-            ResultInspector::new(&self.tools, connection),
-            params,
-            result,
-        )?;
-        result.undo_projection();
-        Ok(())
+        request.inspect(ResultInspector::new(&self.tools, connection))
     }
 
     /// Sends a request and answers the server's questions until there is a result or a task.
-    async fn request_with_rounds<M: ServerMethod>(
+    async fn request_with_rounds(
         self: &Arc<Self>,
         connection: &Arc<Connection>,
-        params: &M::Params,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
-    ) -> Result<Answer<M::Result>, Error> {
+    ) -> Result<Answer, Error> {
+        let method = request.method();
         let unsupported = |reason| Error::Unsupported {
-            method: M::METHOD.to_owned(),
+            method: method.to_owned(),
             reason,
             revision: connection.server.revision,
         };
-        if !turnbuckle_session::transport::is_server_method(M::METHOD, connection.server.revision) {
+        if !turnbuckle_session::transport::is_server_method(method, connection.server.revision) {
             return Err(unsupported("the revision has no such request"));
         }
-        check_capability(M::FACTS, &connection.server)?;
-        let mut retried = self.with_task_wish::<M>(connection, params, options);
+        check_capability(request.facts(), &connection.server)?;
+        request.reset_params();
+        self.set_task_wish(connection, request, options);
         let mut input_bytes = 0;
         for round in 0..=self.max_input_rounds {
-            let params = retried.as_ref().unwrap_or(params);
-            let raw = self
-                .send::<M>(connection, params, options, deadline)
-                .await?;
+            let raw = self.send(connection, request, options, deadline).await?;
             let invalid = |reason: String| Error::InvalidResult {
-                method: M::METHOD.to_owned(),
+                method: method.to_owned(),
                 reason,
             };
             let (text, features) = (raw.as_str(), connection.negotiated_revision.features());
             let size = (round == 0).then_some(text.len());
-            if let Some(task) = Self::core_task::<M>(params, text)? {
+            if let Some(task) = core_task(request, text)? {
                 return Ok(Answer::Task(task));
             }
             // The usual case, in which the JSON is decoded once.
-            let decoded = match M::decode_result(text, options.structured_only) {
-                Ok(result) if is_complete(M::result_type(&result), features) => {
-                    return Ok(Answer::Result(result, size));
-                }
-                decoded => decoded,
-            };
+            let decoded = request.decode_result(text, options.structured_only);
+            if decoded.is_ok() && is_complete(request.result_type(), features) {
+                return Ok(Answer::Result(size));
+            }
             match result_type(text, features) {
                 Some(ResultType::Complete) => {
-                    let result = match decoded {
-                        Ok(result) => result,
-                        Err(error) => self
-                            .decode_valid_items::<M>(text)
-                            .ok_or_else(|| invalid(describe_decode_error(&error)))?,
-                    };
-                    return Ok(Answer::Result(result, size));
+                    if let Err(error) = decoded
+                        && !self.decode_valid_items(request, text)
+                    {
+                        return Err(invalid(describe_decode_error(&error)));
+                    }
+                    return Ok(Answer::Result(size));
                 }
                 Some(ResultType::InputRequired) => {
                     let limit = connection.session.limits().max_request_bytes;
@@ -311,12 +311,11 @@ impl ClientInner {
                     }
                     let required: InputRequiredResult = serde_json::from_str(text)
                         .map_err(|error| invalid(describe_decode_error(&error)))?;
-                    let mut next = params.clone();
-                    let Some((responses, state)) = M::input_members(&mut next) else {
+                    if request.input_members().is_none() {
                         return Err(invalid(
                             "the method's results must not request for input".into(),
                         ));
-                    };
+                    }
                     if required.is_empty() {
                         return Err(invalid("`resultType` is `input_required`, but there are no requests and no state".into()));
                     }
@@ -326,12 +325,15 @@ impl ClientInner {
                     let tag = options.tag.as_ref();
                     let answers =
                         Box::pin(self.answer_input_requests(connection, &required, round, tag));
-                    *responses = deadline.run(answers).await??;
-                    *state = required.request_state;
-                    retried = Some(next);
+                    let answers = deadline.run(answers).await??;
+                    if let Some((responses, state)) = request.input_members() {
+                        *responses = answers;
+                        *state = required.request_state;
+                    }
                 }
                 Some(ResultType::Other(name)) if name == TASK => {
-                    return self.extension_task::<M>(connection, text).map(Answer::Task);
+                    let task = self.extension_task(connection, request, text);
+                    return task.map(Answer::Task);
                 }
                 Some(ResultType::Other(name)) => {
                     return Err(invalid(format!("its `resultType` {name:?} is unknown")));
@@ -395,44 +397,41 @@ impl ClientInner {
     }
 
     /// Sends one round of a request with its mirrored headers and timeouts.
-    async fn send<M: ServerMethod>(
+    async fn send(
         &self,
         connection: &Arc<Connection>,
-        params: &M::Params,
+        request: &dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
     ) -> Result<RawResult, Error> {
-        let mirrored = match M::FACTS.mirrors_arguments() {
-            true => M::mirrored_fields(params)
-                .name
-                .and_then(|name| self.tools.param_headers(name)),
+        let (facts, fields) = (request.facts(), request.mirrored_fields());
+        let mirrored = match facts.mirrors_arguments() {
+            true => fields.name.and_then(|name| self.tools.param_headers(name)),
             false => None,
         };
-        let mut request =
-            OutboundRequest::new(M::METHOD, Some(params), &connection.negotiated_revision);
-        request.mirrored = MirroredFields {
+        let params = Some(request.params());
+        let revision = &connection.negotiated_revision;
+        let mut outbound = OutboundRequest::new(request.method(), params, revision);
+        outbound.mirrored = MirroredFields {
             param_headers: mirrored.as_deref().unwrap_or_default(),
-            ..M::mirrored_fields(params)
+            ..fields
         };
-        request.timeouts = deadline.timeouts;
-        request.started_at = Some(deadline.start_time().into_std());
+        outbound.timeouts = deadline.timeouts;
+        outbound.started_at = Some(deadline.start_time().into_std());
         // A call may take long: progress starts its idle timeout anew, with or without a listener.
-        request.wants_progress = M::FACTS.reports_progress();
-        request.progress_handler = options.listener.clone();
-        request.log_level = options.log_level.or(self.log_level);
-        request.tag.clone_from(&options.tag);
-        self.send_request(connection, request).await
+        outbound.wants_progress = facts.reports_progress();
+        outbound.progress_handler = options.listener.clone();
+        outbound.log_level = options.log_level.or(self.log_level);
+        outbound.tag.clone_from(&options.tag);
+        self.send_request(connection, outbound).await
     }
 
     /// Sends a request on a connection.
-    pub(crate) async fn send_request<P>(
+    pub(crate) async fn send_request(
         &self,
         connection: &Arc<Connection>,
-        request: OutboundRequest<'_, P>,
-    ) -> Result<RawResult, Error>
-    where
-        P: serde::Serialize + Project + Clone + Sync,
-    {
+        request: OutboundRequest<'_>,
+    ) -> Result<RawResult, Error> {
         connection
             .session
             .send_request(request)
@@ -447,10 +446,11 @@ impl ClientInner {
 
     /// Returns whether the annotations of the called tool allow to call it again although the
     /// server may have acted on the first call.
-    pub(crate) fn is_retry_safe<M: ServerMethod>(&self, params: &M::Params) -> bool {
-        M::FACTS.mirrors_arguments()
+    fn is_retry_safe(&self, request: &dyn ErasedRequest) -> bool {
+        request.facts().mirrors_arguments()
             && self.trust_tool_hints
-            && M::mirrored_fields(params)
+            && request
+                .mirrored_fields()
                 .name
                 .is_some_and(|tool| self.tools.is_retry_safe(tool))
     }

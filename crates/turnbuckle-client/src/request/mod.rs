@@ -3,6 +3,7 @@
 
 pub(crate) mod builder;
 pub(crate) mod deadline;
+pub(crate) mod erased;
 mod execute;
 pub(crate) mod extension;
 pub(crate) mod from_fn;

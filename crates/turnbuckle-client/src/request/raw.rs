@@ -1,13 +1,14 @@
 //! Sends requests that the types of the core do not describe: those of extensions, and those by name.
 
 use std::borrow::Cow;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawParams};
 use turnbuckle_types::{Json, RawJson, RawObject, describe_decode_error};
 use turnbuckle_wire::era::headers::mirrored_name;
 use turnbuckle_wire::era::params::member_of;
-use turnbuckle_wire::era::{Params, ResultType, result_type};
+use turnbuckle_wire::era::{Params, ResultType, WriteParams, result_type};
 use turnbuckle_wire::revision::Method;
 
 use crate::connection::Connection;
@@ -69,7 +70,18 @@ impl ClientInner {
 
     /// Sends a request of any method behind the layers: once, or once more after a lost connection if it
     /// is one of an extension that may be sent again.
-    pub(crate) async fn raw_request_directly(
+    ///
+    /// The future is boxed for the same reason as that of [`send_directly`](Self::send_directly).
+    pub(crate) fn raw_request_directly<'a>(
+        &'a self,
+        method: &'a str,
+        params: Option<RawObject>,
+        options: &'a RequestOptions,
+    ) -> Pin<Box<dyn Future<Output = Result<Json, Error>> + Send + 'a>> {
+        Box::pin(self.raw_request_with_retry(method, params, options))
+    }
+
+    async fn raw_request_with_retry(
         &self,
         method: &str,
         params: Option<RawObject>,
@@ -127,6 +139,7 @@ impl ClientInner {
             .as_deref()
             .filter(|_| Method::parse(method).is_some_and(Method::mirrors_arguments))
             .and_then(|name| self.tools.param_headers(name));
+        let params = params.map(|params| params as &dyn WriteParams);
         let mut request = OutboundRequest::new(method, params, &connection.negotiated_revision);
         request.mirrored = MirroredFields {
             name: name.as_deref(),

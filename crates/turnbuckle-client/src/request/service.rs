@@ -20,11 +20,15 @@ use turnbuckle_wire::revision::Method;
 
 use crate::error::Error;
 use crate::method::ServerMethod;
+use crate::request::erased::{ErasedRequest, TypedRequest};
 use crate::request::inner::ClientInner;
 use crate::request::options::RequestOptions;
 
 /// The boxed future in which a service answers.
 pub type ResponseFuture = Pin<Box<dyn Future<Output = Result<ClientResponse, Error>> + Send>>;
+
+/// Sends a request after the last layer.
+pub(crate) type SendRequest = fn(ClientRequest) -> ResponseFuture;
 
 type BoxError = Box<dyn StdError + Send + Sync>;
 
@@ -42,8 +46,7 @@ pub struct ClientRequest {
     client: Arc<ClientInner>,
     /// The number of layers that the request has passed.
     passed: usize,
-    /// Sends the request after the last layer.
-    send: fn(Self) -> ResponseFuture,
+    send: SendRequest,
 }
 
 impl ClientRequest {
@@ -204,7 +207,7 @@ impl ClientResponse {
     }
 
     /// Returns the result of a request of `method`.
-    fn into_result<R: 'static>(self, method: &str) -> Result<(R, usize), Error> {
+    pub(crate) fn into_result<R: 'static>(self, method: &str) -> Result<(R, usize), Error> {
         let result: Box<dyn Any> = self.result;
         match result.downcast() {
             Ok(result) => Ok((*result, self.bytes)),
@@ -286,30 +289,22 @@ fn layer_error(error: impl Into<BoxError>) -> Error {
 
 impl ClientInner {
     /// Passes a request through the layers and sends it behind them.
-    pub(crate) async fn request_through_layers<M: ServerMethod>(
+    pub(crate) async fn request_through_layers(
         self: &Arc<Self>,
-        params: &M::Params,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
-    ) -> Result<(M::Result, usize), Error> {
-        let request = ClientRequest {
-            method: Cow::Borrowed(M::METHOD),
-            params: Some(encode(params)?),
+    ) -> Result<usize, Error> {
+        let params = request.encode_params();
+        let passed = ClientRequest {
+            method: Cow::Borrowed(request.method()),
+            params: Some(params.map_err(|error| Error::InvalidRequest(error.to_string()))?),
             options: options.clone(),
             client: self.clone(),
             passed: 0,
-            send: |request| {
-                Box::pin(async move {
-                    let params: M::Params = request.params()?;
-                    let sent = request
-                        .client
-                        .request_directly::<M>(&params, &request.options);
-                    let (result, bytes) = sent.await?;
-                    let result = Box::new(result);
-                    Ok(ClientResponse { result, bytes })
-                })
-            },
+            send: request.send_function(),
         };
-        request.pass_on().await?.into_result(M::METHOD)
+        let response = passed.pass_on().await?;
+        request.set_response(response)
     }
 
     /// Passes a request of any method through the layers and sends it behind them.
@@ -339,6 +334,18 @@ impl ClientInner {
         let (result, _) = request.pass_on().await?.into_result(&method)?;
         Ok(result)
     }
+}
+
+/// Sends a request of the method `M` that has passed all layers.
+pub(crate) fn send_behind_layers<M: ServerMethod>(request: ClientRequest) -> ResponseFuture {
+    Box::pin(async move {
+        let params: M::Params = request.params()?;
+        let mut typed = TypedRequest::<M>::new(&params);
+        let sent = request.client.send_directly(&mut typed, &request.options);
+        let bytes = sent.await?;
+        let result = Box::new(typed.into_result()?);
+        Ok(ClientResponse { result, bytes })
+    })
 }
 
 fn encode<T: Serialize + ?Sized>(params: &T) -> Result<RawObject, Error> {

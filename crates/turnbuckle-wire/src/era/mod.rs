@@ -36,6 +36,6 @@ pub use project::Project;
 pub use project::ProjectedResult;
 pub use reply::Reply;
 pub use reply::{EncodedResult, write_reply};
-pub use request::{RequestAdditions, RequestEnvelope, write_request};
+pub use request::{RequestAdditions, RequestEnvelope, WriteParams, write_request};
 pub use result::{RESULT_TYPE, ResultType, is_complete, result_type};
 pub use structured::{StructuredToolResult, TextToolResult};

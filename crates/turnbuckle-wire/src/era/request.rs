@@ -53,21 +53,43 @@ pub struct RequestAdditions<'a> {
     pub trace: &'a [(&'static str, Vec<u8>)],
 }
 
+/// The parameters of a request, of any type, so that one function writes them all.
+pub trait WriteParams: Sync {
+    /// Appends the parameters as JSON, with `additions` and without members that `features` lack.
+    ///
+    /// # Errors
+    /// When the parameters have no JSON form, or are no object.
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        features: &Features,
+        additions: Additions<'_>,
+    ) -> Result<(), WriteError>;
+}
+
+impl<P: Serialize + Project + Clone + Sync> WriteParams for P {
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        features: &Features,
+        additions: Additions<'_>,
+    ) -> Result<(), WriteError> {
+        json::write_object(out, &*project_copy(self, features), additions)
+    }
+}
+
 /// Returns a request as a frame, without members that `features` lack. Members of `_meta` that the
 /// parameters have themselves stay.
 ///
 /// # Errors
 /// When `params` have no JSON form, or are no object.
-pub fn write_request<P>(
+pub fn write_request(
     id: &RequestId,
     method: &str,
-    params: Option<&P>,
+    params: Option<&dyn WriteParams>,
     features: &Features,
     added: RequestAdditions<'_>,
-) -> Result<Vec<u8>, WriteError>
-where
-    P: Serialize + Project + Clone,
-{
+) -> Result<Vec<u8>, WriteError> {
     let (mut digits, text);
     let token: &[u8] = match (added.progress, id) {
         (false, _) => &[],
@@ -114,7 +136,7 @@ where
     match params {
         Some(params) => {
             out.extend_from_slice(b",\"params\":");
-            json::write_object(&mut out, &*project_copy(params, features), additions)?;
+            params.write(&mut out, features, additions)?;
         }
         None if count == 0 => {}
         None => {
@@ -130,7 +152,7 @@ where
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use turnbuckle_types::{CallToolRequestParams, PaginatedRequestParams};
+    use turnbuckle_types::CallToolRequestParams;
 
     use super::*;
 
@@ -144,8 +166,8 @@ mod tests {
         .unwrap()
     }
 
-    fn written<P: Serialize + Project + Clone>(
-        params: Option<&P>,
+    fn written(
+        params: Option<&dyn WriteParams>,
         revision: Revision,
         added: RequestAdditions<'_>,
     ) -> Value {
@@ -187,8 +209,7 @@ mod tests {
         params.meta = turnbuckle_types::Meta::new();
         let params_json = written(Some(&params), Revision::NEWEST, added);
         assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
-        let nothing: Option<&PaginatedRequestParams> = None;
-        let params_json = written(nothing, Revision::NEWEST, added);
+        let params_json = written(None, Revision::NEWEST, added);
         assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
     }
 
@@ -198,17 +219,13 @@ mod tests {
             log_level: Some(LoggingLevel::Info),
             ..RequestAdditions::default()
         };
-        let nothing: Option<&PaginatedRequestParams> = None;
-        assert_eq!(
-            written(nothing, Revision::NEWEST_LEGACY, added),
-            Value::Null
-        );
+        assert_eq!(written(None, Revision::NEWEST_LEGACY, added), Value::Null);
         let progress = RequestAdditions {
             progress: true,
             ..added
         };
         assert_eq!(
-            written(nothing, Revision::NEWEST_LEGACY, progress),
+            written(None, Revision::NEWEST_LEGACY, progress),
             json!({"_meta": {"progressToken": 7}})
         );
     }

@@ -10,7 +10,7 @@ use turnbuckle_session::internal::{
 };
 use turnbuckle_session::transport::{LinkError, LinkKind, Timeouts};
 use turnbuckle_types::method::{Discover, Initialize};
-use turnbuckle_types::{DiscoverResult, InitializeResult, Request, RequestParams};
+use turnbuckle_types::{DiscoverResult, InitializeResult, Request};
 use turnbuckle_wire::era::{ProbeOutcome, newest_common_revision, probe_outcome};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -248,8 +248,7 @@ async fn send_discover(
     negotiated_revision: &NegotiatedRevision,
     timeouts: Timeouts,
 ) -> Result<RawResult, RequestError> {
-    let nothing: Option<&RequestParams> = None;
-    let mut request = OutboundRequest::new(Discover::METHOD, nothing, negotiated_revision);
+    let mut request = OutboundRequest::new(Discover::METHOD, None, negotiated_revision);
     request.timeouts = timeouts;
     session.send_request(request).await
 }

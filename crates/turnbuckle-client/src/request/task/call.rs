@@ -14,8 +14,8 @@ use turnbuckle_wire::era::{RESULT_TYPE, is_complete};
 
 use crate::connection::Connection;
 use crate::error::Error;
-use crate::method::ServerMethod;
 use crate::request::deadline::RequestDeadline;
+use crate::request::erased::ErasedRequest;
 use crate::request::inner::ClientInner;
 use crate::request::options::RequestOptions;
 use crate::request::task::handle::{MAX_ID_BYTES, TaskHandle};
@@ -26,9 +26,9 @@ use crate::request::task::wait::{TaskEnd, TaskWait};
 pub(in crate::request) const TASK: &str = "task";
 
 /// The result of a call, or the task that it became.
-pub(in crate::request) enum Answer<R> {
-    /// The result, with the length of its JSON if the first round had it.
-    Result(R, Option<usize>),
+pub(in crate::request) enum Answer {
+    /// The result, which the request holds, with the length of its JSON if the first round had it.
+    Result(Option<usize>),
     Task(Task),
 }
 
@@ -41,109 +41,95 @@ impl ClientInner {
             && tasks.is_some_and(|tasks| tasks.supports_tool_calls())
     }
 
-    /// Returns parameters with the wish for a task, or without it, if that has to change: a wish is sent only
+    /// Sets the wish for a task in the parameters, or removes it, if that has to change: a wish is sent only
     /// where the server allows it for the tool, and always where the tool demands it.
     ///
     /// Specification: basic/utilities/tasks, "Tool-Level Negotiation" (2025-11-25).
-    pub(in crate::request) fn with_task_wish<M: ServerMethod>(
+    pub(in crate::request) fn set_task_wish(
         &self,
         connection: &Connection,
-        params: &M::Params,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
-    ) -> Option<M::Params> {
-        if !M::CAN_BE_TASK || !connection.server.revision.features().core_tasks {
-            return None;
+    ) {
+        if !request.can_be_task() || !connection.server.revision.features().core_tasks {
+            return;
         }
         let support = match self.may_wish_for_tasks(connection) {
-            true => self.core_task_support::<M>(params),
+            true => self.core_task_support(request),
             false => None,
         };
-        let is_wished = M::task(params).is_some();
+        let is_wished = request.task().is_some();
         let wish = match support {
             Some(TaskSupportLevel::Required) => true,
             Some(TaskSupportLevel::Optional) => is_wished || options.wants_task(),
             Some(TaskSupportLevel::Forbidden) | None => false,
         };
-        (wish != is_wished).then(|| {
-            let mut changed = params.clone();
-            M::set_task(&mut changed, wish.then(TaskMetadata::new));
-            changed
-        })
+        if wish != is_wished {
+            request.set_task(wish.then(TaskMetadata::new));
+        }
     }
 
-    fn core_task_support<M: ServerMethod>(&self, params: &M::Params) -> Option<TaskSupportLevel> {
-        self.tools.task_support(M::mirrored_fields(params).name?)
+    fn core_task_support(&self, request: &dyn ErasedRequest) -> Option<TaskSupportLevel> {
+        self.tools.task_support(request.mirrored_fields().name?)
     }
 
     /// Returns whether the definition of the called tool is needed to know whether the call is a task, and was
     /// not listed yet.
-    pub(in crate::request) fn lacks_task_support<M: ServerMethod>(
+    pub(in crate::request) fn lacks_task_support(
         &self,
         connection: &Connection,
-        params: &M::Params,
+        request: &dyn ErasedRequest,
     ) -> bool {
-        M::CAN_BE_TASK
+        request.can_be_task()
             && self.may_wish_for_tasks(connection)
-            && self.core_task_support::<M>(params).is_none()
+            && self.core_task_support(request).is_none()
     }
 
     /// Returns whether a call that the server refused as unknown has to be a task, as the tools say that were
     /// listed since.
-    pub(in crate::request) fn is_task_required<M: ServerMethod>(
+    pub(in crate::request) fn is_task_required(
         &self,
         connection: &Connection,
-        params: &M::Params,
+        request: &dyn ErasedRequest,
     ) -> bool {
-        M::CAN_BE_TASK
+        request.can_be_task()
             && self.may_wish_for_tasks(connection)
-            && self.core_task_support::<M>(params) == Some(TaskSupportLevel::Required)
-    }
-
-    /// Returns the task of a result in the core form, if the call was one with the wish for a task. Others are
-    /// results as any.
-    pub(in crate::request) fn core_task<M: ServerMethod>(
-        params: &M::Params,
-        text: &str,
-    ) -> Result<Option<Task>, Error> {
-        if M::task(params).is_none() || member_of(text, "task").is_none() {
-            return Ok(None);
-        }
-        let created: CreateLegacyTaskResult = serde_json::from_str(text)
-            .map_err(|error| invalid::<M>(describe_decode_error(&error)))?;
-        checked_task::<M>(created.task.into()).map(Some)
+            && self.core_task_support(request) == Some(TaskSupportLevel::Required)
     }
 
     /// Returns the task of a result whose `resultType` says that it is one.
     ///
     /// # Errors
     /// Returns an error if the method is never a task, or either side did not declare the extension.
-    pub(in crate::request) fn extension_task<M: ServerMethod>(
+    pub(in crate::request) fn extension_task(
         &self,
         connection: &Connection,
+        request: &dyn ErasedRequest,
         text: &str,
     ) -> Result<Task, Error> {
         let extensions = &connection.server.capabilities.extensions;
         let is_declared =
             self.router.input().uses_tasks() && extensions.contains_key(TASKS_EXTENSION);
-        if !M::CAN_BE_TASK || !is_declared {
-            return Err(invalid::<M>("it is a task, which was not agreed on".into()));
+        if !request.can_be_task() || !is_declared {
+            let reason = "it is a task, which was not agreed on".into();
+            return Err(invalid(request, reason));
         }
         let task = serde_json::from_str(text)
-            .map_err(|error| invalid::<M>(describe_decode_error(&error)))?;
-        checked_task::<M>(task)
+            .map_err(|error| invalid(request, describe_decode_error(&error)))?;
+        checked_task(request, task)
     }
 
-    /// Waits for the task that a call became, and returns the result of the call. A wait that ends early, for
+    /// Waits for the task that a call became, for the result of the call. A wait that ends early, for
     /// instance by the deadline, cancels the task.
-    pub(in crate::request) async fn finish_call<M: ServerMethod>(
+    pub(in crate::request) async fn finish_call(
         self: &Arc<Self>,
         connection: &Connection,
         task: Task,
-        params: &M::Params,
+        request: &mut dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
-    ) -> Result<M::Result, Error> {
-        let tool = M::mirrored_fields(params).name.unwrap_or_default();
+    ) -> Result<(), Error> {
+        let tool = request.mirrored_fields().name.unwrap_or_default();
         let handle = TaskHandle {
             revision: connection.server.revision,
             tool: tool.to_owned(),
@@ -170,43 +156,62 @@ impl ClientInner {
             }
         };
         guard.disarm();
-        let mut result = decode_end::<M>(end, connection, options)?;
-        self.inspect::<M>(connection, params, &mut result)?;
-        Ok(result)
+        decode_end(request, end, connection, options)?;
+        self.inspect(connection, request)
     }
 }
 
+/// Returns the task of a result in the core form, if the call was one with the wish for a task. Others are
+/// results as any.
+pub(in crate::request) fn core_task(
+    request: &dyn ErasedRequest,
+    text: &str,
+) -> Result<Option<Task>, Error> {
+    if request.task().is_none() || member_of(text, "task").is_none() {
+        return Ok(None);
+    }
+    let created: CreateLegacyTaskResult = serde_json::from_str(text)
+        .map_err(|error| invalid(request, describe_decode_error(&error)))?;
+    checked_task(request, created.task.into()).map(Some)
+}
+
 /// Decodes the result of a task as that of its request.
-pub(in crate::request) fn decode_end<M: ServerMethod>(
+pub(in crate::request) fn decode_end(
+    request: &mut dyn ErasedRequest,
     end: TaskEnd,
     connection: &Connection,
     options: &RequestOptions,
-) -> Result<M::Result, Error> {
+) -> Result<(), Error> {
     let text = match end {
         TaskEnd::Result(text) => text,
         TaskEnd::Error(error) => return Err(error),
     };
-    let result = M::decode_result(text.as_str(), options.structured_only)
-        .map_err(|error| invalid::<M>(describe_decode_error(&error)))?;
-    match is_complete(
-        M::result_type(&result),
-        connection.server.revision.features(),
-    ) {
-        true => Ok(result),
-        false => Err(invalid::<M>(
-            "the result of its task is not complete".into(),
-        )),
+    request
+        .decode_result(text.as_str(), options.structured_only)
+        .map_err(|error| invalid(request, describe_decode_error(&error)))?;
+    let features = connection.server.revision.features();
+    match is_complete(request.result_type(), features) {
+        true => Ok(()),
+        false => {
+            let reason = "the result of its task is not complete".into();
+            Err(invalid(request, reason))
+        }
     }
 }
 
-/// Returns a task in the form of a result of the method, for its caller.
-pub(in crate::request) fn task_as_result<M: ServerMethod>(task: &Task) -> Result<M::Result, Error> {
+/// Decodes a task in the form of a result of the method, for its caller.
+pub(in crate::request) fn task_as_result(
+    request: &mut dyn ErasedRequest,
+    task: &Task,
+) -> Result<(), Error> {
     let encode = || {
         let mut members: Map<Json> = Json::encode(task)?.decode()?;
         members.insert(RESULT_TYPE, Json::encode(TASK)?);
-        M::decode_result(Json::encode(&members)?.as_str(), false)
+        Json::encode(&members)
     };
-    encode().map_err(|error: serde_json::Error| invalid::<M>(error.to_string()))
+    encode()
+        .and_then(|task| request.decode_result(task.as_str(), false))
+        .map_err(|error| invalid(request, error.to_string()))
 }
 
 /// Returns the options of the requests about a task: those of the call that are about its messages.
@@ -231,18 +236,19 @@ pub(in crate::request) fn first_wait(task: &Task) -> Duration {
     }
 }
 
-fn checked_task<M: ServerMethod>(task: Task) -> Result<Task, Error> {
+fn checked_task(request: &dyn ErasedRequest, task: Task) -> Result<Task, Error> {
     match task.task_id.len() {
         1..=MAX_ID_BYTES => Ok(task),
-        bytes => Err(invalid::<M>(format!(
-            "the id of its task has {bytes} bytes"
-        ))),
+        bytes => {
+            let reason = format!("the id of its task has {bytes} bytes");
+            Err(invalid(request, reason))
+        }
     }
 }
 
-fn invalid<M: ServerMethod>(reason: String) -> Error {
+fn invalid(request: &dyn ErasedRequest, reason: String) -> Error {
     Error::InvalidResult {
-        method: M::METHOD.to_owned(),
+        method: request.method().to_owned(),
         reason,
     }
 }

@@ -32,7 +32,7 @@ impl ClientInner {
         let state = match self.has_core_tasks() {
             true => {
                 let sent = self.request_directly::<LegacyGetTask>(&params, options);
-                DetailedTask::new(sent.await?.0)
+                DetailedTask::new(sent.await?)
             }
             false => {
                 self.extension_request::<GetTask>(&params, options.timeouts)

@@ -20,6 +20,7 @@ use turnbuckle_wire::era::RESULT_TYPE;
 use crate::error::Error;
 use crate::request::builder::RequestBuilder;
 use crate::request::deadline::RequestDeadline;
+use crate::request::erased::TypedRequest;
 use crate::request::inner::ClientInner;
 use crate::request::options::RequestOptions;
 use crate::request::task::call::{TASK, about_task, decode_end, first_wait};
@@ -184,9 +185,10 @@ impl RunningTask {
             return Err(Error::Closed);
         };
         let params = CallToolRequestParams::new(self.handle.tool.as_str());
-        let mut result = decode_end::<CallTool>(end, &connection, &options)?;
-        inner.inspect::<CallTool>(&connection, &params, &mut result)?;
-        Ok(result)
+        let mut request = TypedRequest::<CallTool>::new(&params);
+        decode_end(&mut request, end, &connection, &options)?;
+        inner.inspect(&connection, &mut request)?;
+        request.into_result()
     }
 }
 

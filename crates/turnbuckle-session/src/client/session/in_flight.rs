@@ -4,12 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use serde::Serialize;
 use tokio::time::Instant;
 use tracing::Instrument;
 use turnbuckle_types::CancelledNotificationParams;
 use turnbuckle_types::RequestId;
-use turnbuckle_wire::era::{Project, RequestAdditions, write_request};
+use turnbuckle_wire::era::{RequestAdditions, write_request};
 use turnbuckle_wire::revision::{EraKind, Method, MethodRole};
 use turnbuckle_wire::rpc;
 
@@ -34,13 +33,10 @@ impl ClientSession {
     ///
     /// # Errors
     /// Returns the reason why there is no result.
-    pub async fn send_request<P>(
+    pub async fn send_request(
         self: &Arc<Self>,
-        request: OutboundRequest<'_, P>,
-    ) -> Result<RawResult, RequestError>
-    where
-        P: Serialize + Project + Clone + Sync,
-    {
+        request: OutboundRequest<'_>,
+    ) -> Result<RawResult, RequestError> {
         match is_traced() {
             false => self.send(request, None).await,
             // Boxed, so that the future of a request without a span does not grow.
@@ -49,13 +45,10 @@ impl ClientSession {
     }
 
     /// Sends a request in a span of its own.
-    async fn send_traced<P>(
+    async fn send_traced(
         self: &Arc<Self>,
-        request: OutboundRequest<'_, P>,
-    ) -> Result<RawResult, RequestError>
-    where
-        P: Serialize + Project + Clone + Sync,
-    {
+        request: OutboundRequest<'_>,
+    ) -> Result<RawResult, RequestError> {
         let method = request.method;
         let trace = RequestTrace::start(&TracedRequest {
             side: Side::Client,
@@ -90,14 +83,11 @@ impl ClientSession {
         outcome
     }
 
-    async fn send<P>(
+    async fn send(
         self: &Arc<Self>,
-        request: OutboundRequest<'_, P>,
+        request: OutboundRequest<'_>,
         trace: Option<&RequestTrace>,
-    ) -> Result<RawResult, RequestError>
-    where
-        P: Serialize + Project + Clone + Sync,
-    {
+    ) -> Result<RawResult, RequestError> {
         let link = self.link.get().ok_or(RequestError::Link {
             error: LinkError::Closed,
             sent: false,

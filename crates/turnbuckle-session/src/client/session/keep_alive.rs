@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_types::RequestParams;
 use turnbuckle_wire::revision::{Method, Party};
 
 use super::client_session::ClientSession;
@@ -45,8 +44,7 @@ fn ping_repeatedly(
             let Some(session) = session.upgrade() else {
                 return;
             };
-            let no_params: Option<&RequestParams> = None;
-            let mut ping = OutboundRequest::new(Method::Ping.as_str(), no_params, &revision);
+            let mut ping = OutboundRequest::new(Method::Ping.as_str(), None, &revision);
             ping.timeouts = Timeouts::uniform(timeout);
             ping.ignores_limit = true;
             // An error response is a sign of life too.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use turnbuckle_types::base::debug_fields;
 
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
+use turnbuckle_wire::era::WriteParams;
 
 use super::request_tag::RequestTag;
 use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision};
@@ -16,11 +17,11 @@ pub trait ProgressHandler: Send + Sync + 'static {
 }
 
 /// A request to the server.
-pub struct OutboundRequest<'a, P> {
+pub struct OutboundRequest<'a> {
     /// The name of the method on the wire.
     pub method: &'a str,
     /// The parameters.
-    pub params: Option<&'a P>,
+    pub params: Option<&'a dyn WriteParams>,
     /// The revision in which the request is written.
     pub revision: &'a NegotiatedRevision,
     /// The fields that HTTP headers mirror.
@@ -45,10 +46,14 @@ pub struct OutboundRequest<'a, P> {
     pub(crate) ignores_limit: bool,
 }
 
-impl<'a, P> OutboundRequest<'a, P> {
+impl<'a> OutboundRequest<'a> {
     /// Creates a request with the default timeouts.
     #[must_use]
-    pub fn new(method: &'a str, params: Option<&'a P>, revision: &'a NegotiatedRevision) -> Self {
+    pub fn new(
+        method: &'a str,
+        params: Option<&'a dyn WriteParams>,
+        revision: &'a NegotiatedRevision,
+    ) -> Self {
         Self {
             method,
             params,
@@ -66,4 +71,4 @@ impl<'a, P> OutboundRequest<'a, P> {
     }
 }
 
-debug_fields!(['a, P] OutboundRequest<'a, P> { method, timeouts });
+debug_fields!(['a] OutboundRequest<'a> { method, timeouts });

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use turnbuckle_types::{RequestId, RequestParams};
+use turnbuckle_types::RequestId;
 use turnbuckle_wire::revision::Revision;
 
 use super::client_session::ClientSession;
@@ -160,8 +160,7 @@ fn send_with(
     let mut future: RequestFuture = Box::pin(async move {
         let revision = revision();
         let on_id = |id: &RequestId| sender.send(id.clone()).unwrap();
-        let no_params: Option<&RequestParams> = None;
-        let mut request = OutboundRequest::new(method, no_params, &revision);
+        let mut request = OutboundRequest::new(method, None, &revision);
         request.on_id_assigned = Some(&on_id);
         request.timeouts = timeouts;
         session.send_request(request).await
@@ -249,9 +248,8 @@ async fn a_response_counts_even_if_sending_its_request_fails() {
     for kind in [LinkKind::Duplex, LinkKind::Exchange] {
         let server = ScriptedServer::with_failing_send(kind, true);
         let session = server.open(ClientLimits::default()).await;
-        let (revision, no_params) = (revision(), None::<&RequestParams>);
-        let answered =
-            session.send_request(OutboundRequest::new("tools/list", no_params, &revision));
+        let revision = revision();
+        let answered = session.send_request(OutboundRequest::new("tools/list", None, &revision));
         assert!(answered.await.is_ok(), "{kind:?}");
     }
 }

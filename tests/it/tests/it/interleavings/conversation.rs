@@ -16,7 +16,7 @@ use turnbuckle_session::transport::{
     ClientLimits, Connector, Frame, Inbox, Link, LinkError, LinkFuture, LinkKind, OpenFuture,
     OutboundMessage, RequestTag, SendFuture, Timeouts,
 };
-use turnbuckle_types::{EmptyResult, RequestId, RequestParams};
+use turnbuckle_types::{EmptyResult, RequestId};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Revision;
 
@@ -177,11 +177,10 @@ impl Path {
                     number,
                     tokio::spawn(async move {
                         let speaks = NegotiatedRevision::legacy(Revision::NEWEST_LEGACY);
-                        let nothing: Option<&RequestParams> = None;
                         let begun = |id: &RequestId| {
                             ids.lock().unwrap().insert(number, id.clone());
                         };
-                        let mut ask = OutboundRequest::new("tools/list", nothing, &speaks);
+                        let mut ask = OutboundRequest::new("tools/list", None, &speaks);
                         ask.timeouts = Timeouts::uniform(PATIENCE);
                         ask.on_id_assigned = Some(&begun);
                         conversation.send_request(ask).await
