@@ -33,7 +33,7 @@ use consent::is_trusted;
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
 use turnbuckle_session::internal::ShutdownSignals;
-use work::catch_signals;
+use work::{Work, catch_signals};
 
 pub(crate) use catalogue::{CatalogueEntry, list_catalogue};
 pub(crate) use check_target::{CheckTarget, check_error};
@@ -244,15 +244,12 @@ async fn connect(
 
 impl ServerConnection {
     /// Does `work` unless a signal or a question that cannot be answered ends it.
-    async fn perform<W>(&self, work: &W) -> Result<(), CliError>
-    where
-        W: AsyncFn(&Self) -> Result<(), CliError>,
-    {
+    async fn perform(&self, work: &dyn Work) -> Result<(), CliError> {
         self.abort.forget_refusals();
         // Dropping the future cancels the request in flight.
         let done = unless_interrupted(&mut *self.signals.lock().await, async {
             tokio::select! {
-                done = work(self) => done,
+                done = work.start(self) => done,
                 error = self.abort.wait() => Err(error),
             }
         })

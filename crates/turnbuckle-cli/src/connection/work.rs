@@ -1,6 +1,7 @@
 //! The work of a command at a connection: it connects, logs in when the server demands it, and closes
 //! the connection, also when a signal interrupts the work.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use super::connector::{LoginLayer, is_unencrypted_remote};
@@ -17,6 +18,25 @@ use turnbuckle_session::internal::ShutdownSignals;
 
 /// The number of times that one command asks the user to log in: at first, and for more scopes.
 const MAX_LOGINS: usize = 2;
+
+/// The outcome of a command, once it is known.
+type WorkFuture<'a> = Pin<Box<dyn Future<Output = Result<(), CliError>> + 'a>>;
+
+/// The work of a command at a connection. As `dyn Work`, so that the code around the work exists once and
+/// not once for each command.
+pub(super) trait Work {
+    /// Starts the work.
+    fn start<'a>(&'a self, connection: &'a ServerConnection) -> WorkFuture<'a>;
+}
+
+impl<W> Work for W
+where
+    W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
+{
+    fn start<'a>(&'a self, connection: &'a ServerConnection) -> WorkFuture<'a> {
+        Box::pin(self(connection))
+    }
+}
 
 /// The server of a verb.
 pub(crate) enum ServerSource {
@@ -35,11 +55,19 @@ pub(crate) async fn with_server<W>(
 where
     W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
 {
+    work_at_server(common, server, &work).await
+}
+
+async fn work_at_server(
+    common: &CommonArgs,
+    server: ServerSource,
+    work: &dyn Work,
+) -> Result<(), CliError> {
     match server {
-        ServerSource::Connected(connection) => connection.perform(&work).await,
+        ServerSource::Connected(connection) => connection.perform(work).await,
         ServerSource::Target(target) => {
             with_connection(common, target, async |connection| {
-                connection.perform(&work).await
+                connection.perform(work).await
             })
             .await
         }
@@ -157,10 +185,7 @@ struct Command<'a> {
 
 impl Command<'_> {
     /// Connects, runs `work` and closes the connection.
-    async fn run<W>(&mut self, work: &W) -> Result<(), CliError>
-    where
-        W: AsyncFn(&ServerConnection) -> Result<(), CliError>,
-    {
+    async fn run(&mut self, work: &dyn Work) -> Result<(), CliError> {
         let login = &self.login;
         let connecting = connect(
             login.common,
@@ -173,7 +198,7 @@ impl Command<'_> {
         );
         let signals = login.signals.clone();
         let connection = unless_interrupted(&mut *signals.lock().await, connecting).await?;
-        let done = work(&connection).await;
+        let done = work.start(&connection).await;
         let mut signals = signals.lock().await;
         tokio::select! {
             _ = tokio::time::timeout(CLOSE_TIMEOUT, connection.client.close()) => {}
