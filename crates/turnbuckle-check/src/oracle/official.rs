@@ -1,24 +1,34 @@
-//! The structure of the official schemas, as `cargo xtask schemas` writes it.
+//! The structure of the official schemas, as `cargo xtask schemas` writes it and the build script
+//! compresses it.
 
 use serde_json::Value;
 use turnbuckle_wire::revision::Revision;
 
+/// Returns the compressed schema in a folder of `schemas`.
+macro_rules! compressed {
+    ($folder:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $folder))
+    };
+}
+
 /// The schema of each revision, oldest first.
-pub(super) const SCHEMAS: [&str; Revision::ALL.len()] = [
-    include_str!("../../schemas/2024-11-05/schema.json"),
-    include_str!("../../schemas/2025-03-26/schema.json"),
-    include_str!("../../schemas/2025-06-18/schema.json"),
-    include_str!("../../schemas/2025-11-25/schema.json"),
-    include_str!("../../schemas/2026-07-28/schema.json"),
+pub(super) const SCHEMAS: [&[u8]; Revision::ALL.len()] = [
+    compressed!("2024-11-05"),
+    compressed!("2025-03-26"),
+    compressed!("2025-06-18"),
+    compressed!("2025-11-25"),
+    compressed!("2026-07-28"),
 ];
 
 /// The schema of the extension for tasks.
-pub(super) const TASKS: &str = include_str!("../../schemas/ext-tasks/schema.json");
+pub(super) const TASKS: &[u8] = compressed!("ext-tasks");
 
 /// Reads one of them.
 #[expect(clippy::expect_used, reason = "the schemas are part of this crate")]
-pub(super) fn parse(schema: &str) -> Value {
-    let mut schema = serde_json::from_str(schema).expect("an official schema is JSON");
+pub(super) fn parse(schema: &[u8]) -> Value {
+    let schema = miniz_oxide::inflate::decompress_to_vec_zlib(schema);
+    let schema = schema.expect("an official schema is compressed");
+    let mut schema = serde_json::from_slice(&schema).expect("an official schema is JSON");
     allow_fractions(&mut schema);
     schema
 }
