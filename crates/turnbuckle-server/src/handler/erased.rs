@@ -2,7 +2,6 @@
 //! reply.
 
 use std::convert::identity;
-use std::future::ready;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -17,7 +16,7 @@ use turnbuckle_wire::era::headers::mirrored_name;
 
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
 use super::rounds::{
-    FailureMapping, HandlerRun, RunAgain, check_extension_result, panic_failure, run_handler,
+    FailureMapping, HandlerRun, RunAgain, finish_handler, panic_failure, run_handler,
 };
 use super::{Handler, HandlerKind, HandlerOutput, SyncMarker};
 use crate::error::failure::{Failure, Result};
@@ -310,10 +309,8 @@ where
             let context = request.into_parts().0;
             let reply =
                 reply.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
-            return match reply {
-                Ok(reply) => check_extension_result(reply, &context).into(),
-                Err(failure) => self.run(context, ready(Err(failure)), identity),
-            };
+            let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
+            return finish_handler(mapping, self, context, reply);
         }
         let run = catch_panic(|| self.start(&request.context, request.payload()));
         let run = run.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
@@ -325,7 +322,10 @@ where
                     output.into_handler_reply(&this.reply_options, uri.as_deref())
                 })
             }
-            Err(failure) => self.run(context, ready(Err(failure)), identity),
+            Err(failure) => {
+                let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
+                finish_handler(mapping, self, context, Err(failure))
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Running a handler through its rounds of input, until there is a reply.
 
+use std::convert::identity;
 use std::error::Error;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -109,6 +110,19 @@ where
     }))
 }
 
+/// Turns what the first run of a handler came to at once into the outcome of its request.
+pub(crate) fn finish_handler(
+    mapping: FailureMapping,
+    handler: Arc<dyn RunAgain>,
+    context: HandlerContext,
+    reply: Result<Reply>,
+) -> HandlerOutcome {
+    match reply {
+        Ok(reply) => check_extension_result(reply, &context).into(),
+        Err(failure) => run_handler(mapping, handler, context, ready(Err(failure)), identity),
+    }
+}
+
 /// Turns the first run of a handler that may wait for answers into the outcome of its request.
 fn run_asking_handler(
     mapping: FailureMapping,
@@ -164,7 +178,7 @@ async fn run_watched(
 
 /// Replaces a result of an extension's type with an error if the client did not declare the
 /// extension.
-pub(super) fn check_extension_result(reply: Reply, context: &HandlerContext) -> Reply {
+fn check_extension_result(reply: Reply, context: &HandlerContext) -> Reply {
     match reply {
         Reply::Extension(kind, _) if !allows_result_type(context, kind) => {
             Reply::Error(ProtocolError::internal(format!(

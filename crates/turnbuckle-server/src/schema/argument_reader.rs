@@ -101,24 +101,31 @@ impl ArgumentReader {
     ) -> Result<T> {
         let repaired = self.repair(schema, arguments);
         let meant = repaired.as_ref().map_or(arguments, RawJson::from);
-        if repaired.is_some()
-            && let Ok(decoded) = meant.decode()
-            && self.fits(schema, meant)?
-        {
-            return Ok(decoded);
+        let decoded = meant.decode();
+        let is_read = repaired.is_some() && decoded.is_ok() && self.fits(schema, meant)?;
+        if !is_read {
+            check_meant(schema, meant)?;
         }
-        if let Err(violations) = schema.validate(meant)? {
-            return Err(violation_failure(meant, violations));
-        }
-        match meant.decode() {
-            Ok(decoded) => Ok(decoded),
-            Err(error) => {
-                let format_at = |path: &[String]| schema.format_at(path);
-                let error = explain_mismatch(meant.as_str(), &error, format_at);
-                Err(Failure::arguments(error))
-            }
-        }
+        decoded.map_err(|error| mismatch_failure(schema, meant, &error))
     }
+}
+
+/// Checks arguments that are not repaired any further.
+fn check_meant(schema: &EnforcedSchema, meant: RawJson<'_>) -> Result<()> {
+    match schema.validate(meant)? {
+        Ok(()) => Ok(()),
+        Err(violations) => Err(violation_failure(meant, violations)),
+    }
+}
+
+/// Returns the failure for arguments that match the schema and cannot be decoded.
+fn mismatch_failure(
+    schema: &EnforcedSchema,
+    arguments: RawJson<'_>,
+    error: &serde_json::Error,
+) -> Failure {
+    let format_at = |path: &[String]| schema.format_at(path);
+    Failure::arguments(explain_mismatch(arguments.as_str(), error, format_at))
 }
 
 /// The value of absent arguments.

@@ -17,7 +17,11 @@ pub(crate) fn input_schema_of<T: JsonSchema>() -> Result<Schema, SchemaError> {
     let derived = SchemaSettings::draft2020_12()
         .for_deserialize()
         .into_generator();
-    let mut schema = derived.into_root_schema_for::<T>();
+    to_input_schema(derived.into_root_schema_for::<T>())
+}
+
+/// Converts the derived schema of a type whose values are arguments.
+fn to_input_schema(mut schema: DerivedSchema) -> Result<Schema, SchemaError> {
     if schema.get("type") == Some(&json!("null")) {
         return to_schema(&json!({ "type": "object", "additionalProperties": false }));
     }
