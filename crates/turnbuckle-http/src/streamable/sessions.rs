@@ -137,6 +137,7 @@ impl SessionTable {
             options,
             #[cfg(feature = "store")]
             stored: OnceLock::new(),
+            #[cfg(feature = "store")]
             courier: OnceLock::new(),
         })
     }
