@@ -30,6 +30,8 @@ const PROCESSES: &[(&str, Run)] = &[
     ("http", ours::http::serve),
     ("http-auth", ours::http::serve_with_auth),
     ("http-stateless", ours::http::serve_stateless),
+    ("http-sealed", ours::http::serve_sealed),
+    ("http-stored", ours::http::serve_stored),
     ("http-left", ours::http::leave),
     ("axum", ours::http::serve_in_axum),
     ("stdio", ours::stdio::serve),

@@ -7,6 +7,7 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use turnbuckle::Authorize as _;
+use turnbuckle::Server;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{
@@ -14,9 +15,10 @@ use turnbuckle::http::{
     StreamableHttp,
 };
 use turnbuckle::session::handler::{Limits, Rate, Signal};
-use turnbuckle::types::Principal;
+use turnbuckle::store::MemoryStore;
+use turnbuckle::types::{KeyRing, Principal, SecretKey};
 
-use super::offers::server;
+use super::offers::{builder, server};
 use crate::process::{Ended, at_end_of_input, on_one_thread, tell_port, word};
 
 /// The time that a stream is kept for replay where what is left is measured.
@@ -58,6 +60,22 @@ impl TokenVerifier for AnyToken {
 /// Serves without legacy sessions, for `http-stateless OFFER`.
 pub(crate) fn serve_stateless(words: &[String]) -> Ended {
     listen(words, config().sessions(Sessions::Stateless), Signal::close)
+}
+
+/// Serves sessions whose ids hold them, for `http-sealed`.
+pub(crate) fn serve_sealed(_: &[String]) -> Ended {
+    let config = config().sessions(Sessions::Sealed);
+    listen_with(builder().keys(keys()).build()?, config, Signal::close)
+}
+
+/// Serves sessions that are in a store, for `http-stored`.
+pub(crate) fn serve_stored(_: &[String]) -> Ended {
+    let server = builder().keys(keys()).store(MemoryStore::new()).build()?;
+    listen_with(server, config().sessions(Sessions::Stored), Signal::close)
+}
+
+fn keys() -> KeyRing {
+    KeyRing::new(SecretKey::from_bytes([7; 32]))
 }
 
 /// Serves, for `http-left OFFER`, and ends in the middle, when replay times have passed, and leaves on the heap
@@ -120,7 +138,14 @@ fn listen(
     config: HttpServerOptions,
     end: impl FnOnce(&Signal) + Send + 'static,
 ) -> Ended {
-    let server = server(word(words, 0)?)?;
+    listen_with(server(word(words, 0)?)?, config, end)
+}
+
+fn listen_with(
+    server: Server,
+    config: HttpServerOptions,
+    end: impl FnOnce(&Signal) + Send + 'static,
+) -> Ended {
     on_one_thread(async {
         let http = HttpServer::bind(server, "127.0.0.1:0", config).await?;
         tell_port(http.local_addr().ok_or("no port")?.port())?;

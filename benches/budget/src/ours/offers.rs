@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
+use turnbuckle::ServerBuilder;
 use turnbuckle::middleware::{Next, from_fn};
 use turnbuckle::prelude::*;
 use turnbuckle::service::CallRequest;
@@ -24,10 +25,15 @@ fn echo(message: String) -> Echoed {
     Echoed { message }
 }
 
+/// Returns the builder of a server with the tool `echo`.
+pub(crate) fn builder() -> ServerBuilder {
+    Server::new("budget", "1.0.0").tools(tools![echo])
+}
+
 /// Builds a server: `echo`: that tool alone; `bulk`: large answers; `busy`: handlers that wait, tell, and never end; `around`: that
 /// tool in one layer of a function; a number: so many tools, all on one page of their list.
 pub(crate) fn server(offer: &str) -> Result<Server, Box<dyn Error>> {
-    let server = Server::new("budget", "1.0.0").tools(tools![echo]);
+    let server = builder();
     Ok(match offer {
         "echo" => server.build()?,
         "bulk" => server

@@ -153,6 +153,8 @@ pub(super) fn all() -> Vec<Counter> {
         serves("ours-http-auth", "http-auth echo", MODERN, token).above("floor-http"),
         serves("ours-http-legacy-stateless", "http-stateless echo", STATELESS, echo).above("floor-http"),
         serves("ours-http-session", "http echo", SESSION, echo).above("floor-http"),
+        serves("ours-http-session-sealed", "http-sealed", SESSION, echo).above("floor-http"),
+        serves("ours-http-session-stored", "http-stored", SESSION, echo).above("floor-http"),
         serves("ours-http-session-sse", "http echo", SESSION, streams).above("floor-http"),
         serves("floor-axum", "floor-axum", STATELESS, echo),
         serves("ours-axum-modern", "axum echo", MODERN, echo).above("floor-axum"),

@@ -8,6 +8,8 @@ use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use tokio::time::timeout;
+#[cfg(feature = "store")]
+use turnbuckle_cluster::Delivery;
 use turnbuckle_session::handler::{Limits, Signal};
 use turnbuckle_session::internal::{
     MemoryBudget, ServerEndpoint, count_refusal, serve_with_account,
@@ -19,10 +21,14 @@ use turnbuckle_wire::revision::Revision;
 use turnbuckle_wire::rpc::DecodeErrorKind;
 use turnbuckle_wire::{FrameKind, classify};
 
+#[cfg(feature = "store")]
+use super::elsewhere::Elsewhere;
 use crate::event;
 use crate::options::HttpServerOptions;
 use crate::reply::RefusalLog;
 use crate::reply::ResponseBody;
+#[cfg(feature = "store")]
+use crate::reply::store_reply;
 use crate::reply::{
     HttpReply, accepted_reply, allow_origin, body_error_reply, check_head, error_reply,
     exceeded_reply, limit_reply, method_not_allowed, preflight_reply, refusal_reply, stream_reply,
@@ -52,6 +58,9 @@ pub(crate) struct SseEndpoints {
     connections: Arc<ConnectionTable>,
     clients: Clients,
     pub(super) shutdown: Arc<Signal>,
+    /// The other instances of the server, if it has a store.
+    #[cfg(feature = "store")]
+    elsewhere: Option<Elsewhere>,
 }
 
 impl SseEndpoints {
@@ -64,15 +73,24 @@ impl SseEndpoints {
         // What was read is cut short by a shutdown alone, which has a time of its own.
         let mut limits = config.limits.clone();
         limits.drain_timeout = config.timeouts.shutdown_timeout;
+        let server = ServerEndpoint::in_budget(dispatch, limits.clone(), budget);
+        #[cfg(feature = "store")]
+        let instance = server.cluster().map(|cluster| cluster.instance().clone());
+        #[cfg(not(feature = "store"))]
+        let instance = None;
+        let max = config.http_limits.max_sse_connections;
+        let connections = ConnectionTable::new(ShareLimits::new(max, &config.shares), instance);
         Self {
-            server: ServerEndpoint::in_budget(dispatch, limits.clone(), budget),
+            #[cfg(feature = "store")]
+            elsewhere: server.cluster().map(|cluster| {
+                let timeout = config.timeouts.body_timeout;
+                Elsewhere::new(cluster.clone(), connections.clone(), timeout)
+            }),
+            server,
             limits,
             allowed: OriginPolicy::new(&config),
             proxies: TrustedProxies::new(&config),
-            connections: ConnectionTable::new(ShareLimits::new(
-                config.http_limits.max_sse_connections,
-                &config.shares,
-            )),
+            connections,
             clients: Clients::new(&config.shares),
             config,
             shutdown,
@@ -134,6 +152,10 @@ impl SseEndpoints {
         let id = parts.uri.query().and_then(connection_id);
         let mut reply = match (&parts.method, id) {
             (&Method::GET, None) => self.get(parts, &head, principal, messages, connection),
+            #[cfg(feature = "store")]
+            (&Method::POST, Some(id)) if self.owner_of(id).is_some() => {
+                Box::pin(self.post_elsewhere(parts, &head, body, id, connection)).await
+            }
             (&Method::POST, Some(id)) => self.post(&head, body, id, principal.as_deref()).await,
             (&Method::OPTIONS, id) => preflight_reply(&parts.headers, methods(id)),
             (_, id) => method_not_allowed(methods(id)),
@@ -229,6 +251,64 @@ impl SseEndpoints {
     fn shutdown_started(&self) -> EndOfInput {
         let shutdown = self.shutdown.clone();
         Box::pin(async move { shutdown.closing().await })
+    }
+
+    /// Returns the other instance that has the connection of an id, if it is not this one.
+    #[cfg(feature = "store")]
+    fn owner_of<'a>(&self, id: &'a str) -> Option<&'a str> {
+        self.elsewhere.as_ref()?.owner_of(id)
+    }
+
+    /// Takes a message for a connection that another instance has.
+    #[cfg(feature = "store")]
+    async fn post_elsewhere<B>(
+        &self,
+        parts: &Parts,
+        head: &RequestHeaders<'_>,
+        body: B,
+        id: &str,
+        connection: Option<&ConnectionInfo>,
+    ) -> HttpReply
+    where
+        B: Body<Data: Buf>,
+    {
+        let Some(elsewhere) = &self.elsewhere else {
+            return connection_not_found();
+        };
+        if !head.has_json_body() {
+            return unsupported_media_type();
+        }
+        let principal = principal::from_extensions(&parts.extensions);
+        let account = self
+            .clients
+            .connection_account(&self.server, &parts.extensions, connection);
+        let owner = || {
+            let account = self
+                .server
+                .account(principal.as_deref(), account.as_deref());
+            account.into_owned()
+        };
+        let (max, limit) = (
+            self.config.max_message_bytes,
+            self.config.timeouts.body_timeout,
+        );
+        let frame = match body::read(body, head.content_length, max, limit, owner).await {
+            Ok(frame) => frame,
+            Err(error) => return body_error_reply(&error, &self.config),
+        };
+        let frame = match check_message(&frame) {
+            Ok(frame) => frame,
+            Err(refusal) => return *refusal,
+        };
+        match elsewhere.send(id, principal.as_deref(), frame).await {
+            Ok(Delivery::Delivered) => accepted_reply(),
+            Ok(Delivery::NotThere | Delivery::NoInstance) => connection_not_found(),
+            Ok(Delivery::Unanswered) => error_reply(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the instance that has the connection did not take the message in time",
+            ),
+            Err(error) => store_reply(&error),
+        }
     }
 
     /// Takes a message for a connection. The message is answered on the connection's stream.

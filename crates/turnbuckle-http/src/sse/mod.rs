@@ -6,6 +6,8 @@
 //!
 //! Specification: basic/transports, "HTTP with SSE" (2024-11-05).
 
+#[cfg(feature = "store")]
+mod elsewhere;
 mod endpoint;
 mod service;
 

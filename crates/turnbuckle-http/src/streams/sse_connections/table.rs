@@ -15,6 +15,8 @@ use crate::shares::{Client, Exceeded, Share, ShareLimits, ShareTable};
 pub(crate) struct ConnectionTable {
     by_id: Mutex<HashMap<Box<str>, SseConnection>>,
     shares: Arc<ShareTable>,
+    /// The name of this instance of the server, which ids begin with if others take messages too.
+    instance: Option<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -32,9 +34,11 @@ pub(crate) enum OpenConnectionError {
 }
 
 impl ConnectionTable {
-    /// Creates an empty table with these bounds.
-    pub(crate) fn new(limits: ShareLimits) -> Arc<Self> {
+    /// Creates an empty table with these bounds. `instance` is the name of this instance of the server, if
+    /// there may be others.
+    pub(crate) fn new(limits: ShareLimits, instance: Option<Arc<str>>) -> Arc<Self> {
         Arc::new(Self {
+            instance,
             by_id: Mutex::default(),
             shares: ShareTable::new(limits),
         })
@@ -61,7 +65,10 @@ impl ConnectionTable {
         client: Client,
     ) -> Result<ConnectionEntry, OpenConnectionError> {
         let id = random::id().map_err(|_| OpenConnectionError::RandomnessUnavailable)?;
-        let id = id.into_boxed_str();
+        let id: Box<str> = match &self.instance {
+            None => id.into(),
+            Some(instance) => format!("{instance}.{id}").into(),
+        };
         let share = self.shares.take(client);
         let share = share.map_err(OpenConnectionError::TooMany)?;
         let connection = SseConnection {
@@ -119,7 +126,7 @@ mod tests {
     };
 
     fn table() -> Arc<ConnectionTable> {
-        ConnectionTable::new(ShareLimits::new(2, &HttpShares::new()))
+        ConnectionTable::new(ShareLimits::new(2, &HttpShares::new()), None)
     }
 
     fn queue() -> MessageQueue {

@@ -57,6 +57,12 @@ impl MessageQueue {
         self.bodies.acquire().await.map_err(|_| ConnectionClosed)
     }
 
+    /// Returns a permit to receive the body of a message, if there is one now.
+    #[cfg(feature = "store")]
+    pub(crate) fn permit_now(&self) -> Option<OwnedSemaphorePermit> {
+        self.bodies.clone().try_acquire_owned().ok()
+    }
+
     /// Waits for room and queues a message. One message always fits an empty queue. The message is
     /// copied, since a slice of a larger buffer would keep more memory than its size.
     pub(crate) async fn push(&self, frame: &[u8]) -> Result<(), PushError> {

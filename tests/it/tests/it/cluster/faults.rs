@@ -128,6 +128,32 @@ async fn changes_of_two_instances_at_once_are_merged() {
         200
     );
     assert_eq!(two.server.subscribed_resources(), ["test://one"]);
+    let record = read_record(&store, &session).await;
+    assert!(record.contains(r#""logLevel":"error""#), "{record}");
+    assert!(record.contains("test://one"), "{record}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_requests_at_once_restore_one_session() {
+    let store = MemoryStore::new();
+    let (one, two) = (instance(&store).await, instance(&store).await);
+    let session = one.web.open(LEGACY).await.with_web(&two.web);
+    two.line.fail("get", Fault::Slow(SECOND / 10));
+    let hold = || session.call_tool(7, "hold", &json!({})).send();
+    let both = async {
+        tokio::select! { got = hold() => got, got = hold() => got }
+    };
+    let refused = both.await.json().await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("still in flight"), "{message}");
+}
+
+/// Returns the record of a session, as text.
+async fn read_record(store: &MemoryStore, session: &Session) -> String {
+    let sealed = turnbuckle_store::SealedStore::new(store.clone(), super::input::seal());
+    let key = StoreKey::new(format!("session/{}", session.id)).unwrap();
+    let found = sealed.get(&key).await.unwrap().unwrap();
+    String::from_utf8(found.value.to_vec()).unwrap()
 }
 
 /// Removes everything that the sessions and instances have in the store.

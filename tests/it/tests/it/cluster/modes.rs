@@ -140,7 +140,7 @@ async fn what_a_client_concludes_at_one_instance_is_concluded_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_forgotten_session_goes_on_and_costs_nothing() {
+async fn sessions_beyond_the_table_are_forgotten_and_restored() {
     let store = MemoryStore::new();
     let options = HttpServerOptions::new().http_limits(HttpLimits::new().max_sessions(4));
     let one = instance_with(&store, options.clone()).await;
@@ -151,6 +151,15 @@ async fn a_forgotten_session_goes_on_and_costs_nothing() {
     for session in &opened {
         assert_eq!(ping(session).await.0, 200);
     }
+    // Nothing that runs is forgotten.
+    let hold = opened[0].call_tool(7, "hold", &json!({})).events().await;
+    for session in &opened {
+        assert_eq!(ping(session).await.0, 200);
+    }
+    let again = opened[0].call_tool(7, "hold", &json!({})).json().await.1;
+    let message = again["error"]["message"].as_str().unwrap();
+    assert!(message.contains("still in flight"), "{message}");
+    drop(hold);
 }
 
 #[tokio::test(start_paused = true)]

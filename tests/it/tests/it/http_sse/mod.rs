@@ -2,6 +2,7 @@
 
 mod bounds;
 mod conversation;
+mod elsewhere;
 mod ending;
 mod messages;
 mod mounting;
