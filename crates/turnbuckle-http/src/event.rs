@@ -65,6 +65,14 @@ pub(crate) struct StreamName {
     pub(crate) number: u64,
 }
 
+impl StreamName {
+    /// The name of streams to which no client can come back. Their events have no ids.
+    pub(crate) const NONE: Self = Self {
+        instance: None,
+        number: u64::MAX,
+    };
+}
+
 impl From<u64> for StreamName {
     fn from(number: u64) -> Self {
         Self {
@@ -84,9 +92,13 @@ impl fmt::Display for StreamName {
     }
 }
 
-/// Returns an event of a resumable stream: a message with an id.
+/// Returns an event of a resumable stream: a message with an id. Of a stream that cannot be resumed the
+/// event has none.
 pub(crate) fn message_with_id(stream: &StreamName, sequence: u64, frame: &[u8]) -> Bytes {
     const FIXED: usize = b"id: -\nevent: message\ndata: \n\n".len();
+    if *stream == StreamName::NONE {
+        return message(frame).into();
+    }
     let mut buffers = [itoa::Buffer::new(), itoa::Buffer::new()];
     let [first, second] = &mut buffers;
     let instance = stream.instance.as_deref();

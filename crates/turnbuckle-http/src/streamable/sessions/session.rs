@@ -117,6 +117,9 @@ impl HttpSession {
     }
 
     fn next_stream_name(&self) -> StreamName {
+        if !self.is_resumable() {
+            return StreamName::NONE;
+        }
         #[cfg(feature = "store")]
         if let Some(copies) = &self.copies {
             return copies.next_stream_name();
