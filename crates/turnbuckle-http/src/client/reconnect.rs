@@ -21,6 +21,8 @@ pub(crate) struct ReconnectSchedule {
     max_fruitless: u32,
     reconnect_delay: Duration,
     max_reconnect_delay: Duration,
+    /// The delay before the last reconnect.
+    last_delay: Duration,
 }
 
 impl ReconnectSchedule {
@@ -32,12 +34,21 @@ impl ReconnectSchedule {
             max_fruitless: options.max_fruitless_reconnects,
             reconnect_delay: options.reconnect_delay,
             max_reconnect_delay: options.max_reconnect_delay.clamp(MIN_DELAY, MAX_DELAY),
+            last_delay: Duration::ZERO,
         }
     }
 
     /// Records that the last connection brought something new, which resets the backoff.
     pub(crate) fn record_progress(&mut self) {
         self.fruitless = 0;
+    }
+
+    /// Records how long the last connection was open. One that was open for longer than its client had
+    /// waited for it is progress as well: a quiet stream brings nothing new.
+    pub(crate) fn record_duration(&mut self, open: Duration) {
+        if open > self.last_delay {
+            self.record_progress();
+        }
     }
 
     /// Returns the delay from the end of the stream to the next reconnect. `requested` is what the
@@ -66,6 +77,7 @@ impl ReconnectSchedule {
             (delay + jitter(delay)).min(self.max_reconnect_delay)
         };
         self.fruitless += 1;
+        self.last_delay = delay;
         Ok(delay)
     }
 }
@@ -173,6 +185,18 @@ mod tests {
         };
         let first = second();
         assert!((0..100).any(|_| second() != first));
+    }
+
+    #[test]
+    fn a_connection_that_was_open_for_long_resets_the_backoff() {
+        let mut schedule = ReconnectSchedule::new(&HttpClientOptions::new());
+        for _ in 0..3 {
+            assert_eq!(schedule.next_delay(None), Ok(ms(1000)));
+            schedule.record_duration(ms(1001));
+        }
+        assert_eq!(schedule.next_delay(None), Ok(ms(1000)));
+        schedule.record_duration(ms(1000));
+        assert!(schedule.next_delay(None).unwrap() >= ms(2000));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::base::text::Escaped;
 
@@ -36,6 +37,7 @@ async fn follow(state: &LinkState, answered: oneshot::Sender<()>) {
         let reason = match stream {
             Ok(body) => {
                 opened = true;
+                let began = Instant::now();
                 match event_reader::read_events(&*state.inbox, &mut decoder, body, None).await {
                     StreamEnd::Ended {
                         reason,
@@ -44,6 +46,7 @@ async fn follow(state: &LinkState, answered: oneshot::Sender<()>) {
                         if fruitful {
                             schedule.record_progress();
                         }
+                        schedule.record_duration(began.elapsed());
                         reason
                     }
                     // These happen on streams of requests only.
