@@ -1,7 +1,7 @@
 //! One instance of a server, as it and the others see it.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use tokio::sync::watch;
@@ -29,6 +29,8 @@ pub struct Cluster {
     mailbox: Mailbox,
     changes: Arc<Changes>,
     is_started: AtomicBool,
+    /// The servers of this process that serve as this instance.
+    servers: AtomicUsize,
     /// True once the instance has ended. The tasks see as well when the sender is dropped.
     end: watch::Sender<bool>,
 }
@@ -61,6 +63,7 @@ impl Cluster {
             leases: Leases::default(),
             mailbox: Mailbox::default(),
             is_started: AtomicBool::new(false),
+            servers: AtomicUsize::new(0),
             end: watch::Sender::new(false),
         }))
     }
@@ -95,6 +98,18 @@ impl Cluster {
         if self.is_started() && !self.end.send_replace(true) {
             self.changes.append_all().await;
             self.release_lease().await;
+        }
+    }
+
+    /// Counts a server of this process that serves as this instance.
+    pub fn add_server(&self) {
+        self.servers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Counts the end of such a server. The instance is [stopped](Self::stop) with the last one.
+    pub async fn remove_server(&self) {
+        if self.servers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.stop().await;
         }
     }
 

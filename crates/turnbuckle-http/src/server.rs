@@ -307,6 +307,12 @@ impl HttpServer {
         });
         #[cfg(feature = "store")]
         let courier = self.routes.streamable.courier().cloned();
+        #[cfg(feature = "store")]
+        let cluster = self.routes.streamable.cluster().cloned();
+        #[cfg(feature = "store")]
+        if let Some(cluster) = &cluster {
+            cluster.add_server();
+        }
         let context = Arc::new(ConnectionContext {
             routes: self.routes,
             layers: self.layers,
@@ -375,6 +381,10 @@ impl HttpServer {
                 .is_err()
         {
             tracing::warn!("the store did not take the ends of all streams; they are lost");
+        }
+        #[cfg(feature = "store")]
+        if let Some(cluster) = cluster {
+            cluster.remove_server().await;
         }
         failure.map_or(Ok(()), Err)
     }

@@ -122,6 +122,19 @@ async fn an_instance_that_stops_is_missed_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_instance_ends_with_the_last_server_that_serves_as_it() {
+    let store = Arc::new(MemoryStore::new());
+    let [one, two] = pair(&store).await;
+    two.add_server();
+    two.add_server();
+    two.remove_server().await;
+    assert!(one.is_alive(two.instance()).await.unwrap());
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    two.remove_server().await;
+    assert!(!one.is_alive(two.instance()).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_store_that_was_emptied_is_noticed_by_all() {
     let store = Arc::new(MemoryStore::new());
     let [one, two] = pair(&store).await;

@@ -125,6 +125,12 @@ impl StreamableHttp {
             .chain([listening])
     }
 
+    /// Returns this instance among those that share a store, if it is one.
+    #[cfg(feature = "store")]
+    pub(crate) fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
+        self.endpoint.server.cluster()
+    }
+
     /// Returns the courier of the streams, if other instances serve the sessions too.
     #[cfg(feature = "store")]
     pub(crate) fn courier(&self) -> Option<&Arc<Courier>> {
