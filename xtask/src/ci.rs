@@ -9,7 +9,7 @@
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
-//! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, `haproxy`, and `soak` for half an
+//! that the guide shows, sizes of programs), `mutants`, `fuzz`, `bench`, `book`, `haproxy`, `cluster` for 10 minutes, and `soak` for half an
 //! hour.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
-use crate::{api, node, page, programs, soak, tidy};
+use crate::{api, cluster, node, page, programs, soak, tidy};
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -105,6 +105,7 @@ const RUNS: Lane = Lane {
         ("page", page::check_sources),
         ("page in the browser", page::check_in_browser),
         ("soak", soak::run_briefly),
+        ("cluster", cluster::run_briefly),
         ("conformance", || node::check_server(&[])),
         ("conformance-client", || node::check_client(&[])),
     ],

@@ -5,6 +5,7 @@ mod api;
 mod book;
 mod check;
 mod ci;
+mod cluster;
 mod dist;
 mod fuzz;
 mod haproxy;
@@ -80,6 +81,9 @@ enum Command {
     /// Run clients that behave badly, and look at what is left of them
     #[command(disable_help_flag = true)]
     Soak(Passed),
+    /// Run instances of one server behind HAProxy, which end and begin while clients of several SDKs work
+    #[command(disable_help_flag = true)]
+    Cluster(Passed),
     /// Build the guide, with its texts for language models (llms.txt, llms-full.txt)
     Book,
     /// Run servers behind HAProxy, which has to be installed
@@ -127,6 +131,7 @@ fn main() -> ExitCode {
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Soak(Passed { arguments }) => soak::run(&arguments),
+        Command::Cluster(Passed { arguments }) => cluster::run(&arguments),
         Command::Book => book::run(),
         Command::Haproxy => haproxy::run(),
         Command::Release(options) => release::run(&options),

@@ -48,7 +48,21 @@ pub(crate) const SOAK: Program = Program {
     name: "turnbuckle-soak",
 };
 
-const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_CLIENT, INTEROP_AUTH, SOAK];
+/// Instances of one server, and their clients.
+pub(crate) const CLUSTER: Program = Program {
+    package: "turnbuckle-cluster-test",
+    kind: "--bin",
+    name: "cluster-test",
+};
+
+const ALL: &[Program] = &[
+    TOOL,
+    EVERYTHING_CLIENT,
+    INTEROP_CLIENT,
+    INTEROP_AUTH,
+    SOAK,
+    CLUSTER,
+];
 
 impl Program {
     /// Builds the program and nothing else.

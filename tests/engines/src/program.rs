@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 /// Programs with the packages that have them.
 const PACKAGES: &[(&str, &str)] = &[
     ("redis-server", "redis-server"),
+    ("redis-cli", "redis-tools"),
     ("postgres", "postgresql"),
     ("initdb", "postgresql"),
     ("haproxy", "haproxy"),

@@ -1,0 +1,122 @@
+//! The faults of a run: they befall the instances and the store while clients work.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until};
+use turnbuckle_engines::RedisServer;
+
+use crate::fault::Fault;
+use crate::instance::{INSTANCES, Instances};
+use crate::outcome::Tally;
+use crate::problem::Problem;
+
+/// The time between two faults.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// The time for which the store is halted.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The time before the end in which nothing happens any more, so that what runs can end.
+const CALM: Duration = Duration::from_secs(4);
+
+/// The faults of a run, in turn.
+pub(crate) struct Plan {
+    faults: Vec<Fault>,
+    instances: Instances,
+    redis: RedisServer,
+    /// The number of faults so far.
+    done: usize,
+    /// The number of instances that were replaced so far.
+    replaced: usize,
+}
+
+impl Plan {
+    pub(crate) fn new(faults: Vec<Fault>, instances: Instances, redis: RedisServer) -> Self {
+        Self {
+            faults,
+            instances,
+            redis,
+            done: 0,
+            replaced: 0,
+        }
+    }
+
+    /// Carries out a fault every 2 seconds, until shortly before `end`.
+    pub(crate) async fn carry_out(&mut self, end: Instant, tally: &Tally) -> Result<(), Problem> {
+        sleep(INTERVAL).await;
+        while Instant::now() + CALM < end && !self.faults.is_empty() {
+            let next = Instant::now() + INTERVAL;
+            let fault = self.faults[self.done % self.faults.len()];
+            self.done += 1;
+            tally.begin(fault);
+            self.apply(fault).await?;
+            tally.end(fault);
+            sleep_until(next).await;
+        }
+        Ok(())
+    }
+
+    async fn apply(&mut self, fault: Fault) -> Result<(), Problem> {
+        match fault {
+            Fault::Kill => {
+                self.replaced += 1;
+                self.instances.kill(self.replaced).await
+            }
+            Fault::Stop => {
+                self.replaced += 1;
+                self.instances.stop(self.replaced).await
+            }
+            Fault::Keys => self.rotate_keys().await,
+            Fault::PauseStore => {
+                self.redis.process().pause();
+                sleep(PAUSE).await;
+                self.redis.process().resume();
+                Ok(())
+            }
+            Fault::EmptyStore => {
+                self.redis.stop();
+                self.redis.run();
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets every instance know a new key, then use it.
+    async fn rotate_keys(&mut self) -> Result<(), Problem> {
+        self.instances.add_key()?;
+        for place in 0..INSTANCES {
+            self.instances.stop(place).await?;
+        }
+        self.instances.use_new_key();
+        for place in 0..INSTANCES {
+            self.instances.stop(place).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells the instances to stop, and returns the keys that are left in the store and never expire.
+    pub(crate) async fn finish(&mut self) -> Result<Vec<String>, Problem> {
+        self.instances.finish().await?;
+        keys_without_expiry(&self.redis)
+    }
+}
+
+/// Returns the keys of Redis without an expiry.
+fn keys_without_expiry(redis: &RedisServer) -> Result<Vec<String>, Problem> {
+    let script = "local out = {} \
+        for _, key in ipairs(redis.call('KEYS', '*')) do \
+        if redis.call('PTTL', key) == -1 then out[#out + 1] = key end end \
+        return out";
+    let cli = turnbuckle_engines::find_program("redis-cli");
+    let output = std::process::Command::new(cli)
+        .arg("-s")
+        .arg(redis.socket())
+        .args(["EVAL", script, "0"])
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect())
+}

@@ -1,0 +1,108 @@
+"""The work of the Python client with instances behind a proxy; one line of JSON for each outcome.
+
+    cluster.py legacy|modern URL SECONDS
+"""
+
+import asyncio
+import json
+import sys
+import time
+import warnings
+
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitResult
+
+# Methods of older revisions.
+warnings.simplefilter("ignore")
+
+LIMIT = 25
+SOON = 8
+TWICE = 0.2
+MODES = {"legacy": "legacy", "modern": "2026-07-28"}
+
+era, url, seconds = sys.argv[1:]
+name = f"Python {era}"
+end = time.monotonic() + float(seconds)
+told = []
+
+
+def show(action, began, outcome, text=""):
+    millis = int((time.monotonic() - began) * 1000)
+    line = {"client": name, "action": action, "outcome": outcome, "text": text, "millis": millis}
+    print(json.dumps(line), flush=True)
+
+
+async def act(action, run):
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(LIMIT):
+            wrong = await run
+        show(action, began, "done" if wrong is None else "wrong", wrong or "")
+    except TimeoutError:
+        show(action, began, "silence", "no end")
+    except MCPError as error:
+        timed_out = "timed out" in str(error).lower()
+        show(action, began, "silence" if timed_out else "named", str(error))
+    except Exception as error:
+        show(action, began, "cut", f"{type(error).__name__} {error}")
+
+
+async def answer(context, params):
+    return ElicitResult(action="accept", content={"answer": params.message})
+
+
+async def receive(message):
+    uri = getattr(getattr(message, "params", None), "uri", None)
+    if uri is not None:
+        told.append(str(uri))
+
+
+async def call(client, tool, arguments, wanted):
+    result = await client.call_tool(tool, arguments)
+    text = "".join(block.text for block in result.content)
+    if text == wanted:
+        return None
+    if result.is_error:
+        raise MCPError(-1, text)
+    return text
+
+
+async def watch(client, uri):
+    if era == "modern":
+        async with client.listen(resource_subscriptions=[uri]) as changes:
+            wrong = await call(client, "touch", {"uri": uri}, "touched")
+            if wrong is not None:
+                return wrong
+            async with asyncio.timeout(SOON):
+                await anext(aiter(changes))
+        return None
+    await client.subscribe_resource(uri)
+    wrong = await call(client, "touch", {"uri": uri}, "touched")
+    if wrong is not None:
+        return wrong
+    limit = time.monotonic() + SOON
+    while uri not in told and time.monotonic() < limit:
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(TWICE)
+    times = told.count(uri)
+    await client.unsubscribe_resource(uri)
+    return None if times == 1 else f"{uri} was told {times} times"
+
+
+async def main():
+    options = {"mode": MODES[era], "elicitation_callback": answer, "message_handler": receive}
+    async with Client(url, read_timeout_seconds=LIMIT, **options) as client:
+        number = 0
+        while time.monotonic() < end:
+            number += 1
+            text = f"python-{era}-{number}"
+            await act("echo", call(client, "echo", {"text": text}, text))
+            await act("ask", call(client, "ask", {"text": text}, text))
+            await act("steps", call(client, "steps", {"count": 4, "text": text}, text))
+            await act("cut", call(client, "cut", {"text": text}, text))
+            await act("order", call(client, "order", {"key": text}, text))
+            await act("subscribe", watch(client, f"counted://{text}"))
+
+
+asyncio.run(main())

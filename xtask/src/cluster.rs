@@ -1,0 +1,29 @@
+//! `cargo xtask cluster`: instances of one server behind HAProxy, and clients of several SDKs, while instances
+//! end and begin (`tests/cluster`).
+
+use std::process::Command;
+
+use crate::process::{node, root, run as run_to_end, target};
+use crate::programs::CLUSTER;
+
+/// Builds the program and runs it; its arguments say for how long and with which faults.
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    CLUSTER.build()?;
+    check(arguments)
+}
+
+/// Runs the program, which is built, for 20 seconds.
+pub(crate) fn run_briefly() -> Result<(), String> {
+    check(&[])
+}
+
+fn check(arguments: &[String]) -> Result<(), String> {
+    let node = node()?;
+    let python = target().join("debug/python");
+    let mut install = Command::new("sh");
+    install.arg("tests/interop/python/install.sh").arg(&python);
+    run_to_end(install.current_dir(root()))?;
+    let mut test = Command::new(CLUSTER.path());
+    test.args(["run", "--node", &node, "--python"]).arg(python);
+    run_to_end(test.args(arguments))
+}
