@@ -60,6 +60,9 @@ struct Deploy;
 #[doc = include_str!("../../../docs/guide/src/keys.md")]
 struct Keys;
 
+#[doc = include_str!("../../../docs/guide/src/instances.md")]
+struct Instances;
+
 #[doc = include_str!("../../../docs/guide/src/stores.md")]
 struct Stores;
 
