@@ -18,6 +18,7 @@ mod faults;
 mod input;
 mod modes;
 mod questions;
+mod streams;
 
 /// An instance of a server, with a line to the store that can fail.
 pub(crate) struct Instance {

@@ -170,6 +170,7 @@ impl Follower {
 
     async fn run(mut self, mut steps: Vec<ReadStep>, sender: &mpsc::Sender<Bytes>) {
         let mut looks = 0_u32;
+        let mut has_aborted = false;
         loop {
             for step in steps {
                 let ReadStep::Event { sequence, message } = step else {
@@ -191,10 +192,13 @@ impl Follower {
             match self.read_steps().await {
                 Ok(read) if !read.is_empty() => {
                     steps = read;
+                    has_aborted = false;
                     continue;
                 }
                 Ok(_) if self.state == OwnerState::Gone => match self.abort().await {
-                    Ok(true) => continue,
+                    // Never again at once, whatever the store says.
+                    Ok(true) if !std::mem::replace(&mut has_aborted, true) => continue,
+                    Ok(true) => {}
                     Ok(false) => return,
                     Err(error) => note_failure(&error),
                 },

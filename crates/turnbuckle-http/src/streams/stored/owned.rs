@@ -114,14 +114,12 @@ impl OwnedStream {
 
     /// Notes the outcome of an append.
     pub(super) fn finish_job(&mut self, outcome: &AppendOutcome, now: Instant) -> NextStep {
-        let is_written = match outcome {
-            AppendOutcome::Appended => {
-                self.writer.confirm_batch();
-                true
-            }
+        match outcome {
+            AppendOutcome::Appended => self.writer.confirm_batch(),
             AppendOutcome::Refused(found) => match self.writer.judge_refusal(found) {
-                Refusal::Written => true,
-                Refusal::Again => false,
+                Refusal::Written => {}
+                // Not at once, whatever the store says.
+                Refusal::Again => return NextStep::Look(now + FIRST_RETRY_DELAY),
                 Refusal::Fenced => return NextStep::End,
             },
             AppendOutcome::Failed => {
@@ -134,11 +132,9 @@ impl OwnedStream {
                 return NextStep::Look(now + delay.min(MAX_RETRY_DELAY));
             }
             AppendOutcome::Impossible => return NextStep::Forget,
-        };
-        if is_written {
-            self.failures = 0;
-            self.renew_at = now + RENEW_INTERVAL;
         }
+        self.failures = 0;
+        self.renew_at = now + RENEW_INTERVAL;
         if self.writer.is_over() {
             return NextStep::Forget;
         }

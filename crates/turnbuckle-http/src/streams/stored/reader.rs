@@ -182,3 +182,37 @@ impl LogReader {
         Some((Position(self.position.0 + 1), entries))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a log whose messages have these sequence numbers, behind the message `received`.
+    fn read(received: u64, sequences: &[u64]) -> Vec<ReadStep> {
+        let message = Bytes::from_static(b"{}");
+        let pieces = sequences.iter().flat_map(|it| Piece::split(*it, &message));
+        let entries: Vec<_> = pieces.map(|piece| piece.to_bytes(0)).collect();
+        let last = Position(entries.len() as u64);
+        LogReader::new(received).read(&LogSlice {
+            entries,
+            start: Position(1),
+            first: Position(1),
+            last,
+        })
+    }
+
+    #[test]
+    fn a_message_that_is_missing_is_never_skipped() {
+        let event = |sequence| ReadStep::Event {
+            sequence,
+            message: Bytes::from_static(b"{}"),
+        };
+        assert_eq!(read(0, &[1, 2]), [event(1), event(2)]);
+        assert_eq!(read(0, &[1, 3]), [event(1), ReadStep::Lost]);
+        assert_eq!(read(1, &[3]), [ReadStep::Lost]);
+        assert_eq!(read(2, &[1, 3]), [event(3)]);
+        assert_eq!(read(9, &[1, 3]), []);
+        // Errors follow whatever the client has received.
+        assert_eq!(read(9, &[1, FIRST_ERROR]), [event(FIRST_ERROR)]);
+    }
+}
