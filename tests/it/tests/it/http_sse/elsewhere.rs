@@ -51,7 +51,11 @@ async fn a_connection_is_its_principal_s_through_any_instance() {
     let connection = SseConnection::from_stream(here.clone(), get.events().await).await;
     let post = || there.post(call(1)).to(&connection.messages);
     let narrow = post().principal(principal("ann"));
-    for stranger in [post(), post().principal(principal("bob")), narrow] {
+    for stranger in [
+        post(),
+        post().principal(principal("bob").scopes(["read"])),
+        narrow,
+    ] {
         assert_eq!(stranger.send().await.status, 404);
     }
     assert_eq!(post().principal(ann()).send().await.status, 202);
