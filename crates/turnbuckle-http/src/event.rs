@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use turnbuckle_types::base::change_position::ChangePosition;
 
 /// The media type of a stream.
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
@@ -59,6 +60,9 @@ pub(crate) fn endpoint(messages: &str, id: &str) -> Bytes {
 /// The name of a stream in the ids of its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StreamName {
+    /// The position in the log of changes up to which the client is told of everything once it has received
+    /// the event, for the standalone stream of a session that other instances serve too.
+    pub(crate) changes: Option<ChangePosition>,
     /// The instance that owns the stream, if other instances serve the session too.
     pub(crate) instance: Option<Arc<str>>,
     /// The number of the stream: in its session, or else in its instance.
@@ -68,6 +72,7 @@ pub(crate) struct StreamName {
 impl StreamName {
     /// The name of streams to which no client can come back. Their events have no ids.
     pub(crate) const NONE: Self = Self {
+        changes: None,
         instance: None,
         number: u64::MAX,
     };
@@ -76,15 +81,19 @@ impl StreamName {
 impl From<u64> for StreamName {
     fn from(number: u64) -> Self {
         Self {
+            changes: None,
             instance: None,
             number,
         }
     }
 }
 
-/// Writes `<instance>.<number>`, or the number alone.
+/// Writes `<changes>.<instance>.<number>`, without the parts that are not there.
 impl fmt::Display for StreamName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(changes) = &self.changes {
+            write!(f, "{changes}.")?;
+        }
         if let Some(instance) = &self.instance {
             write!(f, "{instance}.")?;
         }
@@ -101,14 +110,16 @@ pub(crate) fn message_with_id(stream: &StreamName, sequence: u64, frame: &[u8]) 
     }
     let mut buffers = [itoa::Buffer::new(), itoa::Buffer::new()];
     let [first, second] = &mut buffers;
-    let instance = stream.instance.as_deref();
+    let changes = stream.changes.map(|changes| changes.to_string());
+    let names = [changes.as_deref(), stream.instance.as_deref()];
+    let names = names.into_iter().flatten();
     let (stream, sequence) = (first.format(stream.number), second.format(sequence));
     // The capacity is exact, so that the buffer becomes `Bytes` without being copied.
-    let owned = instance.map_or(0, |instance| instance.len() + 1);
-    let mut out = Vec::with_capacity(FIXED + owned + stream.len() + sequence.len() + frame.len());
+    let named: usize = names.clone().map(|name| name.len() + 1).sum();
+    let mut out = Vec::with_capacity(FIXED + named + stream.len() + sequence.len() + frame.len());
     out.extend_from_slice(b"id: ");
-    if let Some(instance) = instance {
-        out.extend_from_slice(instance.as_bytes());
+    for name in names {
+        out.extend_from_slice(name.as_bytes());
         out.push(b'.');
     }
     out.extend_from_slice(stream.as_bytes());
@@ -167,6 +178,8 @@ pub(crate) struct StreamPosition {
 /// The id of an event, as a client gives it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId<'a> {
+    /// The position in the log of changes, if the id is one of the standalone stream.
+    pub(crate) changes: Option<ChangePosition>,
     /// The instance that owns the stream, if the id names one.
     pub(crate) instance: Option<&'a str>,
     /// The number of the stream.
@@ -180,6 +193,13 @@ const INSTANCE_CHARS: usize = 8;
 /// Parses the id of an event.
 pub(crate) fn parse_event_id(id: &[u8]) -> Option<EventId<'_>> {
     let (stream, place) = std::str::from_utf8(id).ok()?.split_once('-')?;
+    // No name of an instance begins like this.
+    let (changes, stream) = match stream.split_once('.') {
+        Some((changes, stream)) if changes.starts_with('c') => {
+            (Some(ChangePosition::parse(changes)?), stream)
+        }
+        _ => (None, stream),
+    };
     let (instance, stream) = match stream.split_once('.') {
         Some((instance, number)) => (Some(instance), number),
         None => (None, stream),
@@ -188,7 +208,7 @@ pub(crate) fn parse_event_id(id: &[u8]) -> Option<EventId<'_>> {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         name.len() == INSTANCE_CHARS && name.bytes().all(is_part)
     };
-    if !instance.is_none_or(is_instance) {
+    if !instance.is_none_or(is_instance) || (changes.is_some() && instance.is_none()) {
         return None;
     }
     let (sequence, connection) = match place.split_once('.') {
@@ -201,6 +221,7 @@ pub(crate) fn parse_event_id(id: &[u8]) -> Option<EventId<'_>> {
         connection,
     };
     Some(EventId {
+        changes,
         instance,
         stream: parse_number(stream)?,
         position,
@@ -296,6 +317,7 @@ mod tests {
         connection: Option<u64>,
     ) -> Option<EventId<'_>> {
         Some(EventId {
+            changes: None,
             instance,
             stream,
             position: StreamPosition {
@@ -307,8 +329,34 @@ mod tests {
 
     fn name(instance: Option<&str>, number: u64) -> StreamName {
         StreamName {
+            changes: None,
             instance: instance.map(Into::into),
             number,
+        }
+    }
+
+    #[test]
+    fn an_event_of_a_shared_standalone_stream_names_a_position_of_changes() {
+        let position = ChangePosition {
+            number: 12,
+            mark: 0xaf,
+        };
+        let stream = StreamName {
+            changes: Some(position),
+            ..name(Some("k3f9x2aq"), 3)
+        };
+        let event = message_with_id(&stream, 7, b"{}");
+        let text = "id: c12_000000af.k3f9x2aq.3-7\nevent: message\ndata: {}\n\n";
+        assert_eq!(event, text);
+        let priming = priming_event_at(&stream, 7, 2, Duration::ZERO);
+        for (event, connection) in [(event, None), (priming, Some(2))] {
+            let parsed = parse_event_id(id_of(&event)).unwrap();
+            assert_eq!(parsed.changes, Some(position));
+            let rest = EventId {
+                changes: None,
+                ..parsed
+            };
+            assert_eq!(Some(rest), id(Some("k3f9x2aq"), 3, 7, connection));
         }
     }
 
@@ -341,6 +389,12 @@ mod tests {
             "K3f9x2aq.3-7",
             "k3f9/2aq.3-7",
             "k3f9x2aq.3.3-7",
+            "c12_000000af.3-7",
+            "c12_000000af-7",
+            "c12.k3f9x2aq.3-7",
+            "c12_af.k3f9x2aq.3-7",
+            "c12_000000af.c12_000000af.k3f9x2aq.3-7",
+            "ck3f9x2a.3-7",
         ] {
             assert_eq!(parse_event_id(bad.as_bytes()), None, "{bad}");
         }
@@ -381,9 +435,9 @@ mod tests {
 
         #[test]
         fn an_id_that_is_parsed_is_the_one_that_is_written(id: Vec<u8>) {
-            if let Some(EventId { instance, stream, position }) = parse_event_id(&id) {
+            if let Some(EventId { changes, instance, stream, position }) = parse_event_id(&id) {
                 let StreamPosition { sequence, connection } = position;
-                let name = name(instance, stream);
+                let name = StreamName { changes, ..name(instance, stream) };
                 let connection = connection.map(|it| format!(".{it}")).unwrap_or_default();
                 assert_eq!(id, format!("{name}-{sequence}{connection}").as_bytes());
             }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use turnbuckle_session::handler::Signal;
-use turnbuckle_session::internal::{InboundFrame, MessageOutcome, ReplySink, Session};
+use turnbuckle_session::internal::{
+    InboundFrame, MessageOutcome, NotificationFuture, ReplySink, Session,
+};
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_wire::era::NamedRevision;
 use turnbuckle_wire::era::Params;
 use turnbuckle_wire::era::headers::HeaderValues;
@@ -293,27 +296,32 @@ impl StreamableEndpoint {
             Err(exceeded) => return exceeded_listening(exceeded),
         };
         match head.last_event_id {
-            HeaderValues::Missing => self.open_standalone(&open, share),
+            HeaderValues::Missing => self.open_standalone(&open, None, share),
             HeaderValues::One(id) => self.resume_stream(&open, id, share).await,
             HeaderValues::Repeated => unknown_event_reply(),
         }
     }
 
-    /// Returns another connection of the standalone stream.
-    fn open_standalone(&self, open: &HttpSession, share: Share) -> HttpReply {
+    /// Returns another connection of the standalone stream. With a position in the log of changes, the
+    /// client is told of all changes since.
+    fn open_standalone(
+        &self,
+        open: &HttpSession,
+        since: Option<ChangePosition>,
+        share: Share,
+    ) -> HttpReply {
         let Some(reader) = open.standalone.attach(None) else {
             return unknown_event_reply();
         };
         let (after, number) = (reader.began_after(), reader.number());
+        let position = since.unwrap_or_else(|| open.session.feed().position());
+        let name = open.standalone.name_at(position);
         let head = has_priming_event(open).then(|| {
-            event::priming_event_at(
-                open.standalone.name(),
-                after,
-                number,
-                self.options.replay.reconnect_delay,
-            )
+            let delay = self.options.replay.reconnect_delay;
+            event::priming_event_at(&name, after, number, delay)
         });
-        self.standalone_reply(head, open, reader, share)
+        let catch_up = since.and_then(|since| catch_up(open, since));
+        self.standalone_reply(head, open, reader, catch_up, share)
     }
 
     /// Returns a stream that continues after the event with this id.
@@ -324,6 +332,9 @@ impl StreamableEndpoint {
         let head = has_priming_event(open)
             .then(|| event::retry_event(self.options.replay.reconnect_delay));
         let Some(reader) = open.attach(&id) else {
+            if id.changes.is_some() {
+                return self.open_standalone(open, id.changes, share);
+            }
             #[cfg(feature = "store")]
             if let Some(copies) = &open.copies {
                 // On the heap, so that the futures of other requests stay small.
@@ -332,7 +343,7 @@ impl StreamableEndpoint {
             return unknown_event_reply();
         };
         if Arc::ptr_eq(reader.stream(), &open.standalone) {
-            return self.standalone_reply(head, open, reader, share);
+            return self.standalone_reply(head, open, reader, None, share);
         }
         let events =
             EventStream::of_stream(head, reader, self.options.timeouts.keep_alive_interval);
@@ -367,11 +378,17 @@ impl StreamableEndpoint {
         head: Option<Bytes>,
         open: &HttpSession,
         reader: StreamReader,
+        catch_up: Option<NotificationFuture>,
         share: Share,
     ) -> HttpReply {
+        #[cfg(feature = "store")]
+        if let Some(remote) = open.standalone.remote_reader() {
+            remote.set_here();
+        }
         let (session, shutdown) = (open.session.clone(), Signal::clone(&self.shutdown));
         let keep_alive = self.options.timeouts.keep_alive_interval;
-        let events = EventStream::of_standalone(head, reader, session, shutdown, keep_alive);
+        let events =
+            EventStream::of_standalone(head, reader, session, catch_up, shutdown, keep_alive);
         stream_reply(ResponseBody::events(events.counting(share)))
     }
 }
@@ -408,6 +425,17 @@ pub(super) fn receive(
     match body {
         Some(message) => session.receive(message, None, frame, sink),
         None => session.receive_batch(frame, sink),
+    }
+}
+
+/// Returns a future that tells the client of a session what has changed since a position.
+fn catch_up(open: &HttpSession, since: ChangePosition) -> Option<NotificationFuture> {
+    #[cfg(feature = "store")]
+    return open.session.catch_up(since);
+    #[cfg(not(feature = "store"))]
+    {
+        let _ = (open, since);
+        None
     }
 }
 

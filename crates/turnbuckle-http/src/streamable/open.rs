@@ -88,6 +88,7 @@ impl StreamableEndpoint {
             return legacy_reply(response);
         };
         open.session.share(stored.instance());
+        stored.pass_on(&open, false);
         if let Err(error) = stored.put_record(&open).await {
             open.end();
             return store_reply(&error);

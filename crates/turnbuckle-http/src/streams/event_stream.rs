@@ -1,13 +1,13 @@
 //! The body of an SSE response: the events of one exchange, or of a stream of a session.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
 use turnbuckle_session::handler::Signal;
-use turnbuckle_session::internal::{QueuedFrame, ReplySink as _, ResponseStream, Session};
+use turnbuckle_session::internal::{NotificationFuture, QueuedFrame, ResponseStream, Session};
 use turnbuckle_types::base::debug_fields;
 
 use super::session_stream::StreamReader;
@@ -45,9 +45,14 @@ enum Source {
     Standalone {
         reader: StreamReader,
         session: Arc<Session>,
+        /// Finds out what changed while the client was away.
+        catch_up: Option<CatchUp>,
         closing: Closing,
     },
 }
+
+/// A future in a mutex that is never locked, so that it can be shared between threads.
+type CatchUp = Mutex<NotificationFuture>;
 
 type Closing = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
@@ -113,6 +118,7 @@ impl EventStream {
         head: Option<Bytes>,
         reader: StreamReader,
         session: Arc<Session>,
+        catch_up: Option<NotificationFuture>,
         shutdown: Signal,
         keep_alive: Duration,
     ) -> Self {
@@ -122,6 +128,7 @@ impl EventStream {
             Source::Standalone {
                 reader,
                 session,
+                catch_up: catch_up.map(Mutex::new),
                 closing,
             },
             keep_alive,
@@ -160,33 +167,49 @@ impl Source {
             Self::Standalone {
                 reader,
                 session,
+                catch_up,
                 closing,
             } => {
                 if closing.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(None);
                 }
-                if reader.is_active() {
-                    send_changes(session, reader, cx);
+                if let Some(catching_up) = catch_up {
+                    let catching_up = catching_up.get_mut();
+                    let catching_up = catching_up.unwrap_or_else(PoisonError::into_inner);
+                    if catching_up.as_mut().poll(cx).is_pending() {
+                        return reader.poll_next(cx);
+                    }
+                    *catch_up = None;
                 }
-                reader.poll_next(cx)
+                // A change is taken once nothing waits before it, so that each is at the newest position.
+                loop {
+                    let next = reader.poll_next(cx);
+                    if next.is_ready() || !reader.is_active() || !send_change(session, reader, cx) {
+                        return next;
+                    }
+                }
             }
         }
     }
 }
 
-/// Sends change notifications, once the client has sent `notifications/initialized`.
-fn send_changes(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) {
+/// Sends the next change notification, once the client has sent `notifications/initialized`. Returns
+/// whether there was one.
+fn send_change(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) -> bool {
     if !session.legacy().is_some_and(|state| state.is_initialized()) {
-        return;
+        return false;
     }
-    while let Poll::Ready(Some(pending)) = session.feed().poll_pending(cx) {
-        // A change without space is sent when there is some: the reader is then polled again.
-        let stream = reader.stream();
-        if !session.send_change(&pending.change, |frame| stream.send(frame).is_ok()) {
-            session.feed().put_back(&pending);
-            break;
-        }
+    let Poll::Ready(Some(pending)) = session.feed().poll_pending(cx) else {
+        return false;
+    };
+    // A change without space is sent when there is some: the reader is then polled again.
+    let stream = reader.stream();
+    let send = |frame| stream.send_change(frame, pending.position);
+    let is_sent = session.send_change(&pending.change, send);
+    if !is_sent {
+        session.feed().put_back(&pending);
     }
+    is_sent
 }
 
 debug_fields!(EventStream { keep_alive });

@@ -13,6 +13,8 @@ mod stored;
 pub(crate) use event_stream::{EndSessionOnDrop, EventStream};
 pub(crate) use replay_log::ReplayBudget;
 pub(crate) use session_stream::{FirstOutput, ReaderReservation, SessionStream, StreamReader};
+#[cfg(feature = "store")]
+pub(crate) use session_stream::{MAX_WAITING, RemoteReader, StandaloneMessage};
 pub(crate) use sse_connections::SseStream;
 #[cfg(feature = "store")]
 pub(crate) use stored::{Courier, OpenRequests, StreamCopies};

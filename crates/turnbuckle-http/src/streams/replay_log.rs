@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use tokio::time::Instant;
 use turnbuckle_session::internal::MemoryPermit;
+use turnbuckle_types::base::change_position::ChangePosition;
 
 #[cfg(feature = "store")]
 use super::stored::StreamCopy;
@@ -108,6 +109,11 @@ impl ReplayLog {
     #[cfg(feature = "store")]
     pub(crate) fn copy(&self) -> Option<&dyn StreamCopy> {
         self.copy.as_deref()
+    }
+
+    /// Sets the position in the log of changes that the ids of events name from now on.
+    pub(crate) fn set_changes(&mut self, position: ChangePosition) {
+        self.stream.changes = Some(position);
     }
 
     /// Appends a message as an event whose id names the stream and the event's sequence number. The

@@ -3,6 +3,8 @@
 //!
 //! Specification: basic/transports, "Resumability and Redelivery" (2025-11-25).
 
+#[cfg(feature = "store")]
+use std::sync::OnceLock;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -13,6 +15,7 @@ use tokio::time::Instant;
 use turnbuckle_session::internal::{
     EncodedResponse, MemoryAccount, MemoryPermit, QueueFull, ReplySink,
 };
+use turnbuckle_types::base::change_position::ChangePosition;
 
 use super::replay_log::{ReplayBudget, ReplayLog};
 #[cfg(feature = "store")]
@@ -21,9 +24,13 @@ use crate::event::{StreamName, StreamPosition};
 
 mod reader;
 mod readers;
+#[cfg(feature = "store")]
+mod remote_reader;
 
 pub(crate) use reader::{ReaderReservation, StreamReader};
 use readers::Readers;
+#[cfg(feature = "store")]
+pub(crate) use remote_reader::{MAX_WAITING, RemoteReader, StandaloneMessage};
 
 /// The largest number of open connections of one stream; one more closes the oldest.
 const MAX_CONNECTIONS: usize = 8;
@@ -39,6 +46,9 @@ pub(crate) struct SessionStream {
     state: Mutex<StreamState>,
     /// Notified when a sender that had to wait may try again.
     space: Notify,
+    /// The instance that sends messages to the client, if other instances serve the session too.
+    #[cfg(feature = "store")]
+    remote_reader: OnceLock<RemoteReader>,
 }
 
 #[derive(Debug)]
@@ -93,6 +103,8 @@ impl SessionStream {
             account,
             state: Mutex::new(state),
             space: Notify::new(),
+            #[cfg(feature = "store")]
+            remote_reader: OnceLock::new(),
         })
     }
 
@@ -204,6 +216,18 @@ impl SessionStream {
         self.space.notify_waiters();
     }
 
+    /// Sets what is known of the instance at which the client reads the stream, once.
+    #[cfg(feature = "store")]
+    pub(crate) fn set_remote_reader(&self, remote: RemoteReader) {
+        let _ = self.remote_reader.set(remote);
+    }
+
+    /// Returns what is known of the instance at which the client reads the stream.
+    #[cfg(feature = "store")]
+    pub(crate) fn remote_reader(&self) -> Option<&RemoteReader> {
+        self.remote_reader.get()
+    }
+
     /// Returns whether a connection reads the stream, or is about to.
     pub(crate) fn is_attached(&self) -> bool {
         self.state().readers.is_read()
@@ -222,6 +246,51 @@ impl SessionStream {
     /// Returns the bytes that are kept for replay.
     pub(crate) fn replay_bytes(&self) -> usize {
         self.state().log.bytes()
+    }
+
+    /// Sends a message. With a position in the log of changes, the ids of this event and of later ones
+    /// name it.
+    fn send_event(&self, frame: Vec<u8>, changes: Option<ChangePosition>) -> Result<(), QueueFull> {
+        let mut state = self.state();
+        if state.log.is_closed() {
+            return Ok(());
+        }
+        let unread = state.readers.first_unread();
+        if state.readers.is_read() && !state.log.has_room(unread, frame.len()) {
+            return Err(QueueFull(frame));
+        }
+        let memory = match self.account.reserve_free(frame.len()) {
+            Ok(memory) => memory,
+            // The reader makes room when it reads what it has not read yet.
+            Err(_) if state.readers.is_read() && unread < state.log.next_sequence() => {
+                return Err(QueueFull(frame));
+            }
+            Err(_) => self.account.reserve_beyond_limits(frame.len()),
+        };
+        if let Some(position) = changes {
+            state.log.set_changes(position);
+        }
+        state.append(&frame, memory);
+        wake(state);
+        Ok(())
+    }
+
+    /// Sends the notification of a change. The client is told of everything up to `position` once it has
+    /// received it. Returns whether there was space.
+    pub(crate) fn send_change(&self, frame: Vec<u8>, position: ChangePosition) -> bool {
+        let position = self.name.instance.as_ref().map(|_| position);
+        self.send_event(frame, position).is_ok()
+    }
+
+    /// Returns the name of the standalone stream in the ids of its events, for a client that was told of all
+    /// changes up to a position. Later ids name the position as well.
+    pub(crate) fn name_at(&self, position: ChangePosition) -> StreamName {
+        let mut name = self.name.clone();
+        if name.instance.is_some() {
+            name.changes = Some(position);
+            self.state().log.set_changes(position);
+        }
+        name
     }
 
     /// Ends the stream: nothing more is sent on it.
@@ -287,25 +356,15 @@ impl PostState {
 
 impl ReplySink for SessionStream {
     fn send(&self, frame: Vec<u8>) -> Result<(), QueueFull> {
-        let mut state = self.state();
-        if state.log.is_closed() {
-            return Ok(());
-        }
-        let unread = state.readers.first_unread();
-        if state.readers.is_read() && !state.log.has_room(unread, frame.len()) {
-            return Err(QueueFull(frame));
-        }
-        let memory = match self.account.reserve_free(frame.len()) {
-            Ok(memory) => memory,
-            // The reader makes room when it reads what it has not read yet.
-            Err(_) if state.readers.is_read() && unread < state.log.next_sequence() => {
-                return Err(QueueFull(frame));
-            }
-            Err(_) => self.account.reserve_beyond_limits(frame.len()),
+        #[cfg(feature = "store")]
+        let frame = match self.remote_reader.get() {
+            None => frame,
+            Some(remote) => match remote.take(frame) {
+                Ok(()) => return Ok(()),
+                Err(frame) => frame,
+            },
         };
-        state.append(&frame, memory);
-        wake(state);
-        Ok(())
+        self.send_event(frame, None)
     }
 
     fn wait_for_space(&self) -> Notified<'_> {

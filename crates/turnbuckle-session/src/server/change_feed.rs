@@ -150,22 +150,21 @@ impl ChangeFeed {
         self.state().position
     }
 
-    /// Sets the position up to which the subscriber knows everything, and drops the changes up to it.
-    /// `since` are those in the shared log after it, which the subscriber is told of next.
+    /// Sets the position up to which the subscriber knows everything. `since` are all changes in the shared
+    /// log after it, which the subscriber is told of next. Of the changes that waited, those stay that no
+    /// shared log has, and that came later.
     pub fn reset_to<'a>(
         &self,
         position: ChangePosition,
         since: impl IntoIterator<Item = (&'a Change, ChangePosition)>,
     ) {
         self.add(|state| {
-            let is_local = true;
-            let kept = state.order.split_off(&(
-                FeedPosition { position, is_local },
-                // The first of all changes.
-                Change::Tools,
-            ));
-            for (_, change) in std::mem::replace(&mut state.order, kept) {
-                state.positions.remove(&change);
+            for (known, change) in std::mem::take(&mut state.order) {
+                if known.is_local && known.position >= position {
+                    state.order.insert((known, change));
+                } else {
+                    state.positions.remove(&change);
+                }
             }
             state.position = position;
             for (change, position) in since {
@@ -333,6 +332,7 @@ mod tests {
         let feed = ChangeFeed::new();
         feed.publish_at(&resource("seen"), position(4));
         feed.publish_at(&resource("both"), position(5));
+        feed.publish_at(&resource("unchanged"), position(8));
         feed.publish_at(&Change::Prompts, position(8));
         feed.publish_after(&Change::Tools, position(5));
         let since = [

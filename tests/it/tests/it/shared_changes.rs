@@ -1,5 +1,7 @@
 //! Changes that reach the subscribers of all instances of a server.
 
+mod streams;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,10 +16,10 @@ use turnbuckle_wire::revision::Revision;
 
 use crate::support::{principal, result};
 
-pub(crate) const TOOLS: &str = "notifications/tools/list_changed";
-pub(crate) const PROMPTS: &str = "notifications/prompts/list_changed";
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
 const RESOURCES: &str = "notifications/resources/list_changed";
-pub(crate) const UPDATED: &str = "notifications/resources/updated";
+const UPDATED: &str = "notifications/resources/updated";
 
 /// A time in which every change has arrived.
 const SOON: Duration = Duration::from_millis(100);
@@ -26,20 +28,25 @@ const SOON: Duration = Duration::from_millis(100);
 const BACK: Duration = Duration::from_secs(10);
 
 /// An instance of the server.
-pub(crate) struct Instance {
-    pub(crate) server: Server,
-    pub(crate) line: FaultyStore,
+struct Instance {
+    server: Server,
+    line: FaultyStore,
 }
 
-pub(crate) fn instance(store: &MemoryStore) -> Instance {
+fn instance(store: &MemoryStore) -> Instance {
     let line = FaultyStore::for_engine(store);
     let read = async |_: ReadRequest, _: HandlerContext| "";
     let nap = async |(): (), _: HandlerContext| {
         tokio::time::sleep(Duration::from_secs(5)).await;
         "slept"
     };
+    let complete = async |(): (), context: HandlerContext| {
+        context.elicitation_notifier().notify_complete("e").await;
+        "told"
+    };
     let server = Server::new("changing", "1.0.0")
         .dynamic_prompts()
+        .tool(Tool::builder("complete").handler(complete))
         .tool(
             Tool::builder("nap")
                 .task(turnbuckle_server::TaskSupport::required())

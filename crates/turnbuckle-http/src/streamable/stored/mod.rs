@@ -2,19 +2,22 @@
 //!
 //! The table of sessions is a cache of their records: `record` restores a session that another instance
 //! opened, and saves what its client changes; `forward` passes on messages that belong to another
-//! instance, and `receive` gets those of others.
+//! instance, and `receive` gets those of others; `standalone` passes on
+//! what a client reads at another instance.
 
 mod forward;
 mod messages;
 mod receive;
 mod record;
 pub(super) mod session;
+mod standalone;
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use turnbuckle_cluster::{Cluster, MessageKind, Occurrences, Receiver};
 use turnbuckle_session::internal::ServerEndpoint;
@@ -24,6 +27,8 @@ use turnbuckle_types::base::text::Escaped;
 
 use super::sessions::{HttpSession, Maintain, SessionTable};
 use crate::options::HttpServerOptions;
+use crate::streams::{MAX_WAITING, StandaloneMessage};
+use standalone::send_standalone;
 
 /// The most keys whose life begins anew in one operation.
 const MAX_TOUCHED: usize = turnbuckle_store::bounds::MAX_TOUCH_KEYS;
@@ -36,6 +41,9 @@ pub(crate) struct StoredSessions {
     options: Arc<HttpServerOptions>,
     interruptions: Occurrences,
     is_started: AtomicBool,
+    /// The messages for standalone streams that clients read at other instances.
+    standalone_outbox: mpsc::Sender<StandaloneMessage>,
+    standalone_messages: Mutex<Option<mpsc::Receiver<StandaloneMessage>>>,
     this: Weak<Self>,
 }
 
@@ -48,7 +56,10 @@ impl StoredSessions {
         table: Arc<SessionTable>,
         options: Arc<HttpServerOptions>,
     ) -> Arc<Self> {
+        let (standalone_outbox, standalone_messages) = mpsc::channel(MAX_WAITING);
         let this = Arc::new_cyclic(|this| Self {
+            standalone_outbox,
+            standalone_messages: Mutex::new(Some(standalone_messages)),
             this: this.clone(),
             interruptions: cluster.interruptions(),
             cluster,
@@ -79,11 +90,17 @@ impl StoredSessions {
             MessageKind::SessionMessage,
             MessageKind::SessionChanged,
             MessageKind::SessionEnded,
+            MessageKind::StandaloneMessage,
         ] {
             let receiver: Weak<dyn Receiver> = self.this.clone();
             self.cluster.add_receiver(kind, receiver);
         }
         self.cluster.start();
+        let messages = self.standalone_messages.lock();
+        let messages = messages.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(messages) = messages {
+            runtime.spawn(send_standalone(Arc::downgrade(&self.cluster), messages));
+        }
         runtime.spawn(put_back(self.this.clone(), self.cluster.losses()));
     }
 

@@ -22,6 +22,7 @@ impl Receiver for StoredSessions {
             MessageKind::SessionMessage => self.receive_message(&message.body),
             MessageKind::SessionChanged => self.receive_change(&message.body),
             MessageKind::SessionEnded => self.receive_end(&message.body),
+            MessageKind::StandaloneMessage => self.receive_standalone(&message.body),
             _ => None,
         };
         taken.is_some()
@@ -30,7 +31,7 @@ impl Receiver for StoredSessions {
 
 impl StoredSessions {
     /// Returns a session of the store that this instance knows.
-    fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
+    pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
         self.table
             .find(id)
             .filter(|open| open.record_state().is_some())

@@ -148,6 +148,7 @@ impl StoredSessions {
             .create(&self.server, source, kind, Some(&record))
             .map_err(|exceeded| Box::new(memory_reply(exceeded)))?;
         open.session.share(self.instance());
+        self.pass_on(&open, true);
         match self.table.insert_as(id, open) {
             Ok(open) => Ok(Some(open)),
             Err(OpenSessionError::TooMany(exceeded)) => Err(Box::new(exceeded_reply(

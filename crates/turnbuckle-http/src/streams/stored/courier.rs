@@ -145,6 +145,7 @@ impl Courier {
     /// Returns the name of a new stream.
     pub(crate) fn next_stream_name(&self) -> StreamName {
         StreamName {
+            changes: None,
             instance: Some(self.cluster.instance().clone()),
             number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
         }

@@ -86,6 +86,7 @@ impl StreamCopies {
         };
         let owner: Arc<str> = instance.into();
         let name = StreamName {
+            changes: None,
             instance: Some(owner.clone()),
             number: after.stream,
         };

@@ -84,6 +84,7 @@ async fn follow(
     sequence: u64,
 ) -> Option<FollowedStream> {
     let after = EventId {
+        changes: None,
         instance: stream.instance.as_deref(),
         stream: stream.number,
         position: StreamPosition {
@@ -264,6 +265,7 @@ async fn nothing_is_lost_while_the_store_fails() {
     assert_eq!(next(&mut there).await, None);
     b.store.fail(true);
     let after = EventId {
+        changes: None,
         instance: name.instance.as_deref(),
         stream: name.number,
         position: StreamPosition {
@@ -284,6 +286,7 @@ async fn events_that_no_instance_knows_are_unknown() {
     settle().await;
     let name = stream.name().clone();
     let other = |instance: Option<&str>, number| StreamName {
+        changes: None,
         instance: instance.map(Into::into),
         number,
     };
@@ -431,6 +434,7 @@ async fn what_is_no_log_of_ours_ends_nothing_but_the_read() {
     let store = MemoryStore::new();
     let b = Instance::start(&store).await;
     let name = StreamName {
+        changes: None,
         instance: Some("zzzzzzzz".into()),
         number: 1,
     };
