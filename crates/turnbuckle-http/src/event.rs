@@ -158,9 +158,13 @@ pub(crate) fn priming_event_at(
     format!("id: {stream}-{sequence}.{connection}\n{retry}data: \n\n").into()
 }
 
-/// Returns the delay before a reconnect alone, for a client that knows the id of an event.
-pub(crate) fn retry_event(after: Duration) -> Bytes {
-    format!("{}\n", retry_field(after)).into()
+/// Returns the first event of a stream that a client resumes: the id that it came back with, and the delay
+/// before a reconnect. A client that knows only the ids of its newest connection can come back again.
+pub(crate) fn resumed_event(id: &[u8], retry: Duration) -> Bytes {
+    let retry = retry_field(retry);
+    [b"id: ", id, b"\n", retry.as_bytes(), b"data: \n\n"]
+        .concat()
+        .into()
 }
 
 fn retry_field(after: Duration) -> String {
@@ -307,7 +311,8 @@ mod tests {
         assert_eq!(&text[..], b"id: 3-0\nretry: 500\ndata: \n\n");
         let text = priming_event_at(&0.into(), 7, 2, Duration::from_secs(1));
         assert_eq!(&text[..], b"id: 0-7.2\nretry: 1000\ndata: \n\n");
-        assert_eq!(&retry_event(Duration::from_secs(1))[..], b"retry: 1000\n\n");
+        let text = resumed_event(b"3-7", Duration::from_secs(1));
+        assert_eq!(&text[..], b"id: 3-7\nretry: 1000\ndata: \n\n");
     }
 
     fn id(

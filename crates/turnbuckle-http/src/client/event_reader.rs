@@ -10,9 +10,6 @@ use turnbuckle_types::RequestId;
 use super::event_decoder::{Event, EventDecoder};
 use super::response_body::ClientResponseBody;
 
-/// The time after which a stream counts as progress, whatever it carried.
-const STABLE_AFTER: Duration = Duration::from_secs(60);
-
 /// The time that the server may take to end a stream whose request is answered, so that its
 /// connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
@@ -28,8 +25,10 @@ pub(crate) enum StreamEnd {
     Ended {
         /// The cause.
         reason: String,
-        /// True if the stream carried anything new, or lasted long.
+        /// True if the stream carried anything new.
         made_progress: bool,
+        /// The time for which the stream was open.
+        duration: Duration,
     },
 }
 
@@ -74,12 +73,11 @@ pub(crate) async fn read_events(
             return StreamEnd::Answered;
         }
     };
-    let made_progress = has_message
-        || decoder.resume_point().last_event_id != last
-        || begin.elapsed() >= STABLE_AFTER;
+    let made_progress = has_message || decoder.resume_point().last_event_id != last;
     StreamEnd::Ended {
         reason,
         made_progress,
+        duration: begin.elapsed(),
     }
 }
 

@@ -147,13 +147,12 @@ async fn read_event_stream(
             StreamEnd::Ended {
                 reason,
                 made_progress,
+                duration,
             } => {
                 if !state.can_resume() || decoder.resume_point().last_event_id.is_none() {
                     return Err(LinkError::ConnectionLost { reason });
                 }
-                if made_progress {
-                    schedule.record_progress();
-                }
+                schedule.record_connection(made_progress, duration);
                 body = resume_stream(state, &decoder, &mut schedule, reason).await?;
             }
         }

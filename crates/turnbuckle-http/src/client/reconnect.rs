@@ -38,16 +38,11 @@ impl ReconnectSchedule {
         }
     }
 
-    /// Records that the last connection brought something new, which resets the backoff.
-    pub(crate) fn record_progress(&mut self) {
-        self.fruitless = 0;
-    }
-
-    /// Records how long the last connection was open. One that was open for longer than its client had
-    /// waited for it is progress as well: a quiet stream brings nothing new.
-    pub(crate) fn record_duration(&mut self, open: Duration) {
-        if open > self.last_delay {
-            self.record_progress();
+    /// Records the end of a connection. One that brought something new resets the backoff, and so does one
+    /// that was open for longer than its client had waited for it: a quiet stream brings nothing.
+    pub(crate) fn record_connection(&mut self, made_progress: bool, duration: Duration) {
+        if made_progress || duration > self.last_delay {
+            self.fruitless = 0;
         }
     }
 
@@ -192,10 +187,10 @@ mod tests {
         let mut schedule = ReconnectSchedule::new(&HttpClientOptions::new());
         for _ in 0..3 {
             assert_eq!(schedule.next_delay(None), Ok(ms(1000)));
-            schedule.record_duration(ms(1001));
+            schedule.record_connection(false, ms(1001));
         }
         assert_eq!(schedule.next_delay(None), Ok(ms(1000)));
-        schedule.record_duration(ms(1000));
+        schedule.record_connection(false, ms(1000));
         assert!(schedule.next_delay(None).unwrap() >= ms(2000));
     }
 
@@ -205,7 +200,7 @@ mod tests {
         let mut schedule = ReconnectSchedule::new(&options);
         for _ in 0..20 {
             assert_eq!(schedule.next_delay(None), Ok(ms(1000)));
-            schedule.record_progress();
+            schedule.record_connection(true, Duration::ZERO);
         }
         assert_eq!(schedule.next_delay(None), Err(ReconnectLimit::Total(20)));
     }

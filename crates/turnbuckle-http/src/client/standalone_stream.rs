@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 use turnbuckle_session::transport::LinkError;
 use turnbuckle_types::base::text::Escaped;
 
@@ -37,16 +36,13 @@ async fn follow(state: &LinkState, answered: oneshot::Sender<()>) {
         let reason = match stream {
             Ok(body) => {
                 opened = true;
-                let began = Instant::now();
                 match event_reader::read_events(&*state.inbox, &mut decoder, body, None).await {
                     StreamEnd::Ended {
                         reason,
-                        made_progress: fruitful,
+                        made_progress,
+                        duration,
                     } => {
-                        if fruitful {
-                            schedule.record_progress();
-                        }
-                        schedule.record_duration(began.elapsed());
+                        schedule.record_connection(made_progress, duration);
                         reason
                     }
                     // These happen on streams of requests only.

@@ -326,11 +326,11 @@ impl StreamableEndpoint {
 
     /// Returns a stream that continues after the event with this id.
     async fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> HttpReply {
+        let head = has_priming_event(open)
+            .then(|| event::resumed_event(id, self.options.replay.reconnect_delay));
         let Some(id) = event::parse_event_id(id) else {
             return unknown_event_reply();
         };
-        let head = has_priming_event(open)
-            .then(|| event::retry_event(self.options.replay.reconnect_delay));
         let Some(reader) = open.attach(&id) else {
             if id.changes.is_some() {
                 return self.open_standalone(open, id.changes, share);
