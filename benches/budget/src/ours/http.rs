@@ -7,7 +7,6 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use turnbuckle::Authorize as _;
-use turnbuckle::Server;
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::auth::server::{TokenVerifier, VerifiedToken, VerifyFuture};
 use turnbuckle::http::{
@@ -16,7 +15,8 @@ use turnbuckle::http::{
 };
 use turnbuckle::session::handler::{Limits, Rate, Signal};
 use turnbuckle::store::MemoryStore;
-use turnbuckle::types::{KeyRing, Principal, SecretKey};
+use turnbuckle::types::Principal;
+use turnbuckle::{KeyRing, SecretKey, Server};
 
 use super::offers::{builder, server};
 use crate::process::{Ended, at_end_of_input, on_one_thread, tell_port, word};
