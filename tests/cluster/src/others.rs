@@ -38,6 +38,7 @@ enum Kind {
     Named,
     Cut,
     Silence,
+    Missed,
     Wrong,
 }
 
@@ -101,6 +102,7 @@ pub(crate) async fn work(
                 Kind::Named => Outcome::Named(text),
                 Kind::Cut => Outcome::Cut(text),
                 Kind::Silence => Outcome::Silence(text),
+                Kind::Missed => Outcome::Missed(text),
                 Kind::Wrong => Outcome::Wrong(text),
             };
             tally.count(&client, &action, began, outcome);

@@ -27,6 +27,10 @@ end = time.monotonic() + float(seconds)
 told = []
 
 
+class Missed(Exception):
+    """A change that was not told. This client gives its stream up after two that broke."""
+
+
 def show(action, began, outcome, text=""):
     millis = int((time.monotonic() - began) * 1000)
     line = {"client": name, "action": action, "outcome": outcome, "text": text, "millis": millis}
@@ -39,6 +43,8 @@ async def act(action, run):
         async with asyncio.timeout(LIMIT):
             wrong = await run
         show(action, began, "done" if wrong is None else "wrong", wrong or "")
+    except Missed as missed:
+        show(action, began, "missed", str(missed))
     except TimeoutError:
         show(action, began, "silence", "no end")
     except MCPError as error:
@@ -87,13 +93,18 @@ async def watch(client, uri):
     await asyncio.sleep(TWICE)
     times = told.count(uri)
     await client.unsubscribe_resource(uri)
+    if times == 0:
+        raise Missed(uri)
     return None if times == 1 else f"{uri} was told {times} times"
 
 
-async def main():
+number = 0
+
+
+async def work():
+    global number
     options = {"mode": MODES[era], "elicitation_callback": answer, "message_handler": receive}
     async with Client(url, read_timeout_seconds=LIMIT, **options) as client:
-        number = 0
         while time.monotonic() < end:
             number += 1
             text = f"python-{era}-{number}"
@@ -103,6 +114,16 @@ async def main():
             await act("cut", call(client, "cut", {"text": text}, text))
             await act("order", call(client, "order", {"key": text}, text))
             await act("subscribe", watch(client, f"counted://{text}"))
+
+
+async def main():
+    while time.monotonic() < end:
+        began = time.monotonic()
+        try:
+            await work()
+        except Exception as error:
+            # One connection that breaks ends this client as a whole.
+            show("client", began, "cut", f"{type(error).__name__} {error}")
 
 
 asyncio.run(main())
