@@ -1,4 +1,4 @@
-//! Programs that tests start: Redis, PostgreSQL, HAProxy; and a measurement of stores. Nothing of it is
+//! Programs that tests start: Redis, PostgreSQL, HAProxy; and measurements of stores. Nothing of it is
 //! needed to build.
 //!
 //! A test never passes without its program: `find_program` panics and says what to install.
@@ -9,6 +9,7 @@
     reason = "for tests: a fault of the setup ends the test"
 )]
 
+mod changes;
 #[cfg(unix)]
 mod postgres;
 #[cfg(unix)]
@@ -19,6 +20,7 @@ mod program;
 mod redis;
 mod times;
 
+pub use changes::print_change_rate;
 #[cfg(unix)]
 pub use postgres::PostgresServer;
 #[cfg(unix)]
