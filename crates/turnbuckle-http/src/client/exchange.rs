@@ -11,15 +11,17 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use http_body::Body as _;
 use tokio::time::Instant;
 use turnbuckle_session::transport::{Frame, LinkError, OutboundKind, OutboundMessage};
 use turnbuckle_types::RequestId;
+use turnbuckle_types::base::text::Escaped;
 
 use super::error::HttpClientError;
 use super::event_decoder::EventDecoder;
 use super::event_reader::{self, StreamEnd};
-use super::link_state::{LinkState, StreamError, session_id_for};
+use super::link_state::{LinkState, MirroredHeader, StreamError, is_transient, session_id_for};
 use super::reconnect::ReconnectSchedule;
 use super::response::{ContentType, ErrorResponse, read_body, read_error_response};
 use super::response_body::ClientResponseBody;
@@ -57,6 +59,9 @@ async fn run_exchange(state: &LinkState, message: OutboundMessage) -> Result<(),
         headers,
     } = message;
     let session = session_id_for(state, &kind);
+    if kind == OutboundKind::Response {
+        return send_answer(state, &frame, &headers, session.as_ref()).await;
+    }
     let response = state.post(frame, &headers, session.as_ref()).await?;
     let id = kind.request_id();
     if !response.status().is_success() {
@@ -87,6 +92,43 @@ async fn run_exchange(state: &LinkState, message: OutboundMessage) -> Result<(),
             })
         }
         (Some(_), other) => Err(other.to_unexpected_error()),
+    }
+}
+
+/// Sends the answer to a question of the server, again after a failure that may pass: the server ignores an
+/// answer that it has, and a question without an answer keeps its call waiting.
+async fn send_answer(
+    state: &LinkState,
+    frame: &[u8],
+    headers: &[MirroredHeader],
+    session: Option<&HeaderValue>,
+) -> Result<(), LinkError> {
+    let mut schedule = ReconnectSchedule::new(&state.remote.options);
+    loop {
+        let error = match state.post(frame.to_vec(), headers, session).await {
+            Ok(response) if response.status().is_success() => {
+                drain_body(response.into_body()).await;
+                return Ok(());
+            }
+            Ok(response) => {
+                let may_pass = is_transient(response.status());
+                let error = read_error_response(response, session.is_some()).await;
+                let error = error.into_link_error();
+                if !may_pass {
+                    return Err(error);
+                }
+                error
+            }
+            Err(error @ (LinkError::Unreachable { .. } | LinkError::ConnectionLost { .. })) => {
+                error
+            }
+            Err(error) => return Err(error),
+        };
+        let Ok(delay) = schedule.next_delay(None) else {
+            return Err(error);
+        };
+        tracing::debug!(error = %Escaped(&error), "an answer is sent again in {delay:?}");
+        tokio::time::sleep(delay).await;
     }
 }
 

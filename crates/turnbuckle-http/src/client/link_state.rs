@@ -207,7 +207,7 @@ impl LinkState {
 }
 
 /// A header that mirrors a field of a message.
-type MirroredHeader = (Cow<'static, str>, Cow<'static, str>);
+pub(crate) type MirroredHeader = (Cow<'static, str>, Cow<'static, str>);
 
 /// Returns the headers that all POSTs to a server have in common.
 pub(crate) fn base_post_headers(remote: &RemoteServer) -> HeaderMap {
@@ -258,7 +258,7 @@ pub(crate) fn session_id_for(state: &LinkState, kind: &OutboundKind) -> Option<H
 }
 
 /// Returns whether the same request may get another response a moment later.
-fn is_transient(status: StatusCode) -> bool {
+pub(crate) fn is_transient(status: StatusCode) -> bool {
     // 409: the server has not noticed yet that the last stream broke.
     status.is_server_error() || matches!(status.as_u16(), 408 | 409 | 425 | 429)
 }

@@ -1,5 +1,6 @@
 //! Tests of links with a scripted server and an inbox that records.
 
+mod answers;
 mod cleanup;
 mod custom_client;
 mod sse;
@@ -315,6 +316,11 @@ impl OpenedLink {
 
     pub(super) async fn notify(&self) -> Result<(), LinkError> {
         self.send(OutboundKind::Notification).await
+    }
+
+    /// Sends the answer to a question of the server.
+    pub(super) async fn respond(&self) -> Result<(), LinkError> {
+        self.send(OutboundKind::Response).await
     }
 
     async fn send(&self, kind: OutboundKind) -> Result<(), LinkError> {
