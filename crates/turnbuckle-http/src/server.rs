@@ -307,6 +307,7 @@ impl HttpServer {
         });
         #[cfg(feature = "store")]
         let courier = self.routes.streamable.courier().cloned();
+        let endpoint = self.routes.streamable.endpoint();
         #[cfg(feature = "store")]
         let cluster = self.routes.streamable.cluster().cloned();
         #[cfg(feature = "store")]
@@ -362,13 +363,14 @@ impl HttpServer {
             if let Some(courier) = &courier {
                 courier.written().await;
             }
+            endpoint.join_work().await;
         };
         let shutdown_timeout = options.timeouts.shutdown_timeout;
         if tokio::time::timeout(shutdown_timeout, done).await.is_err() {
             let open = connections.len();
             tracing::warn!(
                 connections = open,
-                "connections are dropped, since their requests did not end in time \
+                "connections and tasks are dropped, since their requests did not end in time \
                  (HttpTimeouts::shutdown_timeout)"
             );
             (0..open).for_each(|_| count_refusal("HttpTimeouts::shutdown_timeout"));

@@ -125,6 +125,11 @@ impl StreamableHttp {
             .chain([listening])
     }
 
+    /// Returns the server behind the endpoint.
+    pub(crate) fn endpoint(&self) -> ServerEndpoint {
+        self.endpoint.server.clone()
+    }
+
     /// Returns this instance among those that share a store, if it is one.
     #[cfg(feature = "store")]
     pub(crate) fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {

@@ -128,6 +128,17 @@ impl Dispatch for Server {
         Some(&self.0.keys)
     }
 
+    #[cfg(feature = "tasks")]
+    fn join_work(&self) -> NotificationFuture {
+        match &self.0.tasks {
+            Some(tasks) => {
+                let tasks = Arc::clone(tasks);
+                Box::pin(async move { tasks.join_runs().await })
+            }
+            None => Box::pin(std::future::ready(())),
+        }
+    }
+
     #[cfg(feature = "store")]
     fn cluster(&self) -> Option<&Arc<turnbuckle_cluster::Cluster>> {
         self.0.cluster.as_ref()

@@ -117,6 +117,11 @@ pub trait Dispatch: Send + Sync + 'static {
         let _ = feed;
     }
 
+    /// Waits until no work runs that outlives its request, such as a task. None begins from then on.
+    fn join_work(&self) -> NotificationFuture {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Returns the parts that handlers read of the HTTP requests in which messages arrive.
     fn http_needs(&self) -> HttpNeeds {
         HttpNeeds::default()

@@ -161,6 +161,11 @@ impl ServerEndpoint {
         }
     }
 
+    /// Waits until no work runs that outlives its request, such as a task. None begins from then on.
+    pub async fn join_work(&self) {
+        self.dispatch.dispatch.join_work().await;
+    }
+
     /// Returns the parts that handlers and spans read of the HTTP requests in which messages arrive.
     #[must_use]
     pub fn http_needs(&self) -> HttpNeeds {

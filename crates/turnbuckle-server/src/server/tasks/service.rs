@@ -180,6 +180,14 @@ impl TaskService {
         leased.map(|(id, _)| id.clone()).collect()
     }
 
+    /// Waits until no task runs. None begins to run from then on.
+    pub(crate) async fn join_runs(&self) {
+        let all = u32::try_from(self.options.max_running).unwrap_or(u32::MAX);
+        if let Ok(permits) = self.permits.acquire_many(all).await {
+            permits.forget();
+        }
+    }
+
     pub(super) fn is_running(&self, id: &str) -> bool {
         self.running().contains_key(id)
     }
