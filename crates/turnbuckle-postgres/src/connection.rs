@@ -28,7 +28,9 @@ impl Settings {
     /// Connects to the database. The connection does nothing unless its driver is polled.
     pub(crate) async fn connect(&self) -> Result<(Client, Driver), StoreError> {
         self.in_time(async {
-            let connected = self.config.connect(self.connector.clone()).await;
+            #[allow(clippy::clone_on_copy, reason = "without TLS it is a unit")]
+            let connector = self.connector.clone();
+            let connected = self.config.connect(connector).await;
             connected.map_err(|error| connect_error(&error))
         })
         .await

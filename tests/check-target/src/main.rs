@@ -25,7 +25,7 @@ mod provoking;
 
 use std::io::Write as _;
 
-use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::http::{HttpServer, HttpServerOptions, Sessions};
 use turnbuckle::prelude::*;
 use turnbuckle::session::handler::Limits;
 use turnbuckle::stdio::{self, StdioOptions};
@@ -64,7 +64,10 @@ async fn main() -> Result {
     let options = HttpServerOptions::new()
         // A token is for one resource.
         .http_sse(!is_stateless && callers.is_none())
-        .stateless(is_stateless)
+        .sessions(match is_stateless {
+            true => Sessions::Stateless,
+            false => Sessions::Local,
+        })
         .limits(limits);
     let mut http = HttpServer::bind(server, address, options).await?;
     let (url, sse) = (http.url(), http.sse_url().unwrap_or_default());

@@ -103,7 +103,8 @@ async fn a_change_reaches_the_subscribers_of_all_instances_once() {
         let store = MemoryStore::new();
         let [one, two] = [instance(&store), instance(&store)];
         let mut clients = [subscribe(case, &one).await, subscribe(case, &two).await];
-        let changes: [(fn(&Server), &str); 3] = [
+        type Notify = fn(&Server);
+        let changes: [(Notify, &str); 3] = [
             (add_prompt, PROMPTS),
             (Server::notify_tools_changed, TOOLS),
             (|server| server.notify_resource_updated("r:1"), UPDATED),
