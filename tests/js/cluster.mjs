@@ -34,6 +34,7 @@ async function act(action, run) {
     print(action, began, wrong === undefined ? "done" : "wrong", wrong);
   } catch (error) {
     const text = `${error.name} ${error.code ?? ""} ${error.message}`;
+    if (error.repeated) return print(action, began, "repeated", text);
     // In the modern era this SDK does not tell a call that its stream has ended.
     if (error.silence && era === "modern") print(action, began, "cut", text);
     else if (error.silence || /timed out/i.test(error.message)) print(action, began, "silence", text);
@@ -72,7 +73,8 @@ async function watch(uri) {
   const times = count();
   if (subscription) await subscription.close();
   else await client.unsubscribeResource({ uri });
-  return times === 1 ? undefined : `${uri} was told ${times} times`;
+  if (times > 1) throw Object.assign(new Error(uri), { repeated: true });
+  return times === 1 ? undefined : `${uri} was not told`;
 }
 
 for (let round = 1; Date.now() < end; round += 1) {

@@ -145,7 +145,7 @@ async fn watch(client: &Client, uri: &str, has_ids: bool) -> Outcome {
     match timeout(TWICE, subscription.next()).await {
         Err(_) => Outcome::Done,
         Ok(None) => Outcome::Done,
-        Ok(Some(change)) => Outcome::Wrong(format!("{change:?} was told twice")),
+        Ok(Some(change)) => Outcome::Repeated(format!("{change:?} was told twice")),
     }
 }
 

@@ -39,6 +39,7 @@ enum Kind {
     Cut,
     Silence,
     Missed,
+    Repeated,
     Wrong,
 }
 
@@ -103,6 +104,7 @@ pub(crate) async fn work(
                 Kind::Cut => Outcome::Cut(text),
                 Kind::Silence => Outcome::Silence(text),
                 Kind::Missed => Outcome::Missed(text),
+                Kind::Repeated => Outcome::Repeated(text),
                 Kind::Wrong => Outcome::Wrong(text),
             };
             tally.count(&client, &action, began, outcome);

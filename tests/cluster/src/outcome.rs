@@ -33,7 +33,9 @@ pub(crate) enum Outcome {
     Silence(String),
     /// A change was not told to a client that has no id from which to go on.
     Missed(String),
-    /// Something else came than should, or twice.
+    /// A change was told more than once.
+    Repeated(String),
+    /// Something else came than should.
     Wrong(String),
 }
 
@@ -78,6 +80,7 @@ impl Tally {
             Outcome::Cut(_) => "cut",
             Outcome::Silence(_) => "silence",
             Outcome::Missed(_) => "missed",
+            Outcome::Repeated(_) => "repeated",
             Outcome::Wrong(_) => "wrong",
         };
         *state
@@ -156,7 +159,12 @@ impl State {
                 &[Fault::Kill, Fault::Stop, Fault::Keys],
                 Duration::from_secs(5),
             ),
-            Outcome::Cut(_) => overlaps(&[Fault::Kill], Duration::from_secs(1)),
+            // An emptied store has lost events, and which changes were told.
+            Outcome::Repeated(_) => overlaps(&[Fault::PauseStore, Fault::EmptyStore], STORE),
+            Outcome::Cut(_) => {
+                overlaps(&[Fault::Kill], Duration::from_secs(1))
+                    || overlaps(&[Fault::EmptyStore], STORE)
+            }
             Outcome::Silence(_) | Outcome::Wrong(_) => false,
         }
     }

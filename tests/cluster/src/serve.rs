@@ -24,6 +24,9 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// The time in which the proxy sees that the instance takes no new requests.
 const SHUTDOWN_DELAY: Duration = Duration::from_millis(600);
 
+/// The time after which a call ends whose question nobody answers.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(12);
+
 /// Options of an instance.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -154,7 +157,11 @@ pub(crate) async fn run(options: Options) -> Result<(), Problem> {
         .address_handshake_rate(all);
     let http = HttpServerOptions::new()
         .shares(shares)
-        .limits(Limits::new().handshake_rate(all))
+        .limits(
+            Limits::new()
+                .handshake_rate(all)
+                .request_timeout(QUESTION_TIMEOUT),
+        )
         .timeouts(timeouts)
         .health_routes(true)
         .http_sse(true);

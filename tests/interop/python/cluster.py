@@ -27,8 +27,12 @@ end = time.monotonic() + float(seconds)
 told = []
 
 
-class Missed(Exception):
-    """A change that was not told. This client gives its stream up after two that broke."""
+class Told(Exception):
+    """A change that was told more than once, or not at all: this client gives its stream up after two that broke."""
+
+    def __init__(self, uri, times):
+        super().__init__(uri)
+        self.outcome = "repeated" if times else "missed"
 
 
 def show(action, began, outcome, text=""):
@@ -43,8 +47,8 @@ async def act(action, run):
         async with asyncio.timeout(LIMIT):
             wrong = await run
         show(action, began, "done" if wrong is None else "wrong", wrong or "")
-    except Missed as missed:
-        show(action, began, "missed", str(missed))
+    except Told as told:
+        show(action, began, told.outcome, str(told))
     except TimeoutError:
         show(action, began, "silence", "no end")
     except MCPError as error:
@@ -93,9 +97,9 @@ async def watch(client, uri):
     await asyncio.sleep(TWICE)
     times = told.count(uri)
     await client.unsubscribe_resource(uri)
-    if times == 0:
-        raise Missed(uri)
-    return None if times == 1 else f"{uri} was told {times} times"
+    if times != 1:
+        raise Told(uri, times)
+    return None
 
 
 number = 0
