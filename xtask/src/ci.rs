@@ -89,6 +89,7 @@ const APART: &[Step] = &[
         process::run(test.arg(process::target()))
     }),
     ("interop", || node::interop(&[])),
+    ("cluster", || cluster::run(&[])),
 ];
 
 /// Steps that go on beside others, and the option with which this program takes them.

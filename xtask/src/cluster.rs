@@ -6,24 +6,23 @@ use std::process::Command;
 use crate::process::{node, root, run as run_to_end, target};
 use crate::programs::CLUSTER;
 
-/// Builds the program and runs it; its arguments say for how long and with which faults.
+/// Builds the program and runs it with all clients; its arguments say for how long and with which faults.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     CLUSTER.build()?;
-    check(arguments)
-}
-
-/// Runs the program, which is built, for 20 seconds.
-pub(crate) fn run_briefly() -> Result<(), String> {
-    check(&[])
-}
-
-fn check(arguments: &[String]) -> Result<(), String> {
-    let node = node()?;
     let python = target().join("debug/python");
     let mut install = Command::new("sh");
     install.arg("tests/interop/python/install.sh").arg(&python);
     run_to_end(install.current_dir(root()))?;
+    run_to_end(test()?.arg("--python").arg(python).args(arguments))
+}
+
+/// Runs the program, which is built, for 20 seconds with our client and that of TypeScript.
+pub(crate) fn run_briefly() -> Result<(), String> {
+    run_to_end(&mut test()?)
+}
+
+fn test() -> Result<Command, String> {
     let mut test = Command::new(CLUSTER.path());
-    test.args(["run", "--node", &node, "--python"]).arg(python);
-    run_to_end(test.args(arguments))
+    test.args(["run", "--node", &node()?]);
+    Ok(test)
 }

@@ -45,6 +45,8 @@ async fn a_store_that_fails_is_32603() {
         }
 
         store.heal();
+        // After so many failures the store is left alone for a second.
+        client.wait(Duration::from_secs(2)).await;
         until(&mut client, &id, "completed").await;
     }
 }
