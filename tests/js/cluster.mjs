@@ -34,7 +34,7 @@ async function act(action, run) {
     print(action, began, wrong === undefined ? "done" : "wrong", wrong);
   } catch (error) {
     const text = `${error.name} ${error.code ?? ""} ${error.message}`;
-    if (error.repeated) return print(action, began, "repeated", text);
+    if (error.told) return print(action, began, error.told, text);
     // In the modern era this SDK does not tell a call that its stream has ended.
     if (error.silence && era === "modern") print(action, began, "cut", text);
     else if (error.silence || /timed out/i.test(error.message)) print(action, began, "silence", text);
@@ -73,7 +73,9 @@ async function watch(uri) {
   const times = count();
   if (subscription) await subscription.close();
   else await client.unsubscribeResource({ uri });
-  if (times > 1) throw Object.assign(new Error(uri), { repeated: true });
+  if (times > 1) throw Object.assign(new Error(uri), { told: "repeated" });
+  // In the modern era nothing is told again to a client whose subscription broke.
+  if (times === 0 && subscription) throw Object.assign(new Error(uri), { told: "missed" });
   return times === 1 ? undefined : `${uri} was not told`;
 }
 

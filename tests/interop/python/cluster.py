@@ -84,8 +84,11 @@ async def watch(client, uri):
             wrong = await call(client, "touch", {"uri": uri}, "touched")
             if wrong is not None:
                 return wrong
-            async with asyncio.timeout(SOON):
-                await anext(aiter(changes))
+            try:
+                async with asyncio.timeout(SOON):
+                    await anext(aiter(changes))
+            except (TimeoutError, StopAsyncIteration):
+                raise Told(uri, 0) from None
         return None
     await client.subscribe_resource(uri)
     wrong = await call(client, "touch", {"uri": uri}, "touched")
