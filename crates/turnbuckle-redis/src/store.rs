@@ -28,8 +28,8 @@ const VERSION_BYTES: usize = 8;
 
 /// A store in Redis (7 or later) or Valkey. Clones share it.
 ///
-/// What is kept after a restart or a failover is decided by the settings of Redis. After a lost connection
-/// the next operation connects again; [`GuardedStore`](turnbuckle_store::GuardedStore) bounds the number of
+/// The settings of Redis decide what is kept after a restart or a failover. After a lost connection the
+/// next operation connects again; [`GuardedStore`](turnbuckle_store::GuardedStore) bounds the number of
 /// operations.
 #[derive(Clone)]
 pub struct RedisStore(Arc<Inner>);

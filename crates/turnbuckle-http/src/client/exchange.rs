@@ -58,7 +58,7 @@ async fn run_exchange(state: &LinkState, message: OutboundMessage) -> Result<(),
         kind,
         headers,
     } = message;
-    let session = session_id_for(state, &kind);
+    let (frame, session) = (Bytes::from(frame), session_id_for(state, &kind));
     if kind == OutboundKind::Response {
         return send_answer(state, &frame, &headers, session.as_ref()).await;
     }
@@ -99,13 +99,13 @@ async fn run_exchange(state: &LinkState, message: OutboundMessage) -> Result<(),
 /// answer that it has, and a question without an answer keeps its call waiting.
 async fn send_answer(
     state: &LinkState,
-    frame: &[u8],
+    frame: &Bytes,
     headers: &[MirroredHeader],
     session: Option<&HeaderValue>,
 ) -> Result<(), LinkError> {
     let mut schedule = ReconnectSchedule::new(&state.remote.options);
     loop {
-        let error = match state.post(frame.to_vec(), headers, session).await {
+        let error = match state.post(frame.clone(), headers, session).await {
             Ok(response) if response.status().is_success() => {
                 drain_body(response.into_body()).await;
                 return Ok(());

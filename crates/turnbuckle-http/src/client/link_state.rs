@@ -113,7 +113,7 @@ impl LinkState {
     /// POSTs a message.
     pub(crate) async fn post(
         &self,
-        frame: Vec<u8>,
+        frame: Bytes,
         mirrored: &[MirroredHeader],
         session_id: Option<&HeaderValue>,
     ) -> Result<Response<ClientResponseBody>, LinkError> {
@@ -126,7 +126,7 @@ impl LinkState {
         };
         let response = self
             .remote
-            .send(&Method::POST, &self.target, headers, frame.into());
+            .send(&Method::POST, &self.target, headers, frame);
         response.await.map(|(response, _)| response)
     }
 
