@@ -168,13 +168,14 @@ pub(crate) fn replace_rustdoc(doc: &mut Command) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes rustdoc's JSON of the crates with every feature.
+/// Writes rustdoc's JSON of the crates with every feature. Its passes are those that docs.rs runs, with the
+/// labels of features, so a broken link of a comment is an error here.
 fn build(packages: &[String]) -> Result<(), String> {
     let mut doc = cargo(["doc", "--quiet", "--no-deps", "--lib", "--all-features"]);
     for package in packages {
         doc.args(["--package", package]);
     }
-    let flags = "-Zunstable-options --output-format=json --cap-lints=allow";
+    let flags = "-Zunstable-options --output-format=json --cfg=docsrs --deny=warnings";
     replace_rustdoc(&mut doc)?;
     process::run(doc.env("RUSTDOCFLAGS", flags))
 }

@@ -60,8 +60,9 @@ const REST: &[Step] = &[
     ("doc tests", || {
         process::run(&mut cargo(["test", "--workspace", "--doc", "--quiet"]))
     }),
-    ("documentation", document),
-    ("public API", || api::run(&api::Options { check: true })),
+    ("documentation and public API", || {
+        api::run(&api::Options { check: true })
+    }),
     ("packages", package),
 ];
 
@@ -136,20 +137,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 /// their own, at the same time as the others.
 pub(crate) fn run_apart() -> Result<(), String> {
     take(APART, || Ok(()))
-}
-
-/// Builds the documentation as docs.rs does: every feature, with the labels of features. Those need
-/// rustdoc to act as a nightly one, so it is this program that cargo starts in its place.
-fn document() -> Result<(), String> {
-    let mut doc = cargo([
-        "doc",
-        "--workspace",
-        "--all-features",
-        "--no-deps",
-        "--quiet",
-    ]);
-    api::replace_rustdoc(&mut doc)?;
-    process::run(doc.env("RUSTDOCFLAGS", "--cfg=docsrs --deny=warnings"))
 }
 
 /// Packages every crate as for the registry. They are not built from the packages: all of that is
