@@ -11,7 +11,6 @@
 //!
 //! Security best practices, "Server-Side Request Forgery (SSRF)".
 
-mod address;
 mod error;
 mod policy;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! directly or through a proxy of the environment, and with TLS for `https:`. It follows no redirect,
 //! keeps no cookie and decodes no body.
 
+pub mod address;
 mod client;
 mod connection;
 mod connection_pool;

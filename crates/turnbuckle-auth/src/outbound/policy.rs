@@ -5,11 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OnceCell;
+use turnbuckle_http_client::address::{AddressClass, classify};
 use turnbuckle_http_client::{Lookup, system_lookup};
 use turnbuckle_types::base::host::is_loopback;
 use url::{Host, Origin, Url};
-
-use super::address::{AddressClass, classify};
 
 /// The most addresses of the MCP server that are remembered.
 const MAX_OWN_ADDRESSES: usize = 32;

@@ -7,6 +7,7 @@ pub mod change_position;
 mod debug_fields;
 pub mod error_chain;
 pub mod fair_permits;
+pub mod glob;
 pub mod host;
 pub mod nearest;
 pub mod panics;

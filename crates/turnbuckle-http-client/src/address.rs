@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The reach of an address. The order goes from the closest network to the most public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum AddressClass {
+pub enum AddressClass {
     /// This machine: 127.0.0.0/8 and ::1.
     Loopback,
     /// A network that is not part of the internet, for instance 10.0.0.0/8 and fc00::/7.
@@ -19,7 +19,8 @@ pub(super) enum AddressClass {
 /// unspecified, link-local, multicast, reserved, or a cloud's metadata service.
 ///
 /// An IPv6 address that embeds an IPv4 address has the class of the latter.
-pub(super) fn classify(address: IpAddr) -> Option<AddressClass> {
+#[must_use]
+pub fn classify(address: IpAddr) -> Option<AddressClass> {
     match address {
         IpAddr::V4(address) => classify_v4(address),
         IpAddr::V6(address) => classify_v6(address),
