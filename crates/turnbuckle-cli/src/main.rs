@@ -28,7 +28,7 @@ use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
 use crate::commands::{
-    ServerVerb, agent_help, auth, check, inspect, keys, schema, serve, servers, shell,
+    ServerVerb, agent_help, auth, check, gateway, inspect, keys, schema, serve, servers, shell,
 };
 use crate::error::CliError;
 use crate::output::write_stdout;
@@ -94,6 +94,9 @@ turnbuckle inspect [TARGET] [OPTIONS]
     #[command(subcommand)]
     Serve(serve::ServeCommand),
 
+    /// Serves many servers as one: those of a file, with its rules, or those of an mcp.json
+    Gateway(gateway::Options),
+
     /// Serves every feature of the protocol, for testing clients
     Demo(demo::Options),
 
@@ -122,6 +125,7 @@ impl Command {
             Self::Auth(command) => return command.output_args(),
             Self::Keys(_)
             | Self::Serve(_)
+            | Self::Gateway(_)
             | Self::Demo(_)
             | Self::Schema(_)
             | Self::Completion { .. }
@@ -200,6 +204,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,
+            Command::Gateway(options) => Box::pin(gateway::run(options)).await,
             Command::Demo(options) => demo::run(options).await,
             Command::Schema(options) => schema::run(&options),
             Command::Completion { shell } => {

@@ -90,6 +90,9 @@ struct Answering;
 #[doc = include_str!("../../../docs/guide/src/servers.md")]
 struct Servers;
 
+#[doc = include_str!("../../../docs/guide/src/gateway.md")]
+struct Gateway;
+
 #[doc = include_str!("../../../docs/guide/src/hosts.md")]
 struct Hosts;
 

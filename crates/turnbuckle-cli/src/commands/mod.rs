@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod complete;
+pub(crate) mod gateway;
 pub(crate) mod info;
 pub(crate) mod inspect;
 pub(crate) mod keys;

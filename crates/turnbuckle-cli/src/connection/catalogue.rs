@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use turnbuckle::servers::config::ServerEntry;
+
 use super::config::all_servers;
 use super::consent::{NeededConsent, needed_consent};
 use super::target::Target;
@@ -14,6 +16,7 @@ pub(crate) struct CatalogueEntry {
     pub(crate) name: String,
     /// The file that has the server.
     pub(crate) file: PathBuf,
+    pub(crate) entry: ServerEntry,
     /// The server, or the reason why it cannot be used.
     pub(crate) target: Result<Target, String>,
     /// The consent that the server needs; none if the file was named by the user.
@@ -31,6 +34,7 @@ pub(crate) async fn list_catalogue(
     let mut entries = Vec::new();
     for server in all_servers(server_args.config.as_deref())? {
         let (name, file) = (server.name.clone(), server.file.clone());
+        let entry = server.entry.clone();
         let target = Target::from_configured(server, server_args);
         let target = target.map_err(|error| error.text().to_owned());
         let consent = match &target {
@@ -40,6 +44,7 @@ pub(crate) async fn list_catalogue(
         entries.push(CatalogueEntry {
             name,
             file,
+            entry,
             target,
             consent,
         });
