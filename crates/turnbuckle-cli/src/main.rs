@@ -90,7 +90,7 @@ turnbuckle inspect [TARGET] [OPTIONS]
     #[command(subcommand)]
     Keys(keys::KeysCommand),
 
-    /// Serves files: folders of skills
+    /// Serves what is here: folders of skills, and others
     #[command(subcommand)]
     Serve(serve::ServeCommand),
 

@@ -1,21 +1,15 @@
-//! `serve`: servers that are made of files.
+//! `serve skills`: folders of skills.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use turnbuckle::Server;
 use turnbuckle::skills::server::Skills;
 
+use super::serve;
 use crate::error::CliError;
-use crate::serving::{TransportArgs, listen, serve_http, serve_stdio};
-
-/// A kind of server.
-#[derive(Subcommand)]
-pub(crate) enum ServeCommand {
-    /// Serves the skills of folders: each folder in them that has a SKILL.md
-    Skills(SkillsOptions),
-}
+use crate::serving::TransportArgs;
 
 /// Options of `serve skills`.
 #[derive(Args)]
@@ -37,8 +31,7 @@ pub(crate) struct SkillsOptions {
 }
 
 /// Serves until the client or the user ends it.
-pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
-    let ServeCommand::Skills(options) = command;
+pub(super) async fn run(options: SkillsOptions) -> Result<(), CliError> {
     let mut skills = Skills::new();
     for dir in &options.dirs {
         skills = skills
@@ -51,17 +44,8 @@ pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
     }
     let count = skills.count();
     let server = Server::new(options.name, env!("CARGO_PKG_VERSION"))
-        .extension(skills.watch(!options.no_watch))
-        .build()
-        .map_err(|error| CliError::new(error.to_string()))?;
-    if options.transport.stdio {
-        return serve_stdio(server, "serve skills").await;
-    }
-    let http = listen(server, &options.transport, true).await?;
+        .extension(skills.watch(!options.no_watch));
     let skills = if count == 1 { "skill" } else { "skills" };
-    let mut banner = format!("{count} {skills} at\n\n{url}\n", url = http.url());
-    if io::stdout().is_terminal() {
-        banner.push_str("\nCtrl-C ends it.\n");
-    }
-    serve_http(http, &banner).await
+    let summary = format!("{count} {skills}");
+    serve(server, &options.transport, "serve skills", &summary).await
 }
