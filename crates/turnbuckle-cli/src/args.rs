@@ -253,7 +253,7 @@ pub(crate) enum CapabilityChoice {
 }
 
 /// Parses `NAME: VALUE`.
-fn parse_header(text: &str) -> Result<(String, String), &'static str> {
+pub(crate) fn parse_header(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once(':') {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -263,7 +263,7 @@ fn parse_header(text: &str) -> Result<(String, String), &'static str> {
 }
 
 /// Parses `NAME=VALUE`.
-fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
+pub(crate) fn parse_pair(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("expected NAME=VALUE"),

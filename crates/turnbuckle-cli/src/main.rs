@@ -27,8 +27,10 @@ use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
+use crate::commands::hosts::{add, remove};
 use crate::commands::{
-    ServerVerb, agent_help, auth, check, gateway, inspect, keys, schema, serve, servers, shell,
+    ServerVerb, agent_help, auth, check, gateway, inspect, keys, registry, schema, serve, servers,
+    shell,
 };
 use crate::error::CliError;
 use crate::output::write_stdout;
@@ -82,6 +84,20 @@ turnbuckle inspect [TARGET] [OPTIONS]
     /// Lists the servers of the configuration files
     Servers(servers::Options),
 
+    /// Writes a server into the configuration of a host: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed,
+    /// Codex or Gemini CLI
+    #[command(override_usage = "\
+turnbuckle add [OPTIONS] <NAME> <URL>
+       turnbuckle add [OPTIONS] <NAME> -- <COMMAND>...")]
+    Add(add::Options),
+
+    /// Removes a server from the configuration of a host
+    Remove(remove::Options),
+
+    /// Checks what is published to the registry of servers
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
+
     /// Logs in at servers, and shows or removes the login
     #[command(subcommand)]
     Auth(auth::AuthCommand),
@@ -122,6 +138,9 @@ impl Command {
             Self::Shell(options) => &mut options.target_args,
             Self::Inspect(options) => &mut options.target_args,
             Self::Servers(options) => return Some(&options.output),
+            Self::Add(options) => return Some(&options.file.output),
+            Self::Remove(options) => return Some(&options.file.output),
+            Self::Registry(command) => return Some(command.output_args()),
             Self::Auth(command) => return command.output_args(),
             Self::Keys(_)
             | Self::Serve(_)
@@ -201,6 +220,9 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Inspect(options) => Box::pin(inspect::run(options)).await,
             Command::Servers(options) => servers::run(options).await,
+            Command::Add(options) => add::run(options).await,
+            Command::Remove(options) => remove::run(options).await,
+            Command::Registry(command) => registry::run(&command),
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,

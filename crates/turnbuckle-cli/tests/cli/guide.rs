@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::run;
 
 /// The pages of the guide about the command.
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "command.md",
     "command-look.md",
     "command-use.md",
@@ -15,6 +15,7 @@ const PAGES: [&str; 7] = [
     "command-test.md",
     "check.md",
     "inspect.md",
+    "hosts.md",
 ];
 
 /// Returns the texts of the pages.

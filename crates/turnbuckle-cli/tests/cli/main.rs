@@ -7,6 +7,7 @@
 )]
 
 mod action;
+mod add;
 mod agent_help;
 mod auth;
 mod auth_demo;
@@ -22,6 +23,7 @@ mod inspect;
 mod network;
 mod peers;
 mod refusals;
+mod registry;
 mod schema;
 mod shell;
 #[cfg(unix)]
