@@ -29,8 +29,8 @@ use turnbuckle::auth::client::settle_token_requests;
 use crate::args::{Format, OutputArgs, move_options_behind_verb};
 use crate::commands::hosts::{add, remove};
 use crate::commands::{
-    ServerVerb, agent_help, auth, check, gateway, inspect, keys, registry, schema, serve, servers,
-    shell,
+    ServerVerb, agent_help, auth, bridge, check, gateway, inspect, keys, registry, schema, serve,
+    servers, shell,
 };
 use crate::error::CliError;
 use crate::output::write_stdout;
@@ -80,6 +80,12 @@ turnbuckle inspect [TARGET] [OPTIONS]
        turnbuckle inspect [OPTIONS] -- <COMMAND>..."
     )]
     Inspect(inspect::Options),
+
+    /// Serves a server over HTTP, or on standard input and output, in every revision
+    #[command(override_usage = "\
+turnbuckle bridge <TARGET> [OPTIONS]
+       turnbuckle bridge [OPTIONS] -- <COMMAND>...")]
+    Bridge(bridge::Options),
 
     /// Lists the servers of the configuration files
     Servers(servers::Options),
@@ -137,6 +143,7 @@ impl Command {
             Self::Check(options) => &mut options.target_args,
             Self::Shell(options) => &mut options.target_args,
             Self::Inspect(options) => &mut options.target_args,
+            Self::Bridge(options) => &mut options.target_args,
             Self::Servers(options) => return Some(&options.output),
             Self::Add(options) => return Some(&options.file.output),
             Self::Remove(options) => return Some(&options.file.output),
@@ -219,6 +226,7 @@ fn run(command: Command) -> Result<(), CliError> {
             Command::Check(options) => Box::pin(check::run(options)).await,
             Command::Shell(options) => Box::pin(shell::run(options)).await,
             Command::Inspect(options) => Box::pin(inspect::run(options)).await,
+            Command::Bridge(options) => Box::pin(bridge::run(options)).await,
             Command::Servers(options) => servers::run(options).await,
             Command::Add(options) => add::run(options).await,
             Command::Remove(options) => remove::run(options).await,

@@ -6,9 +6,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use clap::Args;
-use turnbuckle::Server;
+use turnbuckle::auth::ResourceServer;
 use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
 use turnbuckle::stdio::{self, StdioOptions};
+use turnbuckle::{Authorize as _, Server};
 
 use crate::error::CliError;
 use turnbuckle_session::internal::ShutdownSignals;
@@ -18,10 +19,15 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Options that select the transport.
 #[derive(Args)]
+#[command(next_help_heading = "Serving")]
 pub(crate) struct TransportArgs {
     /// Serve on standard input and output instead of HTTP
-    #[arg(long, conflicts_with_all = ["port", "path"])]
+    #[arg(long, conflicts_with_all = ["listen", "port", "path", "allowed_hosts"])]
     pub(crate) stdio: bool,
+
+    /// The address to listen on: HOST:PORT, or unix:PATH for a Unix socket
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
+    listen: Option<String>,
 
     /// The port to listen on, at 127.0.0.1; 0 takes any that is free
     #[arg(long, default_value_t = 3000)]
@@ -30,6 +36,83 @@ pub(crate) struct TransportArgs {
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = parse_path)]
     path: String,
+
+    /// A name under which clients reach the server, for an address that other machines reach; may be
+    /// repeated
+    #[arg(long = "allow-host", value_name = "HOST")]
+    allowed_hosts: Vec<String>,
+}
+
+impl TransportArgs {
+    /// Returns the address to listen on.
+    fn address(&self) -> String {
+        let of_port = || SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)).to_string();
+        self.listen.clone().unwrap_or_else(of_port)
+    }
+}
+
+/// Options that select the transport, and who may use the server.
+#[derive(Args)]
+#[command(next_help_heading = "Serving")]
+pub(crate) struct ServingArgs {
+    #[command(flatten)]
+    pub(crate) transport: TransportArgs,
+
+    /// Let only requests with a token of this authorization server through
+    #[arg(long = "auth", value_name = "ISSUER", conflicts_with = "stdio")]
+    issuer: Option<String>,
+
+    /// The URL of the server, which tokens are for [default: the URL that it listens at]
+    #[arg(long, value_name = "URL", requires = "issuer")]
+    resource: Option<String>,
+
+    /// A scope that every token needs; may be repeated
+    #[arg(long = "scope", value_name = "SCOPE", requires = "issuer")]
+    scopes: Vec<String>,
+}
+
+impl ServingArgs {
+    /// Returns whether requests need a token.
+    pub(crate) fn has_auth(&self) -> bool {
+        self.issuer.is_some()
+    }
+
+    /// Returns the check of tokens for a server at `url`, if requests need one.
+    fn resource_server(&self, url: String) -> Result<Option<ResourceServer>, CliError> {
+        let Some(issuer) = &self.issuer else {
+            return Ok(None);
+        };
+        let resource = self.resource.clone().unwrap_or(url);
+        let built = ResourceServer::builder(resource)
+            .issuer(issuer)
+            .required_scopes(self.scopes.iter().cloned())
+            .build();
+        built
+            .map(Some)
+            .map_err(|error| CliError::usage(error.to_string()))
+    }
+}
+
+/// Serves until the client or the user ends it. `command` names the command, and `what` what is served.
+pub(crate) async fn serve(
+    server: Server,
+    args: &ServingArgs,
+    command: &str,
+    what: &str,
+) -> Result<(), CliError> {
+    if args.transport.stdio {
+        return serve_stdio(server, command).await;
+    }
+    // A token is for one resource, and the endpoint of HTTP+SSE would be another.
+    let mut http = listen(server, &args.transport, !args.has_auth()).await?;
+    if let Some(auth) = args.resource_server(http.url())? {
+        http = http.auth(auth);
+    }
+    let mut banner = format!("{what} at\n\n{url}\n", url = http.url());
+    if io::stdout().is_terminal() {
+        banner.push_str("\nCtrl-C ends it.\n");
+    }
+    serve_http(http, &banner).await
 }
 
 /// Parses a URL path that needs no escaping.
@@ -61,13 +144,16 @@ pub(crate) async fn listen(
     args: &TransportArgs,
     http_sse: bool,
 ) -> Result<HttpServer, CliError> {
-    let http_options = HttpServerOptions::new()
+    let mut http_options = HttpServerOptions::new()
         .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
         .http_sse(http_sse);
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)).to_string();
+    if !args.allowed_hosts.is_empty() {
+        http_options = http_options.allowed_hosts(args.allowed_hosts.iter().cloned());
+    }
+    let address = args.address();
     let http = HttpServer::bind(server, &address, http_options).await;
     Ok(http
-        .map_err(|error| cannot_listen(args.port, &error))?
+        .map_err(|error| cannot_listen(&address, &error))?
         .path(&*args.path))
 }
 
@@ -95,8 +181,10 @@ pub(crate) async fn serve_http(http: HttpServer, banner: &str) -> Result<(), Cli
     served.map_err(|error| CliError::new(format!("the server at {url} stopped: {error}")))
 }
 
-fn cannot_listen(port: u16, error: &io::Error) -> CliError {
-    let failure = CliError::new(format!("cannot listen on 127.0.0.1:{port}: {error}"));
+fn cannot_listen(address: &str, error: &io::Error) -> CliError {
+    let text = error.to_string();
+    let text = text.replace("HttpServerOptions::allowed_hosts", "`--allow-host`");
+    let failure = CliError::new(format!("cannot listen on {address}: {text}"));
     match error.kind() {
         io::ErrorKind::AddrInUse => failure.hint("`--port 0` takes any port that is free"),
         io::ErrorKind::PermissionDenied => {

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent_help;
 pub(crate) mod auth;
+pub(crate) mod bridge;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod complete;

@@ -28,7 +28,6 @@ use crate::authorization::UserStore;
 use crate::error::{CliError, ExitStatus};
 use crate::observe::{KnownSecrets, Recorder, Trace, WireObserver};
 use crate::output::{Console, sanitize, sanitize_line};
-use connector::prepare;
 use consent::is_trusted;
 use handshake_error::{foreign_program_error, handshake_error};
 use server_cache::{Memory, ServerKind};
@@ -39,7 +38,7 @@ pub(crate) use catalogue::{CatalogueEntry, list_catalogue};
 pub(crate) use check_target::{CheckTarget, check_error};
 pub(crate) use config::server_names;
 pub(crate) use connector::{
-    Authorization, LoginLayer, http_connector, is_unencrypted_remote, server_command,
+    Authorization, LoginLayer, http_connector, is_unencrypted_remote, prepare, server_command,
 };
 pub(crate) use consent::{confirm_target, store_consent};
 pub(crate) use target::{PositionalArgs, Target};

@@ -14,6 +14,7 @@ const PAGES: [&str; 8] = [
     "command-login.md",
     "command-test.md",
     "check.md",
+    "gateway.md",
     "inspect.md",
     "hosts.md",
 ];

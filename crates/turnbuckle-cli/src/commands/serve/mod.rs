@@ -3,13 +3,11 @@
 mod sequential_thinking;
 mod skills;
 
-use std::io::{self, IsTerminal as _};
-
 use clap::Subcommand;
 use turnbuckle::ServerBuilder;
 
 use crate::error::CliError;
-use crate::serving::{TransportArgs, listen, serve_http, serve_stdio};
+use crate::serving::ServingArgs;
 
 /// A kind of server.
 #[derive(Subcommand)]
@@ -29,25 +27,17 @@ pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
     }
 }
 
-/// Serves on the transport that the options select. `summary` says what is served.
+/// Serves as the options say. `summary` says what is served.
 async fn serve(
     server: ServerBuilder,
-    transport: &TransportArgs,
+    serving: &ServingArgs,
     command: &str,
     summary: &str,
 ) -> Result<(), CliError> {
     let server = server
         .build()
         .map_err(|error| CliError::new(error.to_string()))?;
-    if transport.stdio {
-        return serve_stdio(server, command).await;
-    }
-    let http = listen(server, transport, true).await?;
-    let mut banner = format!("{summary} at\n\n{url}\n", url = http.url());
-    if io::stdout().is_terminal() {
-        banner.push_str("\nCtrl-C ends it.\n");
-    }
-    serve_http(http, &banner).await
+    crate::serving::serve(server, serving, command, summary).await
 }
 
 /// Returns the error of options that make no server.

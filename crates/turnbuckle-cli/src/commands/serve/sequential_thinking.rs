@@ -5,18 +5,18 @@ use turnbuckle_serve::sequential_thinking::{Options, server};
 
 use super::{options_error, serve};
 use crate::error::CliError;
-use crate::serving::TransportArgs;
+use crate::serving::ServingArgs;
 
 /// Options of `serve sequential-thinking`.
 #[derive(Args)]
 pub(crate) struct SequentialThinkingOptions {
     #[command(flatten)]
-    transport: TransportArgs,
+    serving: ServingArgs,
 }
 
 /// Serves until the client or the user ends it.
 pub(super) async fn run(options: SequentialThinkingOptions) -> Result<(), CliError> {
     let server = server(Options::new()).map_err(options_error)?;
     let command = "serve sequential-thinking";
-    serve(server, &options.transport, command, "Sequential thinking").await
+    serve(server, &options.serving, command, "Sequential thinking").await
 }

@@ -9,7 +9,7 @@ use turnbuckle::skills::server::Skills;
 
 use super::serve;
 use crate::error::CliError;
-use crate::serving::TransportArgs;
+use crate::serving::ServingArgs;
 
 /// Options of `serve skills`.
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub(crate) struct SkillsOptions {
     no_watch: bool,
 
     #[command(flatten)]
-    transport: TransportArgs,
+    serving: ServingArgs,
 }
 
 /// Serves until the client or the user ends it.
@@ -47,5 +47,5 @@ pub(super) async fn run(options: SkillsOptions) -> Result<(), CliError> {
         .extension(skills.watch(!options.no_watch));
     let skills = if count == 1 { "skill" } else { "skills" };
     let summary = format!("{count} {skills}");
-    serve(server, &options.transport, "serve skills", &summary).await
+    serve(server, &options.serving, "serve skills", &summary).await
 }
