@@ -99,6 +99,19 @@ pub enum Error {
         /// The fault of the result.
         reason: String,
     },
+    /// The server's result has more bytes than
+    /// [`RequestBuilder::max_result_bytes`](crate::RequestBuilder::max_result_bytes).
+    #[error(
+        "the server's result of {method} has {bytes} bytes, more than {limit} (max_result_bytes)"
+    )]
+    ResultTooLarge {
+        /// The method of the request that failed.
+        method: String,
+        /// The bytes of the result.
+        bytes: usize,
+        /// The value of the limit that was reached.
+        limit: usize,
+    },
     /// The tool failed (`isError`); the content of the result says how.
     #[error("the tool failed: {}", first_text(_0).unwrap_or("it does not say how"))]
     ToolFailed(Box<CallToolResult>),

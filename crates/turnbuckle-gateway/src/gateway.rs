@@ -93,7 +93,7 @@ impl GatewayBuilder {
         let name = self.file.name.as_deref().unwrap_or(DEFAULT_NAME).to_owned();
         let version = env!("CARGO_PKG_VERSION");
         let servers = self.servers(&name, version)?;
-        let proxy = servers.proxy(name, version).await;
+        let proxy = servers.proxy(Server::new(name, version)).await;
         let proxy = proxy.map_err(|error| GatewayError::new(error.to_string()))?;
         Ok(Gateway { proxy })
     }

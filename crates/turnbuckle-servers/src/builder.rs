@@ -10,7 +10,7 @@ use turnbuckle_server::BuildError;
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, LoggingLevel,
-    LoggingMessageNotificationParams, Root,
+    LoggingMessageNotificationParams, Prompt, Resource, ResourceTemplate, Root, Tool,
 };
 
 use crate::config::{ConfigError, ConfigFile, Variables, build_connector, workspace_of};
@@ -18,8 +18,24 @@ use crate::limits::ServersLimits;
 use crate::member::shared::Shared;
 use crate::member::state::{ConfigureClient, Member};
 use crate::question::ServerQuestion;
+use crate::rules::{ItemRules, ProxiedItem, Rule};
 use crate::servers::Servers;
+use crate::upstream::UpstreamOptions;
 use crate::view::names::{MAX_PREFIX_CHARS, Prefix};
+
+/// Writes the methods that add rules.
+macro_rules! item_rules {
+    ($($(#[$attribute:meta])* $name:ident: $Item:ty => $rules:ident;)+) => {$(
+        $(#[$attribute])*
+        pub fn $name(
+            mut self,
+            rule: impl Fn(&mut ProxiedItem<$Item>) -> Rule + Send + Sync + 'static,
+        ) -> Self {
+            self.rules.$rules.push(Arc::new(rule));
+            self
+        }
+    )+};
+}
 
 /// Installs handlers in the client of the server of this name.
 type InstallHandlers = Arc<dyn Fn(ClientBuilder, &Arc<str>) -> ClientBuilder + Send + Sync>;
@@ -31,6 +47,7 @@ pub struct ServersBuilder {
     version: String,
     limits: ServersLimits,
     drafts: Vec<MemberDraft>,
+    rules: ItemRules,
     install: Vec<InstallHandlers>,
     #[cfg(feature = "http")]
     http_hook: Option<Arc<crate::config::HttpHook>>,
@@ -41,6 +58,7 @@ struct MemberDraft {
     name: Arc<str>,
     source: Source,
     prefix: Option<String>,
+    options: UpstreamOptions,
     configure: Vec<ConfigureClient>,
 }
 
@@ -61,6 +79,7 @@ impl ServersBuilder {
             version: version.into(),
             limits: ServersLimits::default(),
             drafts: Vec::new(),
+            rules: ItemRules::default(),
             install: Vec::new(),
             #[cfg(feature = "http")]
             http_hook: None,
@@ -74,6 +93,7 @@ impl ServersBuilder {
             name: name.into(),
             source: Source::Connector(Arc::new(connector)),
             prefix: None,
+            options: UpstreamOptions::default(),
             configure: Vec::new(),
         });
         self
@@ -105,6 +125,7 @@ impl ServersBuilder {
                     workspace: workspace.clone(),
                 },
                 prefix: None,
+                options: UpstreamOptions::default(),
                 configure: Vec::new(),
             });
         }
@@ -117,6 +138,57 @@ impl ServersBuilder {
     pub fn prefix(self, server: &str, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         self.change(server, |draft| draft.prefix = Some(prefix))
+    }
+
+    /// Sets the connections to one server, and the bounds of the requests to it.
+    pub fn upstream(
+        self,
+        server: &str,
+        configure: impl FnOnce(UpstreamOptions) -> UpstreamOptions,
+    ) -> Self {
+        self.change(server, |draft| {
+            draft.options = configure(std::mem::take(&mut draft.options));
+        })
+    }
+
+    item_rules! {
+        /// Adds a rule about the tools of all servers: whether a tool is offered, under which name and with
+        /// which texts, and to whom.
+        ///
+        /// A rule holds on lists and calls alike. It runs whenever a list is read, and must decide by the
+        /// definition alone. If there are several, each sees what the former ones changed, and all must keep
+        /// an item.
+        ///
+        /// ```
+        /// use turnbuckle_servers::{ProxiedItem, Rule, Servers};
+        /// use turnbuckle_types::Tool;
+        ///
+        /// let builder = Servers::builder("example", "1.0.0").tools(|tool: &mut ProxiedItem<Tool>| {
+        ///     match (tool.server(), tool.own_name()) {
+        ///         ("issues", "delete") => return Rule::Drop,
+        ///         ("issues", "list") => tool.rename("issues"),
+        ///         _ => {}
+        ///     }
+        ///     Rule::Keep
+        /// });
+        /// ```
+        tools: Tool => tools;
+
+        /// Adds a rule about the prompts of all servers, as [`tools`](Self::tools) does. It holds on lists,
+        /// prompts and completions.
+        prompts: Prompt => prompts;
+
+        /// Adds a rule about the resources of all servers, as [`tools`](Self::tools) does. It holds on lists,
+        /// reads and subscriptions.
+        ///
+        /// The rule decides also about URIs that are not listed, such as those that a template matches, whenever
+        /// one is read: the definition has the URI, the name is the URI at the server, and nothing else is
+        /// set. Texts and scopes that the rule gives to these have no effect.
+        resources: Resource => resources;
+
+        /// Adds a rule about the resource templates of all servers, as [`tools`](Self::tools) does. It holds
+        /// on lists, completions, and reads of URIs that only this template matches.
+        resource_templates: ResourceTemplate => templates;
     }
 
     /// Adds a change of the client of one server, for instance its timeouts. The change is made after the
@@ -285,6 +357,7 @@ impl ServersBuilder {
                     workspace: server.into(),
                 },
                 prefix: None,
+                options: UpstreamOptions::default(),
                 configure: Vec::new(),
             }),
         }
@@ -298,7 +371,7 @@ impl ServersBuilder {
     /// an unknown server, or there are more servers than [`ServersLimits::max_servers`].
     pub fn start(self) -> Result<Servers, BuildError> {
         let members = self.members()?;
-        let shared = Shared::new(self.name, self.version, self.limits, members);
+        let shared = Shared::new(self.name, self.version, self.limits, self.rules, members);
         Ok(Servers::start(shared))
     }
 
@@ -396,7 +469,8 @@ impl ServersBuilder {
             configure.push(Arc::new(move |builder| install(builder, &name)));
         }
         configure.extend(draft.configure.iter().cloned());
-        Ok(Member::new(name, prefix, connector, configure))
+        let options = draft.options.clone();
+        Ok(Member::new(name, prefix, options, connector, configure))
     }
 }
 

@@ -24,6 +24,9 @@ pub enum ChangeKind {
     Status,
     /// The items of this kind in the merged view.
     Items(ItemKind),
+    /// The items that are left out of the merged view, or marked in it; see
+    /// [`ServerStatus::problems`](crate::ServerStatus::problems).
+    Problems,
 }
 
 /// The changes that were not read yet. Equal changes count once, so that their number is bounded by

@@ -50,9 +50,11 @@ mod member;
 mod proxy;
 mod question;
 mod request;
+mod rules;
 mod servers;
 #[cfg(test)]
 mod tests;
+mod upstream;
 mod view;
 
 pub use builder::ServersBuilder;
@@ -62,10 +64,13 @@ pub use in_process::InProcess;
 pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
 pub use proxy::Proxy;
+pub use proxy::target::ProxiedTarget;
 pub use question::ServerQuestion;
 pub use request::ServerRequest;
-pub use servers::Servers;
+pub use rules::{ProxiedItem, Rule};
+pub use servers::{Servers, WeakServers};
 pub use turnbuckle_server::BuildError;
+pub use upstream::{UpstreamMode, UpstreamOptions};
 pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;

@@ -14,6 +14,9 @@ use crate::error::Error;
 use crate::member::state::Member;
 use crate::view::merged_uris::{MergedUris, sealed};
 
+/// The part of a connection's requests that stays free for those of a proxy itself.
+const RESERVED_SHARE: usize = 16;
+
 /// A request to the server that has an item. Awaiting it sends it; dropping the future while it waits
 /// cancels the request at the server.
 ///
@@ -42,10 +45,19 @@ impl<M: ServerMethod> ServerRequest<M> {
         self.0.as_ref().ok().map(|routed| &*routed.member.name)
     }
 
-    /// Returns how many requests the connection to the server takes at once.
-    pub(crate) fn max_requests(&self) -> usize {
-        let routed = self.0.as_ref();
-        routed.map_or(1, |routed| routed.request.limits().max_outgoing_requests)
+    /// Returns how many requests of clients of a proxy the server gets at once: as many as its settings say,
+    /// within those that the connection takes beside the proxy's own lists, subscriptions and signs of life.
+    pub(crate) fn max_in_flight(&self) -> usize {
+        let Ok(routed) = &self.0 else {
+            return 1;
+        };
+        let max_requests = routed.request.limits().max_outgoing_requests;
+        let shared = (max_requests - max_requests / RESERVED_SHARE).max(1);
+        routed
+            .member
+            .options
+            .max_in_flight
+            .map_or(shared, |max| max.min(shared))
     }
 
     /// Sets how long the server may send nothing about the request, as

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use turnbuckle_client::Client;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ReadResource};
 use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool};
 
@@ -17,6 +18,7 @@ use crate::member::state::Member;
 use crate::member::status::ServerStatus;
 use crate::member::supervisor::supervise;
 use crate::request::ServerRequest;
+use crate::rules::Ruled;
 use crate::view::item_kind::ItemKind;
 use crate::view::items::ServerItem;
 
@@ -31,11 +33,14 @@ pub struct Servers(Arc<Handle>);
 
 /// A reference to [`Servers`] that does not keep them open.
 #[derive(Clone)]
-pub(crate) struct WeakServers(Weak<Handle>);
+pub struct WeakServers(Weak<Handle>);
+
+debug_fields!(WeakServers {});
 
 impl WeakServers {
     /// Returns the servers, if they are still open.
-    pub(crate) fn upgrade(&self) -> Option<Servers> {
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Servers> {
         self.0.upgrade().map(Servers)
     }
 }
@@ -72,7 +77,8 @@ impl Servers {
     }
 
     /// Returns a reference that does not keep the servers open.
-    pub(crate) fn downgrade(&self) -> WeakServers {
+    #[must_use]
+    pub fn downgrade(&self) -> WeakServers {
         WeakServers(Arc::downgrade(&self.0))
     }
 
@@ -183,7 +189,7 @@ impl Servers {
         self.request(
             ItemKind::Resource,
             uri,
-            self.resource_owner(uri),
+            self.readable_owner(uri),
             |client, own| client.read_resource(own),
         )
     }
@@ -261,15 +267,32 @@ impl Servers {
 
     /// Returns the server that a URI of the merged view belongs to, and the server's own URI. A prefix
     /// is more than none.
+    ///
+    /// `None` for a URI that a rule has dropped.
     pub(crate) fn resource_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
-        let members = || self.state().members.iter();
-        let (prefixed, bare): (Vec<_>, Vec<_>) =
-            members().partition(|member| !member.prefix.is_empty());
-        let mut owners = prefixed.into_iter().chain(bare);
-        owners.find_map(|member| {
+        let members = || self.state().members.iter().enumerate();
+        let prefixed = members().filter(|(_, member)| !member.prefix.is_empty());
+        let bare = members().filter(|(_, member)| member.prefix.is_empty());
+        let mut owners = prefixed.chain(bare);
+        let (index, member, own) = owners.find_map(|(index, member)| {
             let own = member.prefix.own_uri(uri)?;
-            Some((member.name.clone(), own.into()))
-        })
+            Some((index, member, own))
+        })?;
+        let is_dropped = self.state().view().is_dropped(index, own);
+        (!is_dropped).then(|| (member.name.clone(), own.into()))
+    }
+
+    /// Returns the server that has a resource at a URI of the merged view, and the server's own URI. The
+    /// resource need not be listed: then the rules about resources decide about its URI.
+    pub(crate) fn readable_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+        let (server, own) = self.resource_owner(uri)?;
+        let rules = &self.state().rules;
+        if rules.resources.is_empty() || self.state().view().has_resource(uri) {
+            return Some((server, own));
+        }
+        let unlisted = Resource::new(uri, &*own);
+        let ruled = rules.apply(&server, &own, unlisted);
+        matches!(ruled, Ruled::Kept(_)).then_some((server, own))
     }
 
     /// Routes a request to the server that has the item.
@@ -286,7 +309,14 @@ impl Servers {
         };
         let routed = self.member(&server).and_then(|member| {
             let client = member.client()?;
-            Ok(ServerRequest::new(member.clone(), request(&client, &own)))
+            let mut request = request(&client, &own);
+            if let Some(total) = member.options.total_timeout {
+                request = request.total_timeout(total);
+            }
+            if let Some(bytes) = member.options.max_result_bytes {
+                request = request.max_result_bytes(bytes);
+            }
+            Ok(ServerRequest::new(member.clone(), request))
         });
         routed.unwrap_or_else(ServerRequest::from_error)
     }

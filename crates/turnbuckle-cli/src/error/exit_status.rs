@@ -69,6 +69,7 @@ impl ExitStatus {
             | Error::EndlessList { .. }
             | Error::ListTooLarge { .. }
             | Error::TooManyBytes { .. }
+            | Error::ResultTooLarge { .. }
             | Error::TooManyInputRounds { .. }
             | Error::ConnectionLost {
                 reason: LinkError::ProtocolViolation { .. } | LinkError::MessageTooLarge { .. },

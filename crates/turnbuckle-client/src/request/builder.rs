@@ -129,6 +129,13 @@ impl<M: ServerMethod> RequestBuilder<M> {
         self
     }
 
+    /// Sets how many bytes of JSON a result may have. A larger one is [`Error::ResultTooLarge`]. Default: what
+    /// the transport takes.
+    pub fn max_result_bytes(mut self, bytes: usize) -> Self {
+        self.options.max_result_bytes = Some(bytes);
+        self
+    }
+
     /// Allows sending the request a second time after the connection was lost, even if the server
     /// may have acted on it already.
     pub fn allow_retry(mut self) -> Self {

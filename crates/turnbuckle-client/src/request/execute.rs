@@ -286,6 +286,7 @@ impl ClientInner {
             };
             let (text, features) = (raw.as_str(), connection.negotiated_revision.features());
             let size = (round == 0).then_some(text.len());
+            options.check_result_size(method, text)?;
             if let Some(task) = core_task(request, text)? {
                 return Ok(Answer::Task(task));
             }

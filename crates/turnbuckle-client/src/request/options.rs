@@ -6,6 +6,7 @@ use turnbuckle_session::internal::ProgressHandler;
 use turnbuckle_session::transport::{RequestTag, Timeouts};
 use turnbuckle_types::{ExtensionRequest, LoggingLevel};
 
+use crate::error::Error;
 use crate::request::progress::ProgressListener;
 use crate::request::task::handle::TaskHandle;
 
@@ -25,6 +26,8 @@ pub(crate) struct RequestOptions {
     pub(crate) allow_retry: bool,
     /// True if the server is asked although a cached result may still be used.
     pub(crate) bypass_cache: bool,
+    /// The most bytes of a result.
+    pub(crate) max_result_bytes: Option<usize>,
     /// True if the content blocks of a tool's result are skipped.
     pub(crate) structured_only: bool,
     /// True if the call may become a task, which is then returned instead of its result.
@@ -39,6 +42,22 @@ impl RequestOptions {
     /// Returns whether the call is to be a task where the server leaves that to the client.
     pub(crate) fn wants_task(&self) -> bool {
         self.starts_task || self.on_task.is_some()
+    }
+
+    /// Checks the bytes of a result.
+    ///
+    /// # Errors
+    /// If there are more than the request allows.
+    pub(crate) fn check_result_size(&self, method: &str, result: &str) -> Result<(), Error> {
+        let bytes = result.len();
+        match self.max_result_bytes {
+            Some(limit) if bytes > limit => Err(Error::ResultTooLarge {
+                method: method.to_owned(),
+                bytes,
+                limit,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

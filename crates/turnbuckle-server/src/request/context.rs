@@ -83,6 +83,13 @@ impl HandlerContext {
         }
     }
 
+    /// Returns the state of this type that the server's builder was given, for layers and methods of
+    /// extensions. Handlers take it as a [`State`](crate::State).
+    #[must_use]
+    pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.settings.states.get()
+    }
+
     /// Returns this context for another round of input.
     pub(crate) fn with_round(&self, round: InputRound) -> Self {
         Self {

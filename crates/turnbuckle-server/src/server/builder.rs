@@ -204,6 +204,16 @@ impl ServerBuilder {
         keys(keys: KeyRing) { draft.keys = Some(keys) }
     }
 
+    /// Adds a protocol extension, unless one with its id was added before.
+    pub fn default_extension(self, extension: impl Into<Extension>) -> Self {
+        let extension = extension.into();
+        let mut added = self.draft.extensions.iter();
+        match added.any(|other| other.id() == extension.id()) {
+            true => self,
+            false => self.extension(extension),
+        }
+    }
+
     /// Sets the [`keys`](Self::keys), unless they were set before.
     pub fn default_keys(mut self, keys: KeyRing) -> Self {
         self.draft.keys.get_or_insert(keys);

@@ -101,6 +101,10 @@ impl Extension {
         }
     }
 
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
     /// Sets the settings that the server declares with the extension.
     #[must_use]
     pub fn settings(mut self, settings: RawObject) -> Self {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use turnbuckle_client::{Client, Error, List, ListMethod};
 
-use crate::limits::ServersLimits;
+use crate::member::shared::Shared;
 use crate::member::state::Member;
-use crate::view::items::{ItemList, Listed, ServerItems, rename};
+use crate::view::items::{Listed, Renamed, ServerItems, rename};
 
 /// The lists that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,7 @@ pub(crate) fn is_loss(error: &Error) -> bool {
             | Error::EndlessList { .. }
             | Error::ListTooLarge { .. }
             | Error::TooManyBytes { .. }
+            | Error::ResultTooLarge { .. }
             | Error::Unsupported { .. }
             | Error::TooManyRequests { .. }
             | Error::TooManyInputRounds { .. }
@@ -64,7 +65,7 @@ pub(crate) fn is_loss(error: &Error) -> bool {
 pub(crate) async fn read_lists(
     client: &Client,
     member: &Member,
-    limits: &ServersLimits,
+    shared: &Shared,
     which: ListsToRead,
     problems: &mut ListProblems,
 ) -> Result<ServerItems, Error> {
@@ -72,18 +73,25 @@ pub(crate) async fn read_lists(
     let [tools, resources, templates, prompts] = &mut problems.0;
     if which.tools {
         items.tools = Arc::new([]);
-        items.tools = read(client.list_tools(), member, limits, &items, tools).await?;
+        let listing = client.list_tools();
+        items.tools = read(listing, member, shared, &items, tools).await?.items;
     }
     if which.resources {
         items.resources = Arc::new([]);
-        items.resources = read(client.list_resources(), member, limits, &items, resources).await?;
         items.templates = Arc::new([]);
+        let listing = client.list_resources();
+        let listed = read(listing, member, shared, &items, resources).await?;
+        items.resources = listed.items;
+        items.dropped_uris = Arc::new(listed.dropped.into_iter().collect());
         let listing = client.list_resource_templates();
-        items.templates = read(listing, member, limits, &items, templates).await?;
+        items.templates = read(listing, member, shared, &items, templates)
+            .await?
+            .items;
     }
     if which.prompts {
         items.prompts = Arc::new([]);
-        items.prompts = read(client.list_prompts(), member, limits, &items, prompts).await?;
+        let listing = client.list_prompts();
+        items.prompts = read(listing, member, shared, &items, prompts).await?.items;
     }
     Ok(items)
 }
@@ -92,10 +100,10 @@ pub(crate) async fn read_lists(
 async fn read<M>(
     list: List<M>,
     member: &Member,
-    limits: &ServersLimits,
+    shared: &Shared,
     others: &ServerItems,
     problem: &mut Option<String>,
-) -> Result<ItemList<M::Item>, Error>
+) -> Result<Renamed<M::Item>, Error>
 where
     M: ListMethod,
     M::Item: Listed,
@@ -111,9 +119,16 @@ where
             Vec::new()
         }
     };
-    let renamed = rename(&member.name, &member.prefix, listed, limits, others.bytes());
+    let settings = (&shared.limits, &shared.rules);
+    let renamed = rename(
+        &member.name,
+        &member.prefix,
+        listed,
+        settings,
+        others.bytes(),
+    );
     if renamed.problem.is_some() {
-        *problem = renamed.problem;
+        problem.clone_from(&renamed.problem);
     }
-    Ok(renamed.items)
+    Ok(renamed)
 }

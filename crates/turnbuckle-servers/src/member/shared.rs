@@ -1,13 +1,14 @@
 //! The state that all servers share.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use turnbuckle_session::handler::Signal;
 
-use crate::change::ChangeHub;
+use crate::change::{ChangeHub, ChangeKind};
 use crate::limits::ServersLimits;
 use crate::member::state::Member;
-use crate::view::merged_view::MergedView;
+use crate::rules::ItemRules;
+use crate::view::merged_view::{MergedView, ReservedNames};
 
 /// The state that the servers, their tasks and all handles share.
 pub(crate) struct Shared {
@@ -15,6 +16,7 @@ pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) limits: ServersLimits,
+    pub(crate) rules: ItemRules,
     /// The servers, in the order in which they were added.
     pub(crate) members: Vec<Arc<Member>>,
     pub(crate) changes: ChangeHub,
@@ -22,7 +24,7 @@ pub(crate) struct Shared {
     pub(crate) stop: Signal,
     view: RwLock<Arc<MergedView>>,
     /// Held while the view is merged, so that an older one never replaces a newer one.
-    merging: Mutex<()>,
+    merging: Mutex<ReservedNames>,
 }
 
 impl Shared {
@@ -30,17 +32,19 @@ impl Shared {
         name: String,
         version: String,
         limits: ServersLimits,
+        rules: ItemRules,
         members: Vec<Arc<Member>>,
     ) -> Self {
         Self {
             name,
             version,
             limits,
+            rules,
             members,
             changes: ChangeHub::default(),
             stop: Signal::new(),
             view: RwLock::default(),
-            merging: Mutex::new(()),
+            merging: Mutex::default(),
         }
     }
 
@@ -54,12 +58,39 @@ impl Shared {
 
     /// Merges the items of all servers anew.
     pub(crate) fn merge(&self) {
-        let _merging: MutexGuard<'_, ()> =
-            self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        let reserved = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        self.merge_beside(&reserved);
+    }
+
+    /// Merges the items of all servers anew, without those whose names a proxy has itself.
+    pub(crate) fn reserve(&self, names: ReservedNames) {
+        let mut reserved = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
+        *reserved = names;
+        self.merge_beside(&reserved);
+    }
+
+    fn merge_beside(&self, reserved: &ReservedNames) {
         let members = self.members.iter();
         let items: Vec<_> = members.map(|it| (&it.prefix, it.items())).collect();
-        let view = Arc::new(MergedView::merge(&items, &self.limits));
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = view;
+        let before = self.view();
+        let view = Arc::new(MergedView::merge(&items, &self.limits, reserved, &before));
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = view.clone();
+        for (index, member) in self.members.iter().enumerate() {
+            let is_of = |(server, _): &&(usize, String)| *server == index;
+            let known: Vec<_> = before.problems.iter().filter(is_of).collect();
+            let found: Vec<_> = view.problems.iter().filter(is_of).collect();
+            if known == found {
+                continue;
+            }
+            for (_, problem) in found.iter().filter(|it| !known.contains(it)) {
+                tracing::warn!(
+                    server = &*member.name,
+                    problem,
+                    "an item is left out or marked"
+                );
+            }
+            self.changes.publish(&member.name, ChangeKind::Problems);
+        }
     }
 
     /// Returns the server of this name.

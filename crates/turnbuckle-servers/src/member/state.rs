@@ -11,6 +11,7 @@ use turnbuckle_types::base::text::Escaped;
 
 use crate::error::Error;
 use crate::member::status::{ServerState, ServerStatus};
+use crate::upstream::UpstreamOptions;
 use crate::view::items::ServerItems;
 use crate::view::names::Prefix;
 
@@ -25,6 +26,7 @@ pub(crate) type ConfigureClient = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + S
 pub(crate) struct Member {
     pub(crate) name: Arc<str>,
     pub(crate) prefix: Prefix,
+    pub(crate) options: UpstreamOptions,
     /// The connector, or the reason why there is none.
     pub(crate) connector: Result<Arc<dyn Connector>, String>,
     /// Installs handlers and settings, in this order.
@@ -54,12 +56,14 @@ impl Member {
     pub(crate) fn new(
         name: Arc<str>,
         prefix: Prefix,
+        options: UpstreamOptions,
         connector: Result<Arc<dyn Connector>, String>,
         configure: Vec<ConfigureClient>,
     ) -> Self {
         Self {
             name,
             prefix,
+            options,
             connector,
             configure,
             state: Mutex::new(MemberState {
@@ -196,11 +200,13 @@ impl Member {
         state.enter(ServerState::Closed);
     }
 
-    /// Replaces the items and what is wrong with them.
-    pub(crate) fn set_items(&self, items: ServerItems, problems: Vec<String>) {
+    /// Replaces the items and what is wrong with them. Returns whether something else is wrong than before.
+    pub(crate) fn set_items(&self, items: ServerItems, problems: Vec<String>) -> bool {
         let mut state = self.state();
         state.items = Arc::new(items);
+        let has_other_problems = state.problems != problems;
         state.problems = problems;
+        has_other_problems
     }
 }
 

@@ -187,7 +187,7 @@ impl Supervisor<'_> {
         let after = Box::pin(read_lists(
             client,
             self.member,
-            &self.shared.limits,
+            self.shared,
             which,
             problems,
         ))
@@ -200,10 +200,13 @@ impl Supervisor<'_> {
                 "a list is not complete"
             );
         }
-        self.member.set_items(after, texts);
+        let has_other_problems = self.member.set_items(after, texts);
         let after = self.member.items();
         self.shared.merge();
         self.publish_differences(&before, &after);
+        if has_other_problems {
+            self.publish(ChangeKind::Problems);
+        }
         Ok(())
     }
 

@@ -19,10 +19,6 @@ const WAITING_PER_PERMIT: usize = 4;
 /// The longest time for which a request waits for others to the same server.
 const MAX_PERMIT_WAIT: Duration = Duration::from_secs(30);
 
-/// The part of a connection's requests that stays free for those of the proxy itself: lists,
-/// subscriptions and signs of life.
-const RESERVED_SHARE: usize = 16;
-
 /// The requests of a proxy that are under way.
 #[derive(Default)]
 pub(super) struct ActiveCalls {
@@ -63,7 +59,7 @@ impl ActiveCalls {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the client of a request may send it to `server`, which takes `max_requests` at once.
+    /// Waits until the client of a request may send it to `server`, which gets `max_in_flight` at once.
     /// No client has more than half of them, and those that wait have their turn.
     ///
     /// # Errors
@@ -71,28 +67,27 @@ impl ActiveCalls {
     pub(super) async fn begin(
         self: &Arc<Self>,
         server: Arc<str>,
-        max_requests: usize,
+        max_in_flight: usize,
         context: &HandlerContext,
     ) -> Result<ActiveCall> {
         let permits = {
             let mut by_server = self.by_server();
-            let calls = by_server.entry(server.clone()).or_insert_with(|| {
-                let max_permits = (max_requests - max_requests / RESERVED_SHARE).max(1);
-                ServerCalls {
+            let calls = by_server
+                .entry(server.clone())
+                .or_insert_with(|| ServerCalls {
                     permits: FairPermits::new(
-                        max_permits,
-                        max_permits.saturating_mul(WAITING_PER_PERMIT),
+                        max_in_flight,
+                        max_in_flight.saturating_mul(WAITING_PER_PERMIT),
                     ),
                     log_levels: HashMap::new(),
                     last_number: 0,
-                }
-            });
+                });
             calls.permits.clone()
         };
         let busy = |reason: String| {
             let message = format!(
-                "the server {server:?} has too many open requests (ClientLimits::max_outgoing_requests): \
-                 {reason}"
+                "the server {server:?} has too many open requests (UpstreamOptions::max_in_flight, \
+                 ClientLimits::max_outgoing_requests): {reason}"
             );
             Failure::from(ProtocolError::rate_limited(message, MAX_PERMIT_WAIT))
         };

@@ -144,8 +144,9 @@ where
         context: &HandlerContext,
     ) -> Result<Self> {
         let server: Arc<str> = request.server().unwrap_or_default().into();
-        let max_requests = request.max_requests();
-        let active = calls.begin(server, max_requests, context).await?;
+        let active = calls
+            .begin(server, request.max_in_flight(), context)
+            .await?;
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
         let (tag, asked) = from_server::tag(context, &calls.keys);

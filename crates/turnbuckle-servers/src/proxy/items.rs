@@ -60,8 +60,8 @@ impl Route {
     ) -> Result<Vec<String>, Failure> {
         let request = self.servers()?.complete(reference, argument, &typing.value);
         let server = request.server().unwrap_or_default().into();
-        let max_requests = request.max_requests();
-        let _active = self.calls.begin(server, max_requests, context).await?;
+        let max_in_flight = request.max_in_flight();
+        let _active = self.calls.begin(server, max_in_flight, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (tag, _) = from_server::tag(context, &self.calls.keys);
         let arguments = CompletionContext::new().arguments(typing.arguments);
@@ -75,7 +75,7 @@ impl Route {
 }
 
 macro_rules! copy_info {
-    ($builder:ident, $definition:ident) => {
+    ($builder:ident, $definition:ident, $listed:ident) => {
         if let Some(title) = &$definition.title {
             $builder = $builder.title(title.clone());
         }
@@ -86,6 +86,15 @@ macro_rules! copy_info {
             $builder = $builder.icon(icon.clone());
         }
         $builder = $builder.meta($definition.meta.clone());
+        if let Some(access) = &$listed.access {
+            for scope in &access.scopes {
+                $builder = $builder.scope(scope);
+            }
+            for visible in &access.visible {
+                let visible = visible.clone();
+                $builder = $builder.visible_to(move |principal| visible(principal));
+            }
+        }
     };
 }
 
@@ -112,7 +121,7 @@ impl Proxied for Tool {
         let name = item.name.clone();
         let mut builder =
             server::Tool::builder(name.clone()).input_schema(item.input_schema.clone());
-        copy_info!(builder, item);
+        copy_info!(builder, item, listed);
         if let Some(schema) = &item.output_schema {
             builder = builder.output_schema(schema.clone());
         }
@@ -151,7 +160,7 @@ impl Proxied for Prompt {
         let name = item.name.clone();
         let arguments = item.arguments.clone().unwrap_or_default();
         let mut builder = server::Prompt::builder(name.clone());
-        copy_info!(builder, item);
+        copy_info!(builder, item, listed);
         for argument in &arguments {
             let (route, argument) = (route.clone(), argument.name.clone());
             let name = name.clone();
@@ -212,7 +221,7 @@ impl Proxied for Resource {
     ) -> Result<(), String> {
         let item = &*listed.item;
         let mut builder = server::Resource::builder(item.uri.clone(), item.name.clone());
-        copy_info!(builder, item);
+        copy_info!(builder, item, listed);
         if let Some(mime_type) = &item.mime_type {
             builder = builder.mime_type(Cow::Owned(mime_type.clone()));
         }
@@ -238,7 +247,7 @@ impl Proxied for ResourceTemplate {
         let item = &*listed.item;
         let template = item.uri_template.clone();
         let mut builder = server::Resource::builder(template.clone(), item.name.clone());
-        copy_info!(builder, item);
+        copy_info!(builder, item, listed);
         if let Some(mime_type) = &item.mime_type {
             builder = builder.mime_type(Cow::Owned(mime_type.clone()));
         }

@@ -8,16 +8,19 @@ mod items;
 mod parked;
 mod question;
 mod sync;
+pub(crate) mod target;
 mod updates;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use turnbuckle_server::{BuildError, Server, Tasks};
+use turnbuckle_server::{BuildError, Server, ServerBuilder, Tasks};
 
 use crate::builder::ServersBuilder;
-use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::sync::ItemSync;
+use crate::proxy::target::ProxiedServers;
 use crate::servers::Servers;
+use crate::view::merged_view::ReservedNames;
 use turnbuckle_types::base::debug_fields;
 
 /// Many servers, served as one [`Server`] whose items are those of the merged view.
@@ -67,29 +70,36 @@ impl Proxy {
 }
 
 impl ServersBuilder {
-    /// Connects all servers, as [`connect`](Self::connect) does, and serves them as one server that
-    /// calls itself `name` and `version`. Handlers of questions and roots that were installed before
-    /// are replaced, but those of a single server ([`client`](Self::client)) are not: questions go to
-    /// the clients of the proxy.
+    /// Connects all servers, as [`connect`](Self::connect) does, and adds their items to `server`, a builder
+    /// with whatever the proxy has of its own: layers, instructions, keys, a store, further items.
+    ///
+    /// Handlers of questions and roots that were installed before are replaced, but those of a single server
+    /// ([`client`](Self::client)) are not: questions go to the clients of the proxy. An item that `server`
+    /// has keeps its name: one of an upstream server with the same name is left out, and the status of that
+    /// server says so.
     ///
     /// # Errors
     /// As [`start`](Self::start), and if the server cannot be built.
-    pub async fn proxy(
-        self,
-        name: impl Into<String>,
-        version: impl Into<String>,
-    ) -> Result<Proxy, BuildError> {
-        let server = Server::new(name, version)
+    pub async fn proxy(self, server: ServerBuilder) -> Result<Proxy, BuildError> {
+        let target = Arc::new(ProxiedServers::default());
+        let servers = from_server::install(self).connect().await?;
+        let server = server
             .dynamic_tools()
             .dynamic_resources()
             .dynamic_prompts()
             .dynamic_completions()
             .logging()
-            .extension(Tasks::new())
+            .default_extension(Tasks::new())
+            .state(target.clone())
             .build()?;
-        let calls = Arc::new(ActiveCalls::default());
-        let servers = from_server::install(self).connect().await?;
-        ItemSync::start(&servers, server.clone(), calls);
+        let own_uris: HashSet<String> = server.resource_uris().into_iter().collect();
+        target.set(&servers, own_uris.clone());
+        servers.state().reserve(ReservedNames {
+            tools: server.tool_names().into_iter().collect(),
+            prompts: server.prompt_names().into_iter().collect(),
+            uris: own_uris,
+        });
+        ItemSync::start(&servers, server.clone(), Arc::default());
         Ok(Proxy { server, servers })
     }
 }

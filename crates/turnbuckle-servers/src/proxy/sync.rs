@@ -17,10 +17,10 @@ use crate::view::merged_view::MergedView;
 pub(super) struct ItemSync {
     server: Server,
     route: Route,
-    tools: HashMap<String, Arc<Tool>>,
-    resources: HashMap<String, Arc<Resource>>,
-    templates: HashMap<String, Arc<ResourceTemplate>>,
-    prompts: HashMap<String, Arc<Prompt>>,
+    tools: HashMap<String, ServerItem<Tool>>,
+    resources: HashMap<String, ServerItem<Resource>>,
+    templates: HashMap<String, ServerItem<ResourceTemplate>>,
+    prompts: HashMap<String, ServerItem<Prompt>>,
 }
 
 impl ItemSync {
@@ -68,12 +68,12 @@ impl ItemSync {
 fn update<T: Proxied + PartialEq>(
     server: &Server,
     route: &Route,
-    known: &mut HashMap<String, Arc<T>>,
+    known: &mut HashMap<String, ServerItem<T>>,
     listed: &[ServerItem<T>],
 ) {
     let mut next = HashMap::with_capacity(listed.len());
     for listed in listed {
-        next.insert(listed.item.key().to_owned(), listed.item.clone());
+        next.insert(listed.item.key().to_owned(), listed.clone());
     }
     for (key, item) in &*known {
         if next.get(key).is_none_or(|new| new != item) {
@@ -82,7 +82,7 @@ fn update<T: Proxied + PartialEq>(
     }
     for listed in listed {
         let key = listed.item.key();
-        if known.get(key).is_some_and(|old| *old == listed.item) {
+        if known.get(key) == Some(listed) {
             continue;
         }
         if let Err(error) = T::add_to(listed, server, route.clone()) {

@@ -68,7 +68,7 @@ async fn forward_updates(server: Server, servers: WeakServers, uri: String) {
         let Some(open) = servers.upgrade() else {
             return;
         };
-        let Some((owner, own_uri)) = open.resource_owner(&uri) else {
+        let Some((owner, own_uri)) = open.readable_owner(&uri) else {
             return;
         };
         let client = open.client(&owner);

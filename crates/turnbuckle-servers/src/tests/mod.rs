@@ -5,6 +5,7 @@ mod items;
 mod proxy;
 mod questions;
 mod reconnect;
+mod rules;
 mod scripted;
 mod separation;
 mod support;

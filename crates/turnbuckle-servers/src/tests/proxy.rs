@@ -101,7 +101,7 @@ async fn connect(behind: EraPreference, builder: ClientBuilder) -> Connected {
     let proxy = Servers::builder("host", "1")
         .server("one", InProcess::new(origin.clone()))
         .clients(speak(behind))
-        .proxy("gateway", "1.0.0")
+        .proxy(Server::new("gateway", "1.0.0"))
         .await
         .unwrap();
     let gateway = InProcess::new(proxy.server().clone());

@@ -97,7 +97,10 @@ impl Shown {
 async fn scripted_proxy() -> (Proxy, Script) {
     let (server, script) = ScriptedServer::new();
     let proxy = Servers::builder("host", "1").server("one", server);
-    (proxy.proxy("gateway", "1").await.unwrap(), script)
+    (
+        proxy.proxy(Server::new("gateway", "1")).await.unwrap(),
+        script,
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,7 +211,10 @@ async fn asking_proxy(era: EraPreference) -> (Proxy, Arc<AtomicUsize>) {
     let proxy = Servers::builder("host", "1")
         .server("one", origin)
         .clients(speak(era));
-    (proxy.proxy("gateway", "1").await.unwrap(), runs)
+    (
+        proxy.proxy(Server::new("gateway", "1")).await.unwrap(),
+        runs,
+    )
 }
 
 /// Returns a client of a principal that never answers a form.

@@ -73,7 +73,7 @@ async fn connect(
     let proxy = Servers::builder("proxy", "1")
         .server("origin", InProcess::new(origin))
         .client("origin", speak(towards_server))
-        .proxy("proxy", "1")
+        .proxy(Server::new("proxy", "1"))
         .await
         .unwrap();
     let builder = Client::builder("host", "1").era(towards_client).on_form(

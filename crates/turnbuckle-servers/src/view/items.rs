@@ -5,9 +5,11 @@ use std::io;
 use std::sync::Arc;
 
 use serde::Serialize;
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::limits::ServersLimits;
+use crate::rules::{DroppedUris, ItemAccess, ItemRule, ItemRules, Ruled};
 use crate::view::names::Prefix;
 
 /// An item of one server in the merged view.
@@ -20,6 +22,15 @@ pub struct ServerItem<T> {
     pub own_name: Arc<str>,
     /// The definition, in which the name or URI is that of the merged view.
     pub item: Arc<T>,
+    /// The principals that can use the item, if a rule restricts them.
+    pub(crate) access: Option<Arc<ItemAccess>>,
+}
+
+impl<T> ServerItem<T> {
+    /// Returns whether this is the same item of the same server, possibly with another definition.
+    pub(crate) fn is_same_item(&self, other: &Self) -> bool {
+        self.server == other.server && self.own_name == other.own_name
+    }
 }
 
 impl<T> Clone for ServerItem<T> {
@@ -28,6 +39,7 @@ impl<T> Clone for ServerItem<T> {
             server: self.server.clone(),
             own_name: self.own_name.clone(),
             item: self.item.clone(),
+            access: self.access.clone(),
         }
     }
 }
@@ -49,6 +61,8 @@ pub(crate) struct ServerItems {
     pub(crate) resources: ItemList<Resource>,
     pub(crate) templates: ItemList<ResourceTemplate>,
     pub(crate) prompts: ItemList<Prompt>,
+    /// The URIs that no template makes readable.
+    pub(crate) dropped_uris: DroppedUris,
 }
 
 impl Default for ServerItems {
@@ -58,6 +72,7 @@ impl Default for ServerItems {
             resources: Arc::new([]),
             templates: Arc::new([]),
             prompts: Arc::new([]),
+            dropped_uris: DroppedUris::default(),
         }
     }
 }
@@ -86,7 +101,7 @@ fn total<T>(items: &ItemList<T>) -> usize {
 }
 
 /// A type of item that servers list.
-pub(crate) trait Listed: Serialize + PartialEq {
+pub(crate) trait Listed: Serialize + PartialEq + Sized {
     /// The plural, for texts.
     const PLURAL: &'static str;
 
@@ -101,10 +116,22 @@ pub(crate) trait Listed: Serialize + PartialEq {
 
     /// Returns the name in the merged view.
     fn merged_name(prefix: &Prefix, own: &str) -> String;
+
+    /// Returns the member `name`, to change it.
+    fn name_mut(&mut self) -> &mut String;
+
+    /// Returns the description, to change it.
+    fn description_mut(&mut self) -> &mut Option<String>;
+
+    /// Replaces the title.
+    fn set_title(&mut self, title: String);
+
+    /// Returns the rules about items of this kind.
+    fn rules(rules: &ItemRules) -> &[ItemRule<Self>];
 }
 
 macro_rules! listed {
-    ($($Item:ty: $plural:literal, $has_uri:literal, $member:ident, $merge:ident;)+) => {$(
+    ($($Item:ty: $plural:literal, $has_uri:literal, $member:ident, $merge:ident, $rules:ident;)+) => {$(
         impl Listed for $Item {
             const PLURAL: &'static str = $plural;
             const HAS_URI: bool = $has_uri;
@@ -120,41 +147,66 @@ macro_rules! listed {
             fn merged_name(prefix: &Prefix, own: &str) -> String {
                 prefix.$merge(own)
             }
+
+            fn name_mut(&mut self) -> &mut String {
+                &mut self.name
+            }
+
+            fn description_mut(&mut self) -> &mut Option<String> {
+                &mut self.description
+            }
+
+            fn set_title(&mut self, title: String) {
+                self.title = Some(title);
+            }
+
+            fn rules(rules: &ItemRules) -> &[ItemRule<Self>] {
+                &rules.$rules
+            }
         }
     )+};
 }
 
 listed! {
-    Tool: "tools", false, name, name;
-    Prompt: "prompts", false, name, name;
-    Resource: "resources", true, uri, uri;
-    ResourceTemplate: "resource templates", true, uri_template, uri;
+    Tool: "tools", false, name, name, tools;
+    Prompt: "prompts", false, name, name, prompts;
+    Resource: "resources", true, uri, uri, resources;
+    ResourceTemplate: "resource templates", true, uri_template, uri, templates;
 }
 
 /// The items that one server listed, within the bounds of the server.
 pub(crate) struct Renamed<T> {
     pub(crate) items: ItemList<T>,
+    /// The own names that a rule has dropped.
+    pub(crate) dropped: Vec<Arc<str>>,
     /// The reason why items are left out, if any are.
     pub(crate) problem: Option<String>,
 }
 
-/// Renames the items of a server. Of items with the same name the first stays. Items over the bounds
-/// are left out, from the end of the list; `bytes` is the sum of the server's other lists.
+/// Renames the items of a server by its prefix and the rules. Of items with the same name the first stays.
+/// Items over the bounds are left out, from the end of the list; `bytes` is the sum of the server's other
+/// lists.
 pub(crate) fn rename<T: Listed>(
     server: &Arc<str>,
     prefix: &Prefix,
     listed: Vec<T>,
-    limits: &ServersLimits,
+    (limits, rules): (&ServersLimits, &ItemRules),
     mut bytes: usize,
 ) -> Renamed<T> {
     let count = listed.len();
     let mut seen = HashSet::new();
     let mut items = Vec::new();
+    let mut dropped = Vec::new();
     let mut repeated = 0;
-    let mut bound = None;
-    for mut item in listed {
+    let mut misnamed = None;
+    let mut problems = Vec::new();
+    for (read, mut item) in listed.into_iter().enumerate() {
+        let left_out = |bound: &str| {
+            let (left, plural) = (count - read, T::PLURAL);
+            format!("{left} of its {count} {plural} are left out (ServersLimits::{bound})")
+        };
         if items.len() >= limits.max_items_per_server {
-            bound = Some("max_items_per_server");
+            problems.push(left_out("max_items_per_server"));
             break;
         }
         let own_name: Arc<str> = item.key_mut().as_str().into();
@@ -163,9 +215,21 @@ pub(crate) fn rename<T: Listed>(
             continue;
         }
         *item.key_mut() = T::merged_name(prefix, &own_name);
-        let size = json_bytes(&item);
+        let kept = match rules.apply(server, &own_name, item) {
+            Ruled::Kept(kept) => kept,
+            Ruled::Dropped => {
+                dropped.push(own_name);
+                continue;
+            }
+            Ruled::Misnamed(name) => {
+                misnamed.get_or_insert_with(|| (own_name.clone(), name));
+                dropped.push(own_name);
+                continue;
+            }
+        };
+        let size = json_bytes(&kept.item);
         if bytes.saturating_add(size) > limits.max_server_bytes {
-            bound = Some("max_server_bytes");
+            problems.push(left_out("max_server_bytes"));
             break;
         }
         bytes += size;
@@ -173,33 +237,35 @@ pub(crate) fn rename<T: Listed>(
             item: ServerItem {
                 server: server.clone(),
                 own_name,
-                item: Arc::new(item),
+                item: Arc::new(kept.item),
+                access: kept.access,
             },
             bytes: size,
         });
     }
-    let problem = match bound {
-        Some(bound) => Some(format!(
-            "{} of its {count} {} are left out (ServersLimits::{bound})",
-            count - items.len(),
-            T::PLURAL
-        )),
-        None if repeated > 0 => Some(format!(
-            "{repeated} of its {count} {} repeat the name of another",
-            T::PLURAL
-        )),
-        None => None,
-    };
+    if let Some((own_name, name)) = misnamed {
+        let (own_name, name) = (shorten(&own_name), shorten(&name));
+        problems.push(format!(
+            "{own_name:?} is left out: a rule gives it the name {name:?}, which is not valid"
+        ));
+    }
+    if repeated > 0 {
+        let plural = T::PLURAL;
+        problems.push(format!(
+            "{repeated} of its {count} {plural} repeat the name of another"
+        ));
+    }
     Renamed {
         items: items.into(),
-        problem,
+        dropped,
+        problem: (!problems.is_empty()).then(|| problems.join("; ")),
     }
 }
 
 /// Returns whether two lists are the same.
 pub(crate) fn same<T: PartialEq>(one: &ItemList<T>, other: &ItemList<T>) -> bool {
     one.len() == other.len()
-        && (one.iter().zip(&**other)).all(|(one, other)| one.item.item == other.item.item)
+        && (one.iter().zip(&**other)).all(|(one, other)| one.item == other.item)
 }
 
 /// Returns the length of a value as JSON.

@@ -1,11 +1,14 @@
 //! The merged view: the items of all servers, in the order in which the servers were added.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::limits::ServersLimits;
+use crate::rules::DroppedUris;
 use crate::view::items::{ItemList, Listed, ServerItem, ServerItems};
 use crate::view::names::Prefix;
 use crate::view::shadowing::KnownNames;
@@ -19,16 +22,48 @@ pub(crate) struct MergedView {
     pub(crate) prompts: Vec<ServerItem<Prompt>>,
     tools_by_name: HashMap<String, usize>,
     prompts_by_name: HashMap<String, usize>,
+    resource_uris: HashSet<String>,
+    /// The URIs that rules have dropped, by the index of the server.
+    dropped_uris: Vec<DroppedUris>,
     /// The reasons why items of a server are left out, by the index of the server.
     pub(crate) problems: Vec<(usize, String)>,
+}
+
+/// The names and URIs of items that a proxy has beside those of its servers.
+#[derive(Debug, Default)]
+pub(crate) struct ReservedNames {
+    pub(crate) tools: HashSet<String>,
+    pub(crate) prompts: HashSet<String>,
+    pub(crate) uris: HashSet<String>,
 }
 
 impl MergedView {
     /// Merges the items of servers. Over the bounds of all servers, items of the last servers are
     /// left out.
-    pub(crate) fn merge(servers: &[(&Prefix, Arc<ServerItems>)], limits: &ServersLimits) -> Self {
-        let mut view = Self::default();
+    ///
+    /// Of items with the same name, that of the view `before` stays, or else the first one.
+    pub(crate) fn merge(
+        servers: &[(&Prefix, Arc<ServerItems>)],
+        limits: &ServersLimits,
+        reserved: &ReservedNames,
+        before: &Self,
+    ) -> Self {
+        let mut view = Self {
+            dropped_uris: servers
+                .iter()
+                .map(|(_, items)| items.dropped_uris.clone())
+                .collect(),
+            ..Self::default()
+        };
         let mut bytes = 0;
+        let tools = servers.iter().map(|(_, items)| &items.tools);
+        let tools = NameOwners::find(tools, &reserved.tools, |name| before.tool(name));
+        let prompts = servers.iter().map(|(_, items)| &items.prompts);
+        let prompts = NameOwners::find(prompts, &reserved.prompts, |name| before.prompt(name));
+        let no_owners = (
+            NameOwners::of_uris(&reserved.uris),
+            NameOwners::of_uris(&reserved.uris),
+        );
         for (index, (_, server)) in servers.iter().enumerate() {
             let mut room = Room {
                 index,
@@ -37,16 +72,21 @@ impl MergedView {
                 bytes: &mut bytes,
                 problems: &mut view.problems,
             };
-            room.add(&server.tools, &mut view.tools);
-            room.add(&server.resources, &mut view.resources);
-            room.add(&server.templates, &mut view.templates);
-            room.add(&server.prompts, &mut view.prompts);
+            room.add(&server.tools, &tools, &mut view.tools);
+            room.add(&server.resources, &no_owners.0, &mut view.resources);
+            room.add(&server.templates, &no_owners.1, &mut view.templates);
+            room.add(&server.prompts, &prompts, &mut view.prompts);
         }
         view.mark_shadowing(servers);
         let names = view.tools.iter().map(|tool| tool.item.name.clone());
         view.tools_by_name = names.zip(0..).collect();
         let names = view.prompts.iter().map(|prompt| prompt.item.name.clone());
         view.prompts_by_name = names.zip(0..).collect();
+        let uris = view
+            .resources
+            .iter()
+            .map(|resource| resource.item.uri.clone());
+        view.resource_uris = uris.collect();
         view
     }
 
@@ -65,6 +105,18 @@ impl MergedView {
         }
     }
 
+    /// Returns whether a rule has dropped a URI of a server.
+    pub(crate) fn is_dropped(&self, server: usize, own_uri: &str) -> bool {
+        self.dropped_uris
+            .get(server)
+            .is_some_and(|dropped| dropped.contains(own_uri))
+    }
+
+    /// Returns whether a resource is listed under a URI.
+    pub(crate) fn has_resource(&self, uri: &str) -> bool {
+        self.resource_uris.contains(uri)
+    }
+
     /// Returns the tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<&ServerItem<Tool>> {
         self.tools.get(*self.tools_by_name.get(name)?)
@@ -75,6 +127,63 @@ impl MergedView {
         self.prompts.get(*self.prompts_by_name.get(name)?)
     }
 }
+
+/// The owners of names in the merged view: of several items with the same name, the one that has it.
+struct NameOwners<'a, T> {
+    owners: HashMap<&'a str, &'a ServerItem<T>>,
+    reserved: &'a HashSet<String>,
+}
+
+impl<'a, T: Listed> NameOwners<'a, T> {
+    /// Finds the owner of each name: the one that had it before, or else the first item.
+    fn find(
+        lists: impl Iterator<Item = &'a ItemList<T>>,
+        reserved: &'a HashSet<String>,
+        before: impl Fn(&str) -> Option<&'a ServerItem<T>>,
+    ) -> Self {
+        let mut owners = HashMap::new();
+        for item in lists.flat_map(|list| list.iter()) {
+            let item = &item.item;
+            match owners.entry(item.item.key()) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(item);
+                }
+                Entry::Occupied(mut taken) => {
+                    if before(item.item.key()).is_some_and(|owner| owner.is_same_item(item)) {
+                        taken.insert(item);
+                    }
+                }
+            }
+        }
+        Self { owners, reserved }
+    }
+
+    /// Returns the owners of URIs, which no two servers share.
+    fn of_uris(reserved: &'a HashSet<String>) -> Self {
+        Self {
+            owners: HashMap::new(),
+            reserved,
+        }
+    }
+
+    /// Returns the reason why an item cannot have its name.
+    fn refusal(&self, item: &ServerItem<T>) -> Option<String> {
+        let (own, name) = (shorten(&item.own_name), shorten(item.item.key()));
+        if self.reserved.contains(item.item.key()) {
+            return Some(format!(
+                "{own:?} is left out: the proxy itself has {name:?}"
+            ));
+        }
+        let owner = self.owners.get(item.item.key())?;
+        (!owner.is_same_item(item)).then(|| {
+            let (server, other) = (&owner.server, shorten(&owner.own_name));
+            format!("{own:?} is left out: the name {name:?} is that of {other:?} of the server {server:?}")
+        })
+    }
+}
+
+/// The most items that are left out for their names, and named in the problems of a server.
+const MAX_NAMED_REFUSALS: usize = 8;
 
 /// The room that is left in the merged view while one server is added.
 struct Room<'a> {
@@ -87,9 +196,22 @@ struct Room<'a> {
 
 impl Room<'_> {
     /// Adds the items of one kind.
-    fn add<T: Listed>(&mut self, items: &ItemList<T>, merged: &mut Vec<ServerItem<T>>) {
+    fn add<T: Listed>(
+        &mut self,
+        items: &ItemList<T>,
+        owners: &NameOwners<'_, T>,
+        merged: &mut Vec<ServerItem<T>>,
+    ) {
         let mut shadowing = 0;
+        let mut refused = 0;
         for (added, item) in items.iter().enumerate() {
+            if let Some(reason) = owners.refusal(&item.item) {
+                refused += 1;
+                if refused <= MAX_NAMED_REFUSALS {
+                    self.problems.push((self.index, reason));
+                }
+                continue;
+            }
             if T::HAS_URI && self.is_foreign_uri(item.item.item.key()) {
                 shadowing += 1;
                 continue;
@@ -112,6 +234,11 @@ impl Room<'_> {
             );
             self.problems.push((self.index, problem));
             return;
+        }
+        if refused > MAX_NAMED_REFUSALS {
+            let (more, plural) = (refused - MAX_NAMED_REFUSALS, T::PLURAL);
+            let problem = format!("{more} more {plural} are left out: others have their names");
+            self.problems.push((self.index, problem));
         }
         if shadowing > 0 {
             let problem = format!(

@@ -204,6 +204,7 @@ mod tests {
             server: server.into(),
             own_name: name.into(),
             item: Arc::new(tool),
+            access: None,
         }
     }
 

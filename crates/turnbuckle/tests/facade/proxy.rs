@@ -74,7 +74,7 @@ async fn each_client_gets_the_messages_about_its_own_call() {
         let proxy = Servers::builder("host", "1")
             .server("one", HttpConnector::new(&url).unwrap())
             .clients(move |client| client.era(behind))
-            .proxy("gateway", "1");
+            .proxy(Server::new("gateway", "1"));
         let proxy = proxy.await.unwrap();
         let ann = call_as("ann", front, &proxy);
         let (ann, bob) = tokio::join!(ann, call_as("bob", front, &proxy));

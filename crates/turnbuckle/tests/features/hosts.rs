@@ -20,7 +20,9 @@ pub(crate) async fn connect_among_others(cell: &Cell) -> Option<Servers> {
 /// Connects a client, whose user answers, to a proxy in front of these servers. Both sides have the
 /// revision of the cell.
 pub(crate) async fn connect_through_proxy(cell: &Cell) -> Option<(Client, Proxy)> {
-    let proxy = among_others(cell).await?.proxy("proxy", "1.0.0");
+    let proxy = among_others(cell)
+        .await?
+        .proxy(turnbuckle::Server::new("proxy", "1.0.0"));
     let proxy = proxy.await.unwrap();
     let front = InProcess::new(proxy.server().clone());
     let client = builder(cell, User::Answers).connect(front).await;

@@ -186,6 +186,7 @@ pub(in crate::request) fn decode_end(
         TaskEnd::Result(text) => text,
         TaskEnd::Error(error) => return Err(error),
     };
+    options.check_result_size(request.method(), text.as_str())?;
     request
         .decode_result(text.as_str(), options.structured_only)
         .map_err(|error| invalid(request, describe_decode_error(&error)))?;
