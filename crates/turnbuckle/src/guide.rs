@@ -93,6 +93,9 @@ struct Servers;
 #[doc = include_str!("../../../docs/guide/src/gateway.md")]
 struct Gateway;
 
+#[doc = include_str!("../../../docs/guide/src/example-servers.md")]
+struct ExampleServers;
+
 #[doc = include_str!("../../../docs/guide/src/hosts.md")]
 struct Hosts;
 

@@ -1,5 +1,7 @@
 //! The servers, called by a client in memory.
 
-#![expect(clippy::unwrap_used, reason = "these are tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod openapi;
+mod recorded;
 mod sequential_thinking;

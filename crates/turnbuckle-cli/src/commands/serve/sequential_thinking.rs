@@ -3,7 +3,7 @@
 use clap::Args;
 use turnbuckle_serve::sequential_thinking::{Options, server};
 
-use super::{options_error, serve};
+use super::program::{options_error, serve};
 use crate::error::CliError;
 use crate::serving::ServingArgs;
 

@@ -7,7 +7,7 @@ use clap::Args;
 use turnbuckle::Server;
 use turnbuckle::skills::server::Skills;
 
-use super::serve;
+use super::program::serve;
 use crate::error::CliError;
 use crate::serving::ServingArgs;
 

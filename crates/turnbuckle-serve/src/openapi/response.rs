@@ -1,0 +1,105 @@
+//! The result of a call: what the API answered.
+
+use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderName};
+use turnbuckle::prelude::*;
+use turnbuckle::types::{CallToolResult, Json};
+use turnbuckle_types::base::text::shorten_to;
+
+use super::media_type::{essence, is_json};
+use super::schema::shorten_text;
+use crate::web::WebResponse;
+
+/// The characters of the body of an error.
+const MAX_ERROR_CHARS: usize = 4_000;
+
+/// Returns the result of a call.
+///
+/// # Errors
+/// When the API answered with an error, or with something that the tool did not promise.
+pub(super) fn result(
+    response: WebResponse,
+    has_output_schema: bool,
+    max_response_bytes: usize,
+) -> Result<CallToolResult> {
+    let status = response.status;
+    if !status.is_success() {
+        return Err(Failure::new(error_text(&response)));
+    }
+    let media_type = header(&response.headers, CONTENT_TYPE);
+    let essence = essence(&media_type);
+    let is_text = essence.is_empty()
+        || essence.starts_with("text/")
+        || is_json(&essence)
+        || essence.ends_with("xml");
+    if response.is_cut {
+        let size =
+            format!("the response has more than {max_response_bytes} bytes (max_response_bytes)");
+        return match is_text {
+            // The beginning of a JSON value is none.
+            true if !has_output_schema => {
+                let text = String::from_utf8_lossy(&response.body);
+                let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+                Ok(CallToolResult::from_text(format!(
+                    "{text}\n\n[Cut: {size}.]"
+                )))
+            }
+            _ => Err(Failure::new(format!("{size}: ask for less"))),
+        };
+    }
+    if is_json(&essence)
+        && let Ok(text) = std::str::from_utf8(&response.body)
+        && let Ok(json) = text.parse::<Json>()
+    {
+        let text = text.to_owned();
+        let is_structured = has_output_schema || json.is_object();
+        let result = CallToolResult::from_text(text);
+        return Ok(match is_structured {
+            true => result.structured_content(json),
+            false => result,
+        });
+    }
+    if has_output_schema {
+        let body = shorten_text(&String::from_utf8_lossy(&response.body), MAX_ERROR_CHARS);
+        return Err(Failure::new(format!(
+            "the response is no JSON, which the API promises; it has the media type {media_type:?}\n\n{body}"
+        )));
+    }
+    if response.body.is_empty() {
+        return Ok(CallToolResult::from_text(format!("HTTP {status}")));
+    }
+    match (is_text, String::from_utf8(response.body.to_vec())) {
+        (true, Ok(text)) => Ok(CallToolResult::from_text(text)),
+        (_, bytes) => {
+            let bytes =
+                bytes.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
+            let path = response.url.path();
+            let name = path.rsplit('/').next().unwrap_or("file").to_owned();
+            let content =
+                turnbuckle::types::ContentBlock::from(turnbuckle::File::new(name, essence, bytes));
+            Ok(CallToolResult::new().content([content]))
+        }
+    }
+}
+
+fn error_text(response: &WebResponse) -> String {
+    let mut text = format!("HTTP {}", response.status);
+    if response.status.is_redirection() {
+        let target = shorten_to(&header(&response.headers, LOCATION), 200);
+        text += &format!(" to {target}: redirects are not followed");
+    }
+    let after = header(&response.headers, RETRY_AFTER);
+    if !after.is_empty() {
+        text += &format!("\nRetry-After: {}", shorten_to(&after, 40));
+    }
+    let body = shorten_text(&String::from_utf8_lossy(&response.body), MAX_ERROR_CHARS);
+    if !body.is_empty() {
+        text += &format!("\n\n{body}");
+    }
+    text
+}
+
+fn header(headers: &HeaderMap, name: HeaderName) -> String {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_owned()
+}

@@ -1,0 +1,250 @@
+//! HTTP requests to URLs that a model or a document names.
+//!
+//! A name is looked up once for a request, each of its addresses is checked, and the connection goes to an
+//! address that was checked. Bodies and times are bounded. With a proxy of the environment that looks up
+//! names itself, only addresses in URLs are checked, and the proxy must refuse the others.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http_body_util::BodyExt as _;
+use turnbuckle_http_client::address::{AddressClass, classify};
+use turnbuckle_http_client::{
+    Client, ClientError, ClientOptions, Lookup, ResponseBody, system_lookup,
+};
+use turnbuckle_types::base::host::is_loopback;
+use turnbuckle_types::base::text::is_ambiguous_in_url;
+use url::{Host, Url};
+
+/// The time for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The name of this program in requests.
+pub(crate) const AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
+
+/// The settings of a [`WebClient`].
+#[derive(Clone)]
+pub(crate) struct WebSettings {
+    /// The closest network that URLs may name: the internet, or also private networks and this machine.
+    pub(crate) closest: AddressClass,
+    /// The time for a whole request: lookup, connection, redirects and body.
+    pub(crate) timeout: Duration,
+    /// The bytes that are read of a body.
+    pub(crate) max_body_bytes: usize,
+    /// The idle connections that are kept.
+    pub(crate) max_idle_connections: usize,
+    /// A replacement of the system's name lookup, for tests.
+    pub(crate) lookup: Option<Lookup>,
+}
+
+/// A client for URLs from elsewhere. Clones share their connections.
+#[derive(Clone)]
+pub(crate) struct WebClient {
+    client: Client,
+    lookup: Lookup,
+    settings: Arc<WebSettings>,
+}
+
+/// A request, without its URL.
+pub(crate) struct WebRequest {
+    pub(crate) method: Method,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// A response and the beginning of its body.
+#[derive(Debug)]
+pub(crate) struct WebResponse {
+    pub(crate) status: http::StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    /// True if the body goes on behind `body`.
+    pub(crate) is_cut: bool,
+    /// The URL that answered, after redirects.
+    pub(crate) url: Url,
+}
+
+/// The reason why there is no response. It holds no part of a URL behind its path.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WebError {
+    /// The URL or its address is not allowed. Nothing was sent to it.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no answer.
+    #[error("{0}")]
+    Failed(String),
+    /// The time is over.
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+}
+
+impl WebClient {
+    pub(crate) fn new(settings: WebSettings) -> Self {
+        let client = Client::new(ClientOptions {
+            connect_timeout: Some(CONNECT_TIMEOUT),
+            max_idle_connections: settings.max_idle_connections,
+            idle_connection_timeout: Duration::from_secs(30),
+            // Tests reach a server of their own.
+            use_env_proxy: settings.lookup.is_none(),
+            ..ClientOptions::default()
+        });
+        let lookup = settings.lookup.clone();
+        Self {
+            client,
+            lookup: lookup.unwrap_or_else(|| Arc::new(system_lookup)),
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// Sends a request and reads the response. Follows no redirect.
+    pub(crate) async fn send(
+        &self,
+        url: &Url,
+        request: WebRequest,
+    ) -> Result<WebResponse, WebError> {
+        let answer = async {
+            let response = self.send_once(url, &request).await?;
+            self.read(response, url.clone()).await
+        };
+        self.in_time(Box::pin(answer)).await
+    }
+
+    async fn in_time(
+        &self,
+        answer: impl Future<Output = Result<WebResponse, WebError>>,
+    ) -> Result<WebResponse, WebError> {
+        let timeout = self.settings.timeout;
+        let answer = tokio::time::timeout(timeout, answer).await;
+        answer.unwrap_or(Err(WebError::TimedOut(timeout)))
+    }
+
+    async fn send_once(
+        &self,
+        url: &Url,
+        request: &WebRequest,
+    ) -> Result<Response<ResponseBody>, WebError> {
+        let host = check_url(url).map_err(WebError::Refused)?;
+        // What stands behind `#` is not sent.
+        let mut target = url.clone();
+        target.set_fragment(None);
+        let uri: Uri = target
+            .as_str()
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| WebError::Refused(error.to_string()))?;
+        let addresses = match (self.client.resolves_host(&uri), fixed_addresses(&host)) {
+            (_, Some(addresses)) => Some(self.filter(addresses)?),
+            (true, None) => {
+                let addresses = (self.lookup)(host.to_string()).await;
+                let addresses = addresses.map_err(|error| no_address(&host, &error))?;
+                Some(self.filter(addresses)?)
+            }
+            (false, None) => None,
+        };
+        let mut sent = Request::new(request.body.clone());
+        *sent.method_mut() = request.method.clone();
+        *sent.uri_mut() = uri;
+        *sent.headers_mut() = request.headers.clone();
+        let agent = HeaderValue::from_static(AGENT);
+        sent.headers_mut().entry(USER_AGENT).or_insert(agent);
+        let response = self.client.clone().send_to(sent, addresses).await;
+        response.map_err(|error| request_error(&error))
+    }
+
+    /// Returns the addresses that may be connected to.
+    fn filter(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, WebError> {
+        let first = addresses.first().copied();
+        addresses.retain(|address| {
+            classify(*address).is_some_and(|class| class >= self.settings.closest)
+        });
+        match (addresses.is_empty(), first) {
+            (false, _) => Ok(addresses),
+            (true, Some(address)) => Err(WebError::Refused(format!(
+                "the address {address} is {}",
+                match classify(address) {
+                    None => "link-local, reserved or a metadata service",
+                    Some(AddressClass::Loopback) => "this machine",
+                    Some(_) => "in a private network",
+                }
+            ))),
+            (true, None) => Err(WebError::Failed("the name has no address".to_owned())),
+        }
+    }
+
+    async fn read(
+        &self,
+        response: Response<ResponseBody>,
+        url: Url,
+    ) -> Result<WebResponse, WebError> {
+        let (head, mut body) = response.into_parts();
+        let max_bytes = self.settings.max_body_bytes;
+        let mut bytes = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| request_error(&error))?;
+            if let Ok(data) = frame.into_data() {
+                bytes.extend_from_slice(&data[..data.len().min(max_bytes + 1 - bytes.len())]);
+            }
+            if bytes.len() > max_bytes {
+                break;
+            }
+        }
+        let is_cut = bytes.len() > max_bytes;
+        bytes.truncate(max_bytes);
+        Ok(WebResponse {
+            status: head.status,
+            headers: head.headers,
+            body: bytes.freeze(),
+            is_cut,
+            url,
+        })
+    }
+}
+
+/// Parses a URL of HTTP.
+///
+/// # Errors
+/// When it is none, or other programs could read it in another way.
+pub(crate) fn parse_url(text: &str) -> Result<Url, String> {
+    if text.contains(is_ambiguous_in_url) {
+        let reason = "it holds white space, a control character or a backslash";
+        return Err(reason.to_owned());
+    }
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    check_url(&url).map(|_| url)
+}
+
+/// Checks all of a URL but its address.
+fn check_url(url: &Url) -> Result<Host<String>, String> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("it must begin with https:// or http://".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("it holds credentials".to_owned());
+    }
+    let host = url.host().ok_or("it names no host")?;
+    Ok(host.to_owned())
+}
+
+/// Returns the addresses of a host that are known without a lookup.
+fn fixed_addresses(host: &Host<String>) -> Option<Vec<IpAddr>> {
+    match host {
+        Host::Ipv4(address) => Some(vec![(*address).into()]),
+        Host::Ipv6(address) => Some(vec![(*address).into()]),
+        Host::Domain(name) if is_loopback(name) => {
+            Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+        }
+        Host::Domain(_) => None,
+    }
+}
+
+fn no_address(host: &Host<String>, error: &io::Error) -> WebError {
+    WebError::Failed(format!("the name {host} has no address: {error}"))
+}
+
+fn request_error(error: &ClientError) -> WebError {
+    WebError::Failed(error.to_string())
+}
