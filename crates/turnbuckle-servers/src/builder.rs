@@ -14,13 +14,13 @@ use turnbuckle_types::{
 };
 
 use crate::config::{ConfigError, ConfigFile, Variables, build_connector, workspace_of};
+use crate::connections::upstream::UpstreamOptions;
 use crate::limits::ServersLimits;
 use crate::member::shared::Shared;
 use crate::member::state::{ConfigureClient, Member};
 use crate::question::ServerQuestion;
 use crate::rules::{ItemRules, ProxiedItem, Rule};
 use crate::servers::Servers;
-use crate::upstream::UpstreamOptions;
 use crate::view::names::{MAX_PREFIX_CHARS, Prefix};
 
 /// Writes the methods that add rules.

@@ -43,6 +43,7 @@
 mod builder;
 mod change;
 pub mod config;
+mod connections;
 mod error;
 mod in_process;
 mod limits;
@@ -54,11 +55,11 @@ mod rules;
 mod servers;
 #[cfg(test)]
 mod tests;
-mod upstream;
 mod view;
 
 pub use builder::ServersBuilder;
 pub use change::{ChangeKind, Changes, ServerChange};
+pub use connections::upstream::{UpstreamMode, UpstreamOptions};
 pub use error::Error;
 pub use in_process::InProcess;
 pub use limits::ServersLimits;
@@ -70,7 +71,6 @@ pub use request::ServerRequest;
 pub use rules::{ProxiedItem, Rule};
 pub use servers::{Servers, WeakServers};
 pub use turnbuckle_server::BuildError;
-pub use upstream::{UpstreamMode, UpstreamOptions};
 pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;

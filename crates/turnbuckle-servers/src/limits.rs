@@ -30,6 +30,11 @@ settings! {
         // (ServersLimits::…)`
         // Tests: turnbuckle_servers::tests::items::definitions_over_the_bound_of_bytes_are_left_out
         max_bytes: usize = 32 << 20,
+        /// The most connections that sessions and principals of a proxy's clients have to all servers. No client
+        /// has more than half of them.
+        // Beyond: the call fails: `its clients have as many connections as they may …`
+        // Tests: turnbuckle_servers::tests::connections::connections_have_a_bound_for_each_server_and_in_all
+        max_connections: usize = 256,
         /// The delay before the second attempt to connect. Each further one waits twice as long.
         // Tests: turnbuckle_servers::tests::reconnect::attempts_follow_after_growing_delays_until_the_server_is_back
         initial_backoff: Duration = Duration::from_secs(1),

@@ -10,6 +10,7 @@ use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_types::method::CallTool;
 use turnbuckle_types::{LoggingLevel, ProgressNotificationParams};
 
+use crate::connections::lease::Lease;
 use crate::error::Error;
 use crate::member::state::Member;
 use crate::view::merged_uris::{MergedUris, sealed};
@@ -28,11 +29,17 @@ pub struct ServerRequest<M: ServerMethod>(Result<Routed<M>, Error>);
 struct Routed<M: ServerMethod> {
     member: Arc<Member>,
     request: RequestBuilder<M>,
+    /// The connection that the request takes, if it is not that of the supervisor.
+    lease: Option<Lease>,
 }
 
 impl<M: ServerMethod> ServerRequest<M> {
     pub(crate) fn new(member: Arc<Member>, request: RequestBuilder<M>) -> Self {
-        Self(Ok(Routed { member, request }))
+        Self(Ok(Routed {
+            member,
+            request,
+            lease: None,
+        }))
     }
 
     pub(crate) fn from_error(error: Error) -> Self {
@@ -76,7 +83,7 @@ impl<M: ServerMethod> ServerRequest<M> {
     pub fn configure(self, configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>) -> Self {
         Self(self.0.map(|routed| Routed {
             request: configure(routed.request),
-            member: routed.member,
+            ..routed
         }))
     }
 
@@ -97,11 +104,36 @@ impl<M: ServerMethod> ServerRequest<M> {
         })
     }
 
-    /// Sets the lowest level of log messages in the session of a legacy server, if it is another one
-    /// than before.
-    pub(crate) async fn set_session_log_level(&self, level: LoggingLevel) {
-        if let Ok(routed) = &self.0 {
-            routed.member.set_session_log_level(level).await;
+    /// Takes a connection of a proxy's client, over which it is sent.
+    pub(crate) fn with_lease(self, lease: Lease) -> Self {
+        Self(self.0.map(|routed| Routed {
+            request: lease.client().rebind(routed.request),
+            lease: Some(lease),
+            member: routed.member,
+        }))
+    }
+
+    /// Sets the level of log messages in the session of a legacy server, if it is another one than before:
+    /// `own`, or `lowest` if the connection is for several clients.
+    pub(crate) async fn set_session_log_level(
+        &self,
+        own: Option<LoggingLevel>,
+        lowest: Option<LoggingLevel>,
+    ) {
+        let Ok(Routed {
+            lease: Some(lease),
+            member,
+            ..
+        }) = &self.0
+        else {
+            return;
+        };
+        let level = match member.options.mode.is_private() {
+            true => own,
+            false => lowest,
+        };
+        if let Some(level) = level {
+            lease.set_log_level(level).await;
         }
     }
 
@@ -119,7 +151,20 @@ impl<M: ServerMethod> ServerRequest<M> {
             server: routed.member.name.clone(),
             error,
         };
-        let mut result = routed.request.send().await.map_err(failed)?;
+        let sent = match &routed.lease {
+            Some(_) => routed.request.send().await,
+            None => {
+                let lease = routed.member.lease(None).await?;
+                match lease.client().owns(&routed.request) {
+                    true => routed.request.send().await,
+                    false => {
+                        let request = lease.client().rebind(routed.request.clone());
+                        request.send().await
+                    }
+                }
+            }
+        };
+        let mut result = sent.map_err(failed)?;
         sealed::Rewrite::to_merged(&mut result, &routed.member.prefix);
         Ok(result)
     }
@@ -133,8 +178,11 @@ impl ServerRequest<CallTool> {
     /// Returns an [`Error`] if no server has the tool, the server is not connected, the call or the
     /// tool fails, or the content is no `T`.
     pub async fn structured_content<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let Routed { member, request } = self.0?;
-        let decoded = request.structured_content().await;
+        let Routed {
+            member, request, ..
+        } = self.0?;
+        let lease = member.lease(None).await?;
+        let decoded = lease.client().rebind(request).structured_content().await;
         decoded.map_err(|error| Error::Request {
             server: member.name.clone(),
             error,

@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use turnbuckle_client::Client;
+use turnbuckle_server::HandlerContext;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ReadResource};
 use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::builder::ServersBuilder;
 use crate::change::Changes;
+use crate::connections::Connections;
+use crate::connections::lease::Lease;
 use crate::error::Error;
 use crate::member::shared::Shared;
 use crate::member::state::Member;
@@ -48,6 +51,8 @@ impl WeakServers {
 /// Closes the servers when it is dropped.
 struct Handle {
     shared: Arc<Shared>,
+    /// The connections of a proxy's clients to each server.
+    connections: Vec<Arc<Connections>>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -66,13 +71,22 @@ impl Servers {
 
     pub(crate) fn start(shared: Shared) -> Self {
         let shared = Arc::new(shared);
-        let tasks = shared
-            .members
-            .iter()
-            .map(|member| tokio::spawn(supervise(shared.clone(), member.clone())));
+        let members = shared.members.iter();
+        let connections = members
+            .clone()
+            .map(|member| Arc::new(Connections::new(shared.clone(), member.clone())));
+        let connections: Vec<_> = connections.collect();
+        let supervising =
+            members.map(|member| tokio::spawn(supervise(shared.clone(), member.clone())));
+        let sweeping = connections.iter().map(|connections| {
+            let connections = connections.clone();
+            tokio::spawn(async move { connections.sweep().await })
+        });
+        let tasks = supervising.chain(sweeping);
         Self(Arc::new(Handle {
             tasks: Mutex::new(tasks.collect()),
             shared: shared.clone(),
+            connections,
         }))
     }
 
@@ -80,6 +94,25 @@ impl Servers {
     #[must_use]
     pub fn downgrade(&self) -> WeakServers {
         WeakServers(Arc::downgrade(&self.0))
+    }
+
+    /// Returns a connection to a server for a request of a proxy's client.
+    ///
+    /// # Errors
+    /// Returns [`Error::UnknownServer`], or [`Error::NotReady`] if there is no connection for the client.
+    pub(crate) async fn acquire(
+        &self,
+        server: &str,
+        context: &HandlerContext,
+    ) -> Result<Lease, Error> {
+        let members = self.state().members.iter();
+        let mut both = members.zip(&self.0.connections);
+        match both.find(|(member, _)| *member.name == *server) {
+            Some((_, connections)) => connections.acquire(context).await,
+            None => Err(Error::UnknownServer {
+                server: server.to_owned(),
+            }),
+        }
     }
 
     pub(crate) fn state(&self) -> &Arc<Shared> {
@@ -308,7 +341,7 @@ impl Servers {
             return ServerRequest::from_error(Error::UnknownItem { kind, name });
         };
         let routed = self.member(&server).and_then(|member| {
-            let client = member.client()?;
+            let client = member.request_client()?;
             let mut request = request(&client, &own);
             if let Some(total) = member.options.total_timeout {
                 request = request.total_timeout(total);

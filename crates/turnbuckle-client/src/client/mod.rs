@@ -66,6 +66,18 @@ impl Client {
         RequestBuilder::new(self.inner.clone(), params)
     }
 
+    /// Returns a request of another client of the same server as one of this client: it is sent over this
+    /// client's connection, through its layers. Its options stay.
+    pub fn rebind<M: ServerMethod>(&self, request: RequestBuilder<M>) -> RequestBuilder<M> {
+        request.with_inner(self.inner.clone())
+    }
+
+    /// Returns whether a request is one of this client or of a clone of it.
+    #[must_use]
+    pub fn owns<M: ServerMethod>(&self, request: &RequestBuilder<M>) -> bool {
+        request.is_of(&self.inner)
+    }
+
     /// Creates a call of a tool. The arguments have to serialize to a JSON object; `&()` stands for
     /// none. Other arguments are an error when the call is sent.
     ///

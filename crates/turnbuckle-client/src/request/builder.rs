@@ -47,6 +47,14 @@ impl<M: ServerMethod> RequestBuilder<M> {
         }
     }
 
+    pub(crate) fn with_inner(self, inner: Arc<ClientInner>) -> Self {
+        Self { inner, ..self }
+    }
+
+    pub(crate) fn is_of(&self, inner: &Arc<ClientInner>) -> bool {
+        Arc::ptr_eq(&self.inner, inner)
+    }
+
     pub(crate) fn with_options(self, options: RequestOptions) -> Self {
         Self { options, ..self }
     }

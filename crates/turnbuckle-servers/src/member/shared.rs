@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use turnbuckle_session::handler::Signal;
+use turnbuckle_types::base::fair_permits::FairPermits;
 
 use crate::change::{ChangeHub, ChangeKind};
+use crate::connections::client_key::ClientKey;
 use crate::limits::ServersLimits;
 use crate::member::state::Member;
 use crate::rules::ItemRules;
@@ -20,6 +22,8 @@ pub(crate) struct Shared {
     /// The servers, in the order in which they were added.
     pub(crate) members: Vec<Arc<Member>>,
     pub(crate) changes: ChangeHub,
+    /// The connections of clients of a proxy to all servers.
+    pub(crate) connections: FairPermits<ClientKey>,
     /// Fires when the servers are closed.
     pub(crate) stop: Signal,
     view: RwLock<Arc<MergedView>>,
@@ -42,6 +46,10 @@ impl Shared {
             rules,
             members,
             changes: ChangeHub::default(),
+            connections: FairPermits::new(
+                limits.max_connections,
+                limits.max_connections.saturating_mul(4),
+            ),
             stop: Signal::new(),
             view: RwLock::default(),
             merging: Mutex::default(),

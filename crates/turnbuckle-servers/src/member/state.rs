@@ -4,20 +4,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 use turnbuckle_client::{Client, ClientBuilder, EraKind, ServerInfo};
-use turnbuckle_session::transport::Connector;
-use turnbuckle_types::LoggingLevel;
-use turnbuckle_types::base::text::Escaped;
+use turnbuckle_session::transport::{Connector, LinkKind};
 
+use crate::connections::connection::Connection;
+use crate::connections::lease::{Lease, Release};
+use crate::connections::upstream::UpstreamOptions;
 use crate::error::Error;
 use crate::member::status::{ServerState, ServerStatus};
-use crate::upstream::UpstreamOptions;
 use crate::view::items::ServerItems;
 use crate::view::names::Prefix;
 
-/// The time in which a legacy server answers that it has another log level. The request that follows
-/// does not wait longer.
-const SET_LEVEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest time for which a request waits until the server is connected again.
+const MAX_CONNECTION_WAIT: Duration = Duration::from_secs(30);
+
+/// The time for which the connection for lists stays open without use if clients have connections of their
+/// own.
+const SPARE_IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Changes the builder of a server's client.
 pub(crate) type ConfigureClient = Arc<dyn Fn(ClientBuilder) -> ClientBuilder + Send + Sync>;
@@ -36,6 +40,8 @@ pub(crate) struct Member {
     pub(crate) settled: watch::Sender<bool>,
     /// Asks for an attempt to connect at once, or for lists that are read anew.
     pub(crate) refresh: Notify,
+    /// Changes whenever the connection does.
+    connection_changes: watch::Sender<()>,
 }
 
 /// The part of a [`Member`] that changes.
@@ -46,9 +52,10 @@ struct MemberState {
     last_error: Option<String>,
     problems: Vec<String>,
     info: Option<Arc<ServerInfo>>,
-    client: Option<Client>,
-    /// The log level of the legacy session, if it was set.
-    session_log_level: Option<LoggingLevel>,
+    /// The open connection.
+    connection: Option<Arc<Connection>>,
+    /// The client of the last connection, from which requests are made also while there is none.
+    last_client: Option<Client>,
     items: Arc<ServerItems>,
 }
 
@@ -73,12 +80,13 @@ impl Member {
                 last_error: None,
                 problems: Vec::new(),
                 info: None,
-                client: None,
-                session_log_level: None,
+                connection: None,
+                last_client: None,
                 items: Arc::default(),
             }),
             settled: watch::Sender::new(false),
             refresh: Notify::new(),
+            connection_changes: watch::Sender::new(()),
         }
     }
 
@@ -107,16 +115,75 @@ impl Member {
     /// Returns [`Error::NotReady`] if the server is not connected.
     pub(crate) fn client(&self) -> Result<Client, Error> {
         let state = self.state();
-        match (&state.client, state.state) {
-            (Some(client), ServerState::Ready | ServerState::Connecting) => Ok(client.clone()),
-            (_, connection) => Err(Error::NotReady {
-                server: self.name.clone(),
-                reason: match &state.last_error {
-                    Some(error) => format!("{connection}: {error}"),
-                    None => connection.to_string(),
-                },
-            }),
+        match &state.connection {
+            Some(connection) if state.is_reachable() => Ok(connection.client.clone()),
+            _ => Err(state.not_ready(&self.name)),
         }
+    }
+
+    /// Returns a client that requests are made from. They are sent over a [`connection`](Self::connection).
+    ///
+    /// # Errors
+    /// Returns [`Error::NotReady`] if the server is neither connected nor idle.
+    pub(crate) fn request_client(&self) -> Result<Client, Error> {
+        let state = self.state();
+        match &state.last_client {
+            Some(client) if state.is_reachable() || state.state == ServerState::Idle => {
+                Ok(client.clone())
+            }
+            _ => Err(state.not_ready(&self.name)),
+        }
+    }
+
+    /// Returns whether the connection is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state().connection.is_some()
+    }
+
+    /// Returns the right to use the connection, once it is open. That of an idle server is opened.
+    /// `release` is dropped at the end of the use.
+    ///
+    /// # Errors
+    /// Returns [`Error::NotReady`] if the server cannot be connected, or not soon.
+    pub(crate) async fn lease(&self, release: Option<Release>) -> Result<Lease, Error> {
+        let mut release = Some(release);
+        let mut changes = self.connection_changes.subscribe();
+        let connected = async {
+            loop {
+                {
+                    let state = self.state();
+                    match (&state.connection, state.state) {
+                        // Under the lock, so that the connection is not closed as an idle one.
+                        (Some(connection), _) if state.is_reachable() => {
+                            let release = release.take().flatten();
+                            return Ok(Lease::new(connection.clone(), release));
+                        }
+                        (_, ServerState::Idle) => self.refresh.notify_one(),
+                        (_, ServerState::Connecting) => {}
+                        _ => return Err(state.not_ready(&self.name)),
+                    }
+                }
+                // The sender lives as long as the member.
+                let _ = changes.changed().await;
+            }
+        };
+        match timeout(MAX_CONNECTION_WAIT, connected).await {
+            Ok(connected) => connected,
+            Err(_) => Err(self.state().not_ready(&self.name)),
+        }
+    }
+
+    /// Returns the error of a server whose connection cannot be used for this reason.
+    pub(crate) fn not_ready(&self, reason: &str) -> Error {
+        Error::NotReady {
+            server: self.name.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// Returns the era that the server spoke last.
+    pub(crate) fn era(&self) -> Option<EraKind> {
+        self.state().info.as_ref().map(|info| info.era())
     }
 
     /// Returns the items of the server.
@@ -124,40 +191,9 @@ impl Member {
         self.state().items.clone()
     }
 
-    /// Takes the client, which the server is no longer reached with.
-    pub(crate) fn take_client(&self) -> Option<Client> {
-        self.state().client.take()
-    }
-
-    /// Sets the log level of the session with a legacy server that has one, unless it is set. A server
-    /// that refuses is asked once for each level.
-    pub(crate) async fn set_session_log_level(&self, level: LoggingLevel) {
-        let client = {
-            let mut state = self.state();
-            if state.session_log_level == Some(level) {
-                return;
-            }
-            let Some(client) = state.client.clone() else {
-                return;
-            };
-            let has_level = client.server_info().is_some_and(|info| {
-                info.era() == EraKind::Legacy && info.capabilities.logging.is_some()
-            });
-            if !has_level {
-                return;
-            }
-            state.session_log_level = Some(level);
-            client
-        };
-        let request = client.set_log_level(level).idle_timeout(SET_LEVEL_TIMEOUT);
-        if let Err(error) = request.await {
-            tracing::debug!(server = &*self.name, error = %Escaped(&error), "the log level was not set");
-        }
-    }
-
-    /// Forgets the log level of a session that has ended.
-    pub(crate) fn forget_session_log_level(&self) {
-        self.state().session_log_level = None;
+    /// Takes the connection, over which the server is no longer reached.
+    pub(crate) fn take_connection(&self) -> Option<Arc<Connection>> {
+        self.state().connection.take()
     }
 
     /// Counts an attempt to connect, which begins.
@@ -173,8 +209,44 @@ impl Member {
         state.attempts = 0;
         state.last_error = None;
         state.info = client.server_info();
-        state.client = Some(client);
+        state.last_client = Some(client.clone());
+        // The session of a connection that was opened anew has another log level.
+        match &state.connection {
+            Some(connection) => connection.forget_log_level(),
+            None => state.connection = Some(Connection::new(self.name.clone(), client)),
+        }
         state.enter(ServerState::Ready);
+        self.connection_changes.send_replace(());
+    }
+
+    /// Waits until nobody has used the connection for the time after which it is closed, and lets nobody use
+    /// it any more. The items stay.
+    pub(crate) async fn wait_until_idle(&self) {
+        let (Some(idle_timeout), Some(connection)) =
+            (self.lists_idle_timeout(), self.state().connection.clone())
+        else {
+            return std::future::pending().await;
+        };
+        loop {
+            connection.wait_until_unused_for(idle_timeout).await;
+            let mut state = self.state();
+            if connection.is_unused_for(idle_timeout) {
+                state.enter(ServerState::Idle);
+                return;
+            }
+        }
+    }
+
+    /// Returns the time after which the connection for lists is closed if nobody uses it.
+    fn lists_idle_timeout(&self) -> Option<Duration> {
+        let idle_timeout = self.options.idle_timeout?;
+        let link_kind = self.connector.as_ref().map(|it| it.link_kind());
+        // Nobody else uses it then, and the program may hold what those of the clients need.
+        let is_spare = self.options.mode.is_private() && link_kind == Ok(LinkKind::Duplex);
+        Some(match is_spare {
+            true => idle_timeout.min(SPARE_IDLE_TIMEOUT),
+            false => idle_timeout,
+        })
     }
 
     /// Records the loss of the connection. The items stay until an attempt to connect again fails.
@@ -191,6 +263,7 @@ impl Member {
         state.problems.clear();
         state.items = Arc::default();
         state.enter(next);
+        self.connection_changes.send_replace(());
     }
 
     /// Records that the servers were closed.
@@ -198,6 +271,7 @@ impl Member {
         let mut state = self.state();
         state.items = Arc::default();
         state.enter(ServerState::Closed);
+        self.connection_changes.send_replace(());
     }
 
     /// Replaces the items and what is wrong with them. Returns whether something else is wrong than before.
@@ -211,6 +285,22 @@ impl Member {
 }
 
 impl MemberState {
+    /// Returns whether requests can be sent, perhaps once the client has opened a lost connection anew.
+    fn is_reachable(&self) -> bool {
+        matches!(self.state, ServerState::Ready | ServerState::Connecting)
+    }
+
+    fn not_ready(&self, server: &Arc<str>) -> Error {
+        let connection = self.state;
+        Error::NotReady {
+            server: server.clone(),
+            reason: match &self.last_error {
+                Some(error) => format!("{connection}: {error}"),
+                None => connection.to_string(),
+            },
+        }
+    }
+
     fn enter(&mut self, state: ServerState) {
         if self.state != state {
             self.since = SystemTime::now();

@@ -34,6 +34,8 @@ pub enum ServerState {
     Connecting,
     /// The server is connected and its items are listed.
     Ready,
+    /// The connection was closed because nobody used it. The next request opens it again; the items stay.
+    Idle,
     /// The last attempt failed; another one follows after this delay.
     Waiting(Duration),
     /// The server cannot be connected, and no other attempt follows.
@@ -70,6 +72,7 @@ impl fmt::Display for ServerStatus {
 impl fmt::Display for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Idle => f.write_str("idle"),
             Self::Connecting => f.write_str("connecting"),
             Self::Ready => f.write_str("ready"),
             Self::Waiting(delay) => write!(f, "not connected, next attempt after {delay:?}"),

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
-use turnbuckle_client::{
-    ChangeFilter, Client, EraKind, EraPreference, Error, ReconnectPolicy, Subscription,
-};
+use turnbuckle_client::{ChangeFilter, Client, EraKind, Error, Subscription};
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::RequestParams;
@@ -15,6 +13,7 @@ use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::method::Discover;
 
 use crate::change::ChangeKind;
+use crate::connections::open::open;
 use crate::member::lists::{ListProblems, ListsToRead, is_loss, read_lists};
 use crate::member::shared::Shared;
 use crate::member::state::Member;
@@ -33,8 +32,8 @@ pub(crate) async fn supervise(shared: Arc<Shared>, member: Arc<Member>) {
         () = shared.stop.cancelled() => {}
     }
     shared.stop.cancelled().await;
-    if let Some(client) = member.take_client() {
-        client.close().await;
+    if let Some(connection) = member.take_connection() {
+        connection.client.close().await;
     }
     member.set_closed();
     member.settled.send_replace(true);
@@ -72,11 +71,15 @@ impl Supervisor<'_> {
                     let ready_at = Instant::now();
                     era = connected.client.server_info().map(|info| info.era());
                     self.member.settled.send_replace(true);
-                    let error = self.watch(connected).await;
+                    let end = self.watch(connected).await;
+                    let Some(error) = end else {
+                        self.rest().await;
+                        continue;
+                    };
                     self.member.set_lost(describe(&error));
                     self.publish(ChangeKind::Status);
-                    if let Some(client) = self.member.take_client() {
-                        client.close().await;
+                    if let Some(connection) = self.member.take_connection() {
+                        connection.client.close().await;
                     }
                     // A server that is lost again and again is not tried faster and faster.
                     if ready_at.elapsed() >= limits.max_backoff {
@@ -100,6 +103,15 @@ impl Supervisor<'_> {
             self.wait(backoff).await;
             backoff = next_backoff(backoff, limits.max_backoff);
         }
+    }
+
+    /// Closes a connection that nobody uses, and waits until somebody does.
+    async fn rest(&self) {
+        if let Some(connection) = self.member.take_connection() {
+            connection.client.close().await;
+        }
+        self.publish(ChangeKind::Status);
+        self.member.refresh.notified().await;
     }
 
     /// Waits until the next attempt, or until somebody asks for one.
@@ -133,16 +145,7 @@ impl Supervisor<'_> {
         era: Option<EraKind>,
     ) -> Result<Connected, Error> {
         // Later attempts belong to this task.
-        let policy = ReconnectPolicy::new().max_attempts(1);
-        let mut builder =
-            Client::builder(&*self.shared.name, &*self.shared.version).reconnect_policy(policy);
-        if let Some(era) = era {
-            builder = builder.era(EraPreference::StartWith(era));
-        }
-        for configure in &self.member.configure {
-            builder = configure(builder);
-        }
-        let client = builder.connect(connector.clone()).await?;
+        let client = open(self.shared, self.member, connector.clone(), era).await?;
         let mut connected = Connected {
             client,
             subscription: None,
@@ -163,7 +166,6 @@ impl Supervisor<'_> {
 
     /// Subscribes to changes of the lists, and then reads all of them, so that no change is missed.
     async fn subscribe_and_read(&self, connected: &mut Connected) -> Result<(), Error> {
-        self.member.forget_session_log_level();
         let filter = ChangeFilter::new().tools().resources().prompts();
         connected.subscription = match connected.client.subscribe(filter).await {
             Ok(subscription) => Some(subscription),
@@ -210,8 +212,9 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Watches a connected server until it is lost, and returns the reason.
-    async fn watch(&self, mut connected: Connected) -> Error {
+    /// Watches a connected server until it is lost, and returns the reason; `None` if nobody has used it for
+    /// the time after which its connection is closed.
+    async fn watch(&self, mut connected: Connected) -> Option<Error> {
         let limits = &self.shared.limits;
         let client = connected.client.clone();
         let mut lost = pin!(client.wait_for_disconnect());
@@ -233,6 +236,7 @@ impl Supervisor<'_> {
                         Err(error) => Err(error),
                     }
                 }
+                () = self.member.wait_until_idle() => return None,
                 change = next_change(&mut connected.subscription) => {
                     match change {
                         Change::Tools => pending.tools = true,
@@ -258,7 +262,7 @@ impl Supervisor<'_> {
                 }
             };
             if let Err(error) = outcome {
-                return error;
+                return Some(error);
             }
         }
     }

@@ -10,7 +10,7 @@ use turnbuckle_server::{Failure, HandlerContext, Result};
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 use turnbuckle_types::{LoggingLevel, ProtocolError};
 
-use crate::proxy::client_key::{ClientKey, ClientKeys};
+use crate::connections::client_key::{ClientKey, ClientKeys};
 use crate::proxy::parked::ParkedCalls;
 
 /// The requests that wait for a permit of one server, for each permit.

@@ -11,11 +11,13 @@ use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
 use turnbuckle_types::{ErrorKind, ProgressNotificationParams, ProtocolError};
 
 use crate::error::Error;
-use crate::proxy::active_calls::{ActiveCall, ActiveCalls};
+use crate::proxy::active_calls::ActiveCall;
 use crate::proxy::from_server::{self, FromServer, OpenQuestion};
+use crate::proxy::items::Route;
 use crate::proxy::parked::ParkingPlace;
 use crate::proxy::question::Question;
 use crate::request::ServerRequest;
+use crate::servers::Servers;
 use crate::view::merged_uris::MergedUris;
 
 /// The most reports of progress that wait for the client; further ones are left out.
@@ -31,7 +33,7 @@ const CALL_IS_GONE: &str = "the call that this answer belongs to is no longer op
 /// again. The request to the server waits meanwhile, and is taken up where it was. If it is gone, the
 /// call fails: the server is never asked to begin again.
 pub(super) async fn forward<M>(
-    calls: &Arc<ActiveCalls>,
+    route: &Route,
     request: ServerRequest<M>,
     context: &HandlerContext,
     ask: &Ask,
@@ -40,6 +42,7 @@ where
     M: ServerMethod,
     M::Result: MergedUris,
 {
+    let calls = &route.calls;
     let mut is_new = false;
     // Another request for the same call finds the request to the server by its id.
     let id: String = ask
@@ -49,7 +52,7 @@ where
         })
         .await?;
     let upstream = match is_new {
-        true => Upstream::start(calls, request, context).await?,
+        true => Upstream::start(route, request, context).await?,
         false => {
             let parked = calls.parked.take(&id);
             let parked = parked.and_then(|call| call.downcast::<Upstream<M>>().ok());
@@ -102,6 +105,20 @@ where
     }
 }
 
+/// Gives a request the connection that is for its client, which is opened if there is none.
+pub(super) async fn connect<M: ServerMethod>(
+    servers: &Servers,
+    request: ServerRequest<M>,
+    context: &HandlerContext,
+) -> Result<ServerRequest<M>> {
+    let lease = match request.server() {
+        Some(server) => servers.acquire(server, context).await,
+        // It fails when it is sent.
+        None => return Ok(request),
+    };
+    Ok(request.with_lease(lease.map_err(to_failure)?))
+}
+
 /// A request to a server, in a task of its own. Dropping the value cancels the request.
 struct Upstream<M: ServerMethod> {
     task: UpstreamTask<M>,
@@ -139,14 +156,17 @@ where
 {
     /// Sends the request once the client may have another one at the server.
     async fn start(
-        calls: &Arc<ActiveCalls>,
+        route: &Route,
         request: ServerRequest<M>,
         context: &HandlerContext,
     ) -> Result<Self> {
+        let calls = &route.calls;
         let server: Arc<str> = request.server().unwrap_or_default().into();
         let active = calls
             .begin(server, request.max_in_flight(), context)
             .await?;
+        let servers = route.servers()?;
+        let request = connect(&servers, request, context).await?;
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
         let (tag, asked) = from_server::tag(context, &calls.keys);
@@ -165,9 +185,9 @@ where
             }
         });
         let sending = async move {
-            if let Some(level) = session_level {
-                request.set_session_log_level(level).await;
-            }
+            request
+                .set_session_log_level(log_level, session_level)
+                .await;
             request.send().await
         };
         Ok(Self {

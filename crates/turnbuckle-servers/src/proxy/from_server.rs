@@ -9,7 +9,7 @@ use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::{LoggingMessageNotificationParams, ProtocolError};
 
 use crate::builder::ServersBuilder;
-use crate::proxy::client_key::ClientKeys;
+use crate::connections::client_key::ClientKeys;
 use crate::proxy::question::{Answer, Question};
 use crate::question::ServerQuestion;
 

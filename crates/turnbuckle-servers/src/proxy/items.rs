@@ -16,7 +16,7 @@ use turnbuckle_types::{
 };
 
 use crate::proxy::active_calls::ActiveCalls;
-use crate::proxy::forward::{forward, to_failure};
+use crate::proxy::forward::{connect, forward, to_failure};
 use crate::proxy::from_server;
 use crate::servers::{Servers, WeakServers};
 use crate::view::items::{Listed, ServerItem};
@@ -29,7 +29,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    fn servers(&self) -> Result<Servers, Failure> {
+    pub(super) fn servers(&self) -> Result<Servers, Failure> {
         let closed = || Failure::new("the servers of the proxy are closed");
         self.servers.upgrade().ok_or_else(closed)
     }
@@ -58,10 +58,12 @@ impl Route {
         typing: CompletionRequest,
         context: &HandlerContext,
     ) -> Result<Vec<String>, Failure> {
-        let request = self.servers()?.complete(reference, argument, &typing.value);
+        let servers = self.servers()?;
+        let request = servers.complete(reference, argument, &typing.value);
         let server = request.server().unwrap_or_default().into();
         let max_in_flight = request.max_in_flight();
         let _active = self.calls.begin(server, max_in_flight, context).await?;
+        let request = connect(&servers, request, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (tag, _) = from_server::tag(context, &self.calls.keys);
         let arguments = CompletionContext::new().arguments(typing.arguments);
@@ -136,8 +138,7 @@ impl Proxied for Tool {
             let (route, name) = (route.clone(), name.clone());
             async move {
                 let request = route.servers()?.call_tool(&name, &arguments.0);
-                forward(&route.calls, request, &context, &ask).await
-                    as server::Result<CallToolResult>
+                forward(&route, request, &context, &ask).await as server::Result<CallToolResult>
             }
         };
         server
@@ -185,8 +186,7 @@ impl Proxied for Prompt {
                     .map(|(name, value)| (name.to_owned(), value.clone()));
                 let given: Vec<(String, String)> = given.collect();
                 let request = route.servers()?.get_prompt(&name, given);
-                forward(&route.calls, request, &context, &ask).await
-                    as server::Result<GetPromptResult>
+                forward(&route, request, &context, &ask).await as server::Result<GetPromptResult>
             }
         };
         server
@@ -206,8 +206,7 @@ macro_rules! read_handler {
             let route = $route.clone();
             async move {
                 let request = route.servers()?.read_resource(&read.uri);
-                forward(&route.calls, request, &context, &ask).await
-                    as server::Result<ReadResourceResult>
+                forward(&route, request, &context, &ask).await as server::Result<ReadResourceResult>
             }
         }
     };

@@ -1,7 +1,6 @@
 //! A proxy: many servers, served as one.
 
 mod active_calls;
-mod client_key;
 mod forward;
 mod from_server;
 mod items;
@@ -35,6 +34,9 @@ use turnbuckle_types::base::debug_fields;
 /// works on requests of no other client; a request that was cancelled counts until the server has answered
 /// it, for ten minutes at most. All other messages reach nobody, and the server reads that its question
 /// was cancelled.
+///
+/// All clients share the connection to a server, unless its [`UpstreamMode`](crate::UpstreamMode) gives each
+/// session or principal its own. Lists, and updates of resources, come from one connection in any mode.
 ///
 /// No client has more than half of the requests that a server takes at once
 /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).

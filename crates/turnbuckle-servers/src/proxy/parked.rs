@@ -11,7 +11,7 @@ use turnbuckle_server::Result;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 
-use crate::proxy::client_key::ClientKey;
+use crate::connections::client_key::ClientKey;
 
 /// The most requests that wait. No client has more than half of them.
 const MAX_PARKED: usize = 256;

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use turnbuckle_server::service::{CallKind, CallRequest};
 
+use crate::connections::upstream::UpstreamMode;
 use crate::servers::{Servers, WeakServers};
-use crate::upstream::UpstreamMode;
 
 /// The upstream item that a request to a proxy is for: for a layer of the server that the proxy was added to,
 /// such as one for audit or metrics.

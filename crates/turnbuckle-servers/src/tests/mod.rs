@@ -1,6 +1,7 @@
 //! Tests of many servers, which are servers in memory under a paused clock.
 
 mod config;
+mod connections;
 mod items;
 mod proxy;
 mod questions;

@@ -21,7 +21,7 @@ use super::support::{ERAS, speak};
 use crate::{InProcess, Proxy, Servers};
 
 /// A connector to a server in this process, on behalf of a principal.
-struct OnBehalfOf(&'static str, Server);
+pub(super) struct OnBehalfOf(pub(super) &'static str, pub(super) Server);
 
 impl Connector for OnBehalfOf {
     fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {

@@ -10,7 +10,7 @@ use turnbuckle_types::ClientAddress;
 
 /// A client, as shares count it: whoever sends requests over any number of connections has one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum ClientKey {
+pub(crate) enum ClientKey {
     /// A keyed hash of the identity of a principal.
     Principal(u64),
     /// An IPv4 address, or the /64 network of an IPv6 address.
@@ -23,14 +23,14 @@ pub(super) enum ClientKey {
 
 /// Makes the keys of clients.
 #[derive(Default)]
-pub(super) struct ClientKeys {
+pub(crate) struct ClientKeys {
     hasher: RandomState,
     last_request: AtomicU64,
 }
 
 impl ClientKeys {
     /// Returns the key that a request counts for.
-    pub(super) fn key(&self, context: &HandlerContext) -> ClientKey {
+    pub(crate) fn key(&self, context: &HandlerContext) -> ClientKey {
         if let Some(principal) = context.principal() {
             return ClientKey::Principal(self.hasher.hash_one(principal.identity()));
         }
@@ -43,7 +43,7 @@ impl ClientKeys {
 
     /// Returns a number that requests of the same session have in common. A request of the modern era
     /// belongs to no session, and has a number of its own.
-    pub(super) fn sender(&self, context: &HandlerContext) -> u64 {
+    pub(crate) fn sender(&self, context: &HandlerContext) -> u64 {
         let (session, request) = match context.session_change_feed() {
             Some(session) => (Some(Arc::as_ptr(session).addr()), 0),
             None => (None, self.last_request.fetch_add(1, Ordering::Relaxed)),

@@ -1,0 +1,259 @@
+//! One connection for each session or principal.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+use turnbuckle_session::internal::ChangeFeed;
+use turnbuckle_session::transport::Connector;
+use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
+
+use crate::connections::backoff::Backoff;
+use crate::connections::client_key::ClientKey;
+use crate::connections::connection::Connection;
+use crate::connections::lease::Lease;
+use crate::connections::open::open;
+use crate::connections::upstream::UpstreamOptions;
+use crate::connections::{Closing, Sweep};
+use crate::error::Error;
+use crate::limits::ServersLimits;
+use crate::member::shared::Shared;
+use crate::member::state::Member;
+
+/// The longest time for which a request waits until it may open a connection.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// The requests that wait for a connection, for each connection.
+const WAITING_PER_CONNECTION: usize = 4;
+
+/// The owner of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    /// The address of a legacy session, which no other has while its slot is there.
+    Session(usize),
+    Client(ClientKey),
+}
+
+/// The owner of a connection and its settings: requests with the same ones share it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ConnectionKey {
+    pub(super) owner: Owner,
+    /// The client whose share the connection counts for.
+    pub(super) client: ClientKey,
+    /// The settings of the connector, which depend on the client.
+    pub(super) settings: Arc<str>,
+}
+
+/// The parts that open a connection.
+pub(super) type Opening<'a> = (&'a Arc<Shared>, &'a Arc<Member>, &'a Arc<dyn Connector>);
+
+/// The connections of sessions or principals.
+pub(super) struct KeyedConnections {
+    slots: Mutex<HashMap<ConnectionKey, Arc<Slot>>>,
+    permits: FairPermits<ClientKey>,
+    max_connections: usize,
+    idle_timeout: Duration,
+    used: Notify,
+}
+
+/// The place of one connection.
+struct Slot {
+    /// The session whose connection it is; `None` for that of a client without one.
+    session: Option<Weak<ChangeFeed>>,
+    /// Held by the request that opens the connection.
+    state: tokio::sync::Mutex<SlotState>,
+    users: Mutex<usize>,
+}
+
+#[derive(Default)]
+struct SlotState {
+    open: Option<(Arc<Connection>, ConnectionPermits)>,
+    backoff: Backoff,
+    last_error: Option<String>,
+}
+
+/// The right to have a connection: of this server, and of all.
+type ConnectionPermits = (Permit<ClientKey>, Permit<ClientKey>);
+
+/// A request that uses a slot.
+struct SlotUse(Arc<Slot>);
+
+impl Drop for SlotUse {
+    fn drop(&mut self) {
+        *self.0.users() -= 1;
+    }
+}
+
+impl Slot {
+    fn users(&self) -> MutexGuard<'_, usize> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the session of the slot has ended.
+    fn is_orphaned(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.strong_count() == 0)
+    }
+}
+
+impl KeyedConnections {
+    pub(super) fn new(options: &UpstreamOptions) -> Self {
+        let max_connections = options.max_connections;
+        Self {
+            slots: Mutex::default(),
+            permits: FairPermits::new(max_connections, max_connections * WAITING_PER_CONNECTION),
+            max_connections,
+            idle_timeout: options.client_idle_timeout(),
+            used: Notify::new(),
+        }
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<ConnectionKey, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the connection of a key, which is opened if there is none.
+    pub(super) async fn acquire(
+        &self,
+        key: ConnectionKey,
+        session: Option<Weak<ChangeFeed>>,
+        opening: Opening<'_>,
+    ) -> Result<Lease, Error> {
+        let (shared, member, connector) = opening;
+        let client = key.client;
+        let slot_use = self
+            .begin_use(key, session)
+            .ok_or_else(|| self.too_many(member))?;
+        let slot = slot_use.0.clone();
+        let mut state = slot.state.lock().await;
+        if let Some((connection, _)) = &state.open {
+            if !connection.is_lost() {
+                let connection = connection.clone();
+                return Ok(Lease::new(connection, Some(Box::new(slot_use))));
+            }
+            if let Some((lost, permits)) = state.open.take() {
+                state.backoff.fail(Some(lost.opened), &shared.limits);
+                state.last_error = Some("the connection was lost".to_owned());
+                lost.close_in_background(permits);
+            }
+        }
+        let remaining = state.backoff.remaining();
+        if remaining > MAX_WAIT {
+            let error = state.last_error.as_deref().unwrap_or_default();
+            let reason = format!("next attempt after {remaining:.0?}: {error}");
+            return Err(member.not_ready(&reason));
+        }
+        sleep(remaining).await;
+        let permits = async {
+            let of_server = self.permits.acquire(client).await?;
+            let of_all = shared.connections.acquire(client).await?;
+            Ok::<_, turnbuckle_types::base::fair_permits::TooManyWaiting>((of_server, of_all))
+        };
+        let permits = match timeout(MAX_WAIT, permits).await {
+            Ok(Ok(permits)) => permits,
+            _ => return Err(self.too_many(member)),
+        };
+        let era = member.era();
+        match open(shared, member, connector.clone(), era).await {
+            Ok(client) => {
+                let connection = Connection::new(member.name.clone(), client);
+                state.open = Some((connection.clone(), permits));
+                Ok(Lease::new(connection, Some(Box::new(slot_use))))
+            }
+            Err(error) => {
+                state.backoff.fail(None, &shared.limits);
+                let error = error.to_string();
+                state.last_error = Some(error.clone());
+                Err(member.not_ready(&error))
+            }
+        }
+    }
+
+    /// Returns the slot of a key, as one that is used; `None` if there are too many.
+    fn begin_use(&self, key: ConnectionKey, session: Option<Weak<ChangeFeed>>) -> Option<SlotUse> {
+        let mut slots = self.slots();
+        if !slots.contains_key(&key)
+            && slots.len() >= self.max_connections * (1 + WAITING_PER_CONNECTION)
+        {
+            return None;
+        }
+        let slot = slots.entry(key).or_insert_with(|| {
+            Arc::new(Slot {
+                session,
+                state: tokio::sync::Mutex::default(),
+                users: Mutex::new(0),
+            })
+        });
+        // Under the lock of all slots, so that the slot is not removed before.
+        *slot.users() += 1;
+        self.used.notify_one();
+        Some(SlotUse(slot.clone()))
+    }
+
+    fn too_many(&self, member: &Member) -> Error {
+        let reason = format!(
+            "its clients have as many connections as they may ({}, and half of them of one client: \
+             UpstreamOptions::max_connections; in all ServersLimits::max_connections)",
+            self.max_connections
+        );
+        member.not_ready(&reason)
+    }
+
+    /// Removes the slots that nobody needs any more, and returns their connections.
+    fn take_unused(&self) -> Vec<(Arc<Connection>, ConnectionPermits)> {
+        let mut unused = Vec::new();
+        self.slots().retain(|_, slot| {
+            if *slot.users() > 0 {
+                return true;
+            }
+            let Ok(mut state) = slot.state.try_lock() else {
+                return true;
+            };
+            let is_needed = match &state.open {
+                Some((connection, _)) => {
+                    !slot.is_orphaned() && !connection.is_unused_for(self.idle_timeout)
+                }
+                // The delay stays until the next attempt may be made.
+                None => state.backoff.remaining() > Duration::ZERO,
+            };
+            if !is_needed {
+                unused.extend(state.open.take());
+            }
+            is_needed
+        });
+        unused
+    }
+}
+
+impl Sweep for KeyedConnections {
+    fn wait_for_use(&self) -> Closing<'_> {
+        Box::pin(async {
+            while self.slots().is_empty() {
+                self.used.notified().await;
+            }
+        })
+    }
+
+    fn close_unused(&self, _: &ServersLimits) {
+        for (connection, permits) in self.take_unused() {
+            connection.close_in_background(permits);
+        }
+    }
+
+    fn close_all(&self) -> Closing<'_> {
+        Box::pin(async {
+            let slots: Vec<_> = self.slots().drain().map(|(_, slot)| slot).collect();
+            let mut closing = tokio::task::JoinSet::new();
+            for slot in slots {
+                closing.spawn(async move {
+                    if let Some((connection, _permits)) = slot.state.lock().await.open.take() {
+                        connection.client.close().await;
+                    }
+                });
+            }
+            while closing.join_next().await.is_some() {}
+        })
+    }
+}

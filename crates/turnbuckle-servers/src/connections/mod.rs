@@ -1,0 +1,173 @@
+//! The connections to one server, and which of them a request of a proxy's client takes.
+//!
+//! [`Connections::acquire`] decides by the server's [`UpstreamMode`]. The connection that lists are read
+//! over belongs to the server's supervisor; all others belong to this module.
+
+mod backoff;
+pub(crate) mod client_key;
+pub(crate) mod connection;
+mod keyed;
+pub(crate) mod lease;
+pub(crate) mod open;
+mod pool;
+pub(crate) mod upstream;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use turnbuckle_server::HandlerContext;
+use turnbuckle_session::transport::Connector;
+
+use crate::connections::client_key::{ClientKey, ClientKeys};
+use crate::connections::keyed::{ConnectionKey, KeyedConnections, Owner};
+use crate::connections::lease::Lease;
+use crate::connections::pool::Pool;
+use crate::connections::upstream::{ClientConnector, UpstreamMode};
+use crate::error::Error;
+use crate::limits::ServersLimits;
+use crate::member::shared::Shared;
+use crate::member::state::Member;
+
+/// The time between two searches for connections that are no longer used.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time that connections get to close when the servers are closed.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The connections to one server, beside the one of its supervisor.
+pub(crate) struct Connections {
+    shared: Arc<Shared>,
+    member: Arc<Member>,
+    kind: Kind,
+    keys: ClientKeys,
+    /// The connector by client, if there is one.
+    by_client: Option<ClientConnector>,
+}
+
+enum Kind {
+    Shared,
+    PerSession(KeyedConnections),
+    PerPrincipal(KeyedConnections),
+    Pool(Pool),
+}
+
+impl Connections {
+    pub(crate) fn new(shared: Arc<Shared>, member: Arc<Member>) -> Self {
+        let options = &member.options;
+        Self {
+            kind: match options.mode {
+                UpstreamMode::Shared => Kind::Shared,
+                UpstreamMode::PerSession => Kind::PerSession(KeyedConnections::new(options)),
+                UpstreamMode::PerPrincipal => Kind::PerPrincipal(KeyedConnections::new(options)),
+                UpstreamMode::Pool(size) => Kind::Pool(Pool::new(size.max(1), options)),
+            },
+            keys: ClientKeys::default(),
+            by_client: options.by_client.clone(),
+            shared,
+            member,
+        }
+    }
+
+    /// Returns a connection for a request, which is opened if none fits. The request uses it until the
+    /// lease is dropped.
+    ///
+    /// # Errors
+    /// Returns [`Error::NotReady`] if the server is not connected, the clients have as many connections as
+    /// they may, or the request is of nobody that has one.
+    pub(crate) async fn acquire(&self, context: &HandlerContext) -> Result<Lease, Error> {
+        let (shared, member) = (&self.shared, &self.member);
+        let client = self.keys.key(context);
+        match &self.kind {
+            Kind::Shared => member.lease(None).await,
+            Kind::Pool(pool) => pool.acquire(shared, member, client).await,
+            Kind::PerSession(connections) => {
+                let session = context.session_change_feed();
+                let owner = match session {
+                    Some(session) => Owner::Session(Arc::as_ptr(session).addr()),
+                    None => Owner::Client(client),
+                };
+                let session = session.map(Arc::downgrade);
+                let (key, connector) = self.key(owner, client, context)?;
+                let opening = (shared, member, &connector);
+                connections.acquire(key, session, opening).await
+            }
+            Kind::PerPrincipal(connections) => {
+                if !matches!(client, ClientKey::Principal(_)) {
+                    let reason = "the request has no principal (UpstreamMode::PerPrincipal)";
+                    return Err(member.not_ready(reason));
+                }
+                let (key, connector) = self.key(Owner::Client(client), client, context)?;
+                let opening = (shared, member, &connector);
+                connections.acquire(key, None, opening).await
+            }
+        }
+    }
+
+    /// Returns the key of the connection that a request takes, and the connector that opens it.
+    fn key(
+        &self,
+        owner: Owner,
+        client: ClientKey,
+        context: &HandlerContext,
+    ) -> Result<(ConnectionKey, Arc<dyn Connector>), Error> {
+        let (settings, connector) = match &self.by_client {
+            Some(by_client) => {
+                let settings = by_client.settings(context);
+                let connector = by_client.connector(&settings);
+                (settings, connector)
+            }
+            None => (String::new(), self.member.connector.clone()),
+        };
+        let key = ConnectionKey {
+            owner,
+            client,
+            settings: settings.into(),
+        };
+        let connector = connector.map_err(|reason| self.member.not_ready(&reason))?;
+        Ok((key, connector))
+    }
+
+    /// Closes connections that are no longer used, until the servers are closed; then all.
+    pub(crate) async fn sweep(&self) {
+        let shared = &*self.shared;
+        let Some(sweep) = self.sweeper() else {
+            return;
+        };
+        let sweeping = async {
+            loop {
+                sweep.wait_for_use().await;
+                sleep(SWEEP_INTERVAL).await;
+                sweep.close_unused(&shared.limits);
+            }
+        };
+        tokio::select! {
+            () = sweeping => {}
+            () = shared.stop.cancelled() => {}
+        }
+        let _ = timeout(CLOSE_TIMEOUT, sweep.close_all()).await;
+    }
+
+    fn sweeper(&self) -> Option<&dyn Sweep> {
+        match &self.kind {
+            Kind::Shared => None,
+            Kind::PerSession(connections) | Kind::PerPrincipal(connections) => Some(connections),
+            Kind::Pool(pool) => Some(pool),
+        }
+    }
+}
+
+/// A future that is boxed.
+type Closing<'a> = std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// Connections that end when nobody has used them for a time.
+trait Sweep: Send + Sync {
+    /// Waits until there is a connection.
+    fn wait_for_use(&self) -> Closing<'_>;
+
+    /// Closes those connections that nobody has used for the time.
+    fn close_unused(&self, limits: &ServersLimits);
+
+    /// Closes all connections, and waits until they are gone.
+    fn close_all(&self) -> Closing<'_>;
+}
