@@ -168,6 +168,17 @@ impl HttpServer {
         self
     }
 
+    /// Adds metrics of the program to the route of [`metrics_route`](Self::metrics_route), which comes before:
+    /// `write` appends whole lines in the text format of Prometheus, below names that no other metric has.
+    /// Without such a route nothing happens.
+    #[cfg(feature = "prometheus")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "prometheus")))]
+    #[must_use]
+    pub fn add_metrics(mut self, write: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
+        self.metrics = self.metrics.map(|route| route.add(write));
+        self
+    }
+
     /// Sets the paths of the streams and of the messages of HTTP+SSE. The slashes before them may
     /// be left out. Without effect unless [`HttpServerOptions::http_sse`] is on.
     #[must_use]

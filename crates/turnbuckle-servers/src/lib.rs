@@ -66,6 +66,7 @@ pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
 pub use proxy::Proxy;
 pub use proxy::target::ProxiedTarget;
+pub use proxy::tool_caller::ToolCaller;
 pub use question::ServerQuestion;
 pub use request::ServerRequest;
 pub use rules::{ProxiedItem, Rule};

@@ -10,6 +10,15 @@ pub trait Audit: Send + Sync + 'static {
     /// Records a request that has ended. It is called on the path of the request, so it must not
     /// block: hand the record to a queue or a task if it is written to a disk or a network.
     fn record(&self, record: &AuditRecord<'_>);
+
+    /// Returns a digest of the JSON of the arguments of a request, which its record will have. It is called
+    /// on the path of the request, before its handler. Default: none.
+    ///
+    /// Arguments are often short: a digest without a secret key lets whoever reads it try them out.
+    fn digest_arguments(&self, arguments: &str) -> Option<[u8; 16]> {
+        let _ = arguments;
+        None
+    }
 }
 
 impl<F: Fn(&AuditRecord<'_>) + Send + Sync + 'static> Audit for F {
@@ -36,6 +45,8 @@ pub struct AuditRecord<'a> {
     pub target: Option<&'a str>,
     /// The size of the arguments as JSON, in bytes.
     pub argument_bytes: usize,
+    /// The digest of the arguments, if the receiver of records makes one.
+    pub argument_digest: Option<[u8; 16]>,
     /// The way in which the request ended.
     pub outcome: AuditOutcome<'a>,
     /// The time from the receipt of the request to its end, in microseconds.
@@ -52,6 +63,7 @@ impl<'a> AuditRecord<'a> {
             method: None,
             target: None,
             argument_bytes: 0,
+            argument_digest: None,
             outcome,
             micros: 0,
         }

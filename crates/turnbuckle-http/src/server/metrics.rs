@@ -9,6 +9,7 @@ use http::{HeaderValue, Method, Response, StatusCode, header};
 use turnbuckle_session::internal::{
     EndedRequest, EndedSession, Level, Side, Telemetry, TraceContext, set_local_metrics,
 };
+use turnbuckle_types::base::debug_fields;
 
 use crate::reply::ResponseBody;
 
@@ -30,17 +31,32 @@ pub(super) static METRICS: LazyLock<Arc<Metrics>> = LazyLock::new(|| {
     metrics
 });
 
+/// Appends the metrics of a program.
+type WriteMetrics = Box<dyn Fn(&mut String) + Send + Sync>;
+
 /// The answer to a request for the metrics.
-#[derive(Debug)]
 pub(super) struct MetricsRoute {
     path: Box<str>,
+    /// The metrics of the program.
+    added: Vec<WriteMetrics>,
 }
+
+debug_fields!(MetricsRoute { path });
 
 impl MetricsRoute {
     /// Creates the route, and begins to measure.
     pub(super) fn new(path: &str) -> Self {
         LazyLock::force(&METRICS);
-        Self { path: path.into() }
+        Self {
+            path: path.into(),
+            added: Vec::new(),
+        }
+    }
+
+    /// Adds metrics of the program.
+    pub(super) fn add(mut self, write: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
+        self.added.push(Box::new(write));
+        self
     }
 
     /// Answers a request, if it is one for this route.
@@ -50,7 +66,11 @@ impl MetricsRoute {
         }
         let is_read = matches!(*method, Method::GET | Method::HEAD);
         let text = match is_read {
-            true => METRICS.render(),
+            true => {
+                let mut text = METRICS.render();
+                self.added.iter().for_each(|write| write(&mut text));
+                text
+            }
             false => "GET or HEAD\n".to_owned(),
         };
         let mut response = Response::new(ResponseBody::full(text));

@@ -8,6 +8,7 @@ mod parked;
 mod question;
 mod sync;
 pub(crate) mod target;
+pub(crate) mod tool_caller;
 mod updates;
 
 use std::collections::HashSet;
@@ -16,8 +17,11 @@ use std::sync::Arc;
 use turnbuckle_server::{BuildError, Server, ServerBuilder, Tasks};
 
 use crate::builder::ServersBuilder;
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::items::Route;
 use crate::proxy::sync::ItemSync;
 use crate::proxy::target::ProxiedServers;
+use crate::proxy::tool_caller::ToolCaller;
 use crate::servers::Servers;
 use crate::view::merged_view::ReservedNames;
 use turnbuckle_types::base::debug_fields;
@@ -55,6 +59,7 @@ use turnbuckle_types::base::debug_fields;
 pub struct Proxy {
     server: Server,
     servers: Servers,
+    calls: Arc<ActiveCalls>,
 }
 
 impl Proxy {
@@ -68,6 +73,15 @@ impl Proxy {
     #[must_use]
     pub fn servers(&self) -> &Servers {
         &self.servers
+    }
+
+    /// Returns a caller of the tools of the servers, for a handler of the proxy's own.
+    #[must_use]
+    pub fn tool_caller(&self) -> ToolCaller {
+        ToolCaller::new(Route {
+            servers: self.servers.downgrade(),
+            calls: self.calls.clone(),
+        })
     }
 }
 
@@ -101,8 +115,13 @@ impl ServersBuilder {
             prompts: server.prompt_names().into_iter().collect(),
             uris: own_uris,
         });
-        ItemSync::start(&servers, server.clone(), Arc::default());
-        Ok(Proxy { server, servers })
+        let calls = Arc::new(ActiveCalls::default());
+        ItemSync::start(&servers, server.clone(), calls.clone());
+        Ok(Proxy {
+            server,
+            servers,
+            calls,
+        })
     }
 }
 

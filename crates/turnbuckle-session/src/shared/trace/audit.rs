@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, Principal, ProtocolError};
+use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, Principal, ProtocolError, RawJson};
 use turnbuckle_wire::era::code_of;
 use turnbuckle_wire::revision::Features;
 
@@ -59,4 +59,15 @@ pub(crate) fn refusal_outcome<'a>(
 ) -> AuditOutcome<'a> {
     let failure = TracedFailure::from_code(code_of(error.kind(), features), "");
     failure.with_error(error).outcome
+}
+
+/// Returns the digest of arguments that the receiver of records makes, if it makes one.
+pub(super) fn digest_arguments(
+    audit: &Arc<dyn Audit>,
+    arguments: Option<RawJson<'_>>,
+) -> Option<[u8; 16]> {
+    let arguments = arguments?.as_str();
+    let mut digest = None;
+    guard_callback(|| digest = audit.digest_arguments(arguments));
+    digest
 }

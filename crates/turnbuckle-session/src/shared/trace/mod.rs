@@ -147,6 +147,7 @@ struct AuditedRequest {
     principal: Option<Arc<Principal>>,
     client_address: Option<IpAddr>,
     argument_bytes: usize,
+    argument_digest: Option<[u8; 16]>,
 }
 
 /// The span of one request, until it is answered. Dropped before, the request counts as cancelled.
@@ -219,6 +220,7 @@ impl RequestTrace {
                 principal: principal.cloned(),
                 client_address: request.sender.and_then(|sender| sender.address),
                 argument_bytes: request.arguments.map_or(0, |it| it.as_str().len()),
+                argument_digest: audit::digest_arguments(audit, request.arguments),
             })
         });
         if let Some(telemetry) = telemetry() {
@@ -338,6 +340,7 @@ impl RequestTrace {
         record.method = Some(&self.method);
         record.target = self.target.as_deref();
         record.argument_bytes = audited.argument_bytes;
+        record.argument_digest = audited.argument_digest;
         record.micros = self.micros();
         guard_callback(|| audited.audit.record(&record));
     }
