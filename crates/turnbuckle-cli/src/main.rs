@@ -149,9 +149,9 @@ impl Command {
             Self::Remove(options) => return Some(&options.file.output),
             Self::Registry(command) => return Some(command.output_args()),
             Self::Auth(command) => return command.output_args(),
+            Self::Gateway(options) => return options.output_args(),
             Self::Keys(_)
             | Self::Serve(_)
-            | Self::Gateway(_)
             | Self::Demo(_)
             | Self::Schema(_)
             | Self::Completion { .. }

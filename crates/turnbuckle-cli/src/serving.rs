@@ -1,5 +1,7 @@
 //! Serving of a server over HTTP or on standard streams, until the client or the user ends it.
 
+mod store;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
@@ -12,6 +14,7 @@ use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::{Authorize as _, Server};
 
 use crate::error::CliError;
+pub(crate) use store::{StorePlace, open_store, parse_store};
 use turnbuckle_session::internal::ShutdownSignals;
 
 /// The time that requests in progress get at a shutdown.
@@ -29,9 +32,9 @@ pub(crate) struct TransportArgs {
     #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
     listen: Option<String>,
 
-    /// The port to listen on, at 127.0.0.1; 0 takes any that is free
-    #[arg(long, default_value_t = 3000)]
-    pub(crate) port: u16,
+    /// The port to listen on, at 127.0.0.1; 0 takes any that is free [default: 3000]
+    #[arg(long)]
+    port: Option<u16>,
 
     /// The path of the endpoint
     #[arg(long, default_value = "/mcp", value_parser = parse_path)]
@@ -43,10 +46,26 @@ pub(crate) struct TransportArgs {
     allowed_hosts: Vec<String>,
 }
 
+/// The port if no address is given.
+const DEFAULT_PORT: u16 = 3000;
+
 impl TransportArgs {
+    /// Sets the address to listen on, unless an option does.
+    pub(crate) fn or_listen(mut self, address: Option<String>) -> Self {
+        if self.listen.is_none() && self.port.is_none() {
+            self.listen = address;
+        }
+        self
+    }
+
+    /// Returns the port to listen on, at 127.0.0.1.
+    pub(crate) fn port(&self) -> u16 {
+        self.port.unwrap_or(DEFAULT_PORT)
+    }
+
     /// Returns the address to listen on.
     fn address(&self) -> String {
-        let of_port = || SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)).to_string();
+        let of_port = || SocketAddr::from((Ipv4Addr::LOCALHOST, self.port())).to_string();
         self.listen.clone().unwrap_or_else(of_port)
     }
 }
@@ -144,9 +163,20 @@ pub(crate) async fn listen(
     args: &TransportArgs,
     http_sse: bool,
 ) -> Result<HttpServer, CliError> {
-    let mut http_options = HttpServerOptions::new()
+    listen_with(server, args, http_sse, |options| options).await
+}
+
+/// Listens as [`listen`] does, with a change of the options that the command line does not set.
+pub(crate) async fn listen_with(
+    server: Server,
+    args: &TransportArgs,
+    http_sse: bool,
+    configure: impl FnOnce(HttpServerOptions) -> HttpServerOptions,
+) -> Result<HttpServer, CliError> {
+    let http_options = HttpServerOptions::new()
         .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
         .http_sse(http_sse);
+    let mut http_options = configure(http_options);
     if !args.allowed_hosts.is_empty() {
         http_options = http_options.allowed_hosts(args.allowed_hosts.iter().cloned());
     }

@@ -1,47 +1,40 @@
 //! A gateway: the upstreams of a file, connected and served as one server.
 
-use std::path::PathBuf;
+mod builder;
+
+use std::time::Duration;
+
+use turnbuckle::auth::ResourceServer;
+use turnbuckle::http::{HttpServer, HttpServerOptions};
+use turnbuckle::servers::{Proxy, Servers};
+use turnbuckle::{Authorize as _, Server};
+
 use std::sync::Arc;
 
-use turnbuckle::Server;
-use turnbuckle::http::HttpConnector;
-use turnbuckle::servers::config::ConfigFile;
-use turnbuckle::servers::{Proxy, Servers, ServersBuilder};
-use turnbuckle_types::base::debug_fields;
-
-use crate::error::GatewayError;
+use crate::audit::AuditLog;
 use crate::file::GatewayFile;
-use crate::upstreams::{HttpHook, connector};
+use crate::metrics::Metrics;
+use crate::offers::{UpstreamOffer, offers};
+use crate::routes::Policies;
 
-/// The name that clients see if the file has none.
-const DEFAULT_NAME: &str = "turnbuckle-gateway";
+pub use builder::GatewayBuilder;
 
 /// Many servers behind one endpoint. The servers are closed when it is dropped.
 #[derive(Debug, Clone)]
 pub struct Gateway {
     proxy: Proxy,
+    policies: Policies,
+    audit: Arc<AuditLog>,
+    metrics: Arc<Metrics>,
+    metrics_path: Option<String>,
+    allow_hosts: Vec<String>,
+    auth: Option<ResourceServer>,
 }
-
-/// Builds a [`Gateway`].
-#[must_use]
-pub struct GatewayBuilder {
-    file: GatewayFile,
-    directory: PathBuf,
-    configs: Vec<(ConfigFile, PathBuf)>,
-    http: Option<Arc<HttpHook>>,
-}
-
-debug_fields!(GatewayBuilder { file });
 
 impl Gateway {
     /// Returns a builder of the gateway that a file describes.
     pub fn builder(file: GatewayFile) -> GatewayBuilder {
-        GatewayBuilder {
-            file,
-            directory: PathBuf::from("."),
-            configs: Vec::new(),
-            http: None,
-        }
+        GatewayBuilder::new(file)
     }
 
     /// Returns the server to run.
@@ -55,67 +48,53 @@ impl Gateway {
     pub fn servers(&self) -> &Servers {
         self.proxy.servers()
     }
-}
 
-impl GatewayBuilder {
-    /// Sets the directory at which the relative paths of the file start. Default: the current directory.
-    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = directory.into();
-        self
+    /// Returns what each upstream offers now, and to whom.
+    #[must_use]
+    pub fn offers(&self) -> Vec<UpstreamOffer> {
+        offers(self.servers(), &self.policies)
     }
 
-    /// Adds the servers of an `mcp.json`, with `workspace` as the project directory. All of their items are
-    /// offered.
-    pub fn config(mut self, config: ConfigFile, workspace: impl Into<PathBuf>) -> Self {
-        self.configs.push((config, workspace.into()));
-        self
+    /// Returns whether requests need a token.
+    #[must_use]
+    pub fn has_auth(&self) -> bool {
+        self.auth.is_some()
     }
 
-    /// Sets a change of the connectors to URLs, for instance a layer that logs in. It gets the name of the
-    /// upstream.
-    pub fn http_connectors<E: std::fmt::Display>(
-        mut self,
-        hook: impl Fn(&str, HttpConnector) -> Result<HttpConnector, E> + Send + Sync + 'static,
-    ) -> Self {
-        self.http = Some(Arc::new(move |upstream, connector| {
-            hook(upstream, connector).map_err(|error| GatewayError::new(error.to_string()))
-        }));
-        self
+    /// Sets the names under which clients reach the gateway, as far as the file has them.
+    #[must_use]
+    pub fn http_options(&self, options: HttpServerOptions) -> HttpServerOptions {
+        let of_resource = self.auth.as_ref().and_then(ResourceServer::resource_host);
+        let hosts: Vec<&str> = match (&*self.allow_hosts, of_resource) {
+            ([], None) => return options,
+            ([], Some(host)) => vec![host],
+            (hosts, _) => hosts.iter().map(String::as_str).collect(),
+        };
+        options.allowed_hosts(hosts.into_iter().chain(["localhost", "127.0.0.1", "[::1]"]))
     }
 
-    /// Connects the upstreams, and returns once each is ready or its first attempt has failed. An upstream
-    /// that cannot be connected is no error: it is tried again, and the others are served. Needs a tokio
-    /// runtime.
-    ///
-    /// # Errors
-    /// Returns an error if a setting of the file cannot be used, or there is no upstream.
-    pub async fn connect(self) -> Result<Gateway, GatewayError> {
-        let name = self.file.name.as_deref().unwrap_or(DEFAULT_NAME).to_owned();
-        let version = env!("CARGO_PKG_VERSION");
-        let servers = self.servers(&name, version)?;
-        let proxy = servers.proxy(Server::new(name, version)).await;
-        let proxy = proxy.map_err(|error| GatewayError::new(error.to_string()))?;
-        Ok(Gateway { proxy })
+    /// Adds the authorization and the metrics of the file to a server that was bound for
+    /// [`server`](Self::server).
+    #[must_use]
+    pub fn protect(&self, http: HttpServer) -> HttpServer {
+        let http = match &self.auth {
+            Some(auth) => http.auth(auth.clone()),
+            None => http,
+        };
+        let Some(path) = &self.metrics_path else {
+            return http;
+        };
+        let (metrics, servers) = (self.metrics.clone(), self.servers().downgrade());
+        http.metrics_route(path)
+            .add_metrics(move |text| metrics.write(text, servers.upgrade().as_ref()))
     }
 
-    fn servers(self, name: &str, version: &str) -> Result<ServersBuilder, GatewayError> {
-        if self.file.upstream.is_empty() && self.configs.is_empty() {
-            return Err(GatewayError::new(
-                "there is no upstream: add a table such as [upstream.files]",
-            ));
-        }
-        let mut servers = Servers::builder(name, version);
-        for (config, workspace) in self.configs {
-            servers = servers.config(config, workspace);
-        }
-        if let Some(hook) = self.http.clone() {
-            servers = servers.http_connectors(move |upstream, connector| hook(upstream, connector));
-        }
-        for (name, upstream) in &self.file.upstream {
-            let connector = connector(name, upstream, &self.directory, self.http.as_deref())
-                .map_err(|error| error.in_upstream(name))?;
-            servers = servers.server(name.as_str(), connector);
-        }
-        Ok(servers)
+    /// Closes the upstreams, and writes what is left of the audit log.
+    pub async fn close(&self) {
+        self.servers().close().await;
+        self.audit.flush(FLUSH_TIMEOUT);
     }
 }
+
+/// The time that the end of a gateway gives to the audit log.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);

@@ -14,14 +14,22 @@
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod audit;
 mod error;
+mod event;
 pub mod file;
 mod gateway;
+mod lazy;
+mod metrics;
+mod offers;
+mod policy;
+mod routes;
 mod upstreams;
 
 pub use error::GatewayError;
 pub use file::GatewayFile;
 pub use gateway::{Gateway, GatewayBuilder};
+pub use offers::{OfferedItem, UpstreamOffer};
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

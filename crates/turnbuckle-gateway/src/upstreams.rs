@@ -25,7 +25,7 @@ pub(crate) fn connector(
     match (&upstream.command, &upstream.url) {
         (Some(words), None) => command(words, upstream, directory).map(|it| Arc::new(it) as _),
         (None, Some(url)) => {
-            let connector = http_connector(name, url, upstream, hook)?;
+            let connector = http_connector(name, url.as_str(), upstream, hook)?;
             Ok(match upstream.sse {
                 Some(true) => Arc::new(SseConnector::new(connector)),
                 _ => Arc::new(connector),

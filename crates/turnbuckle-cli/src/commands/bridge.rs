@@ -1,6 +1,7 @@
 //! The `bridge` command: serves a server over another transport, in every revision.
 
 use clap::Args;
+use turnbuckle::Server;
 use turnbuckle::servers::{Proxy, Servers};
 use turnbuckle::session::transport::Timeouts;
 
@@ -67,7 +68,7 @@ async fn connect(login: &TargetLogin<'_>) -> Result<Proxy, CliError> {
             };
             limit_client(client, &limits)
         })
-        .proxy("turnbuckle-bridge", env!("CARGO_PKG_VERSION"))
+        .proxy(Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION")))
         .await
         .map_err(|error| CliError::new(error.to_string()))?;
     let status = proxy.servers().status();

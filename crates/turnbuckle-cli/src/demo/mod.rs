@@ -6,7 +6,6 @@ mod banner;
 mod items;
 mod protected;
 mod serve;
-mod store;
 
 use std::error::Error;
 use std::sync::Arc;

@@ -12,9 +12,10 @@ use turnbuckle::{Authorize as _, KeyRing};
 use super::banner::Banner;
 use super::build_server;
 use super::protected::{READ_SCOPE, WRITE_SCOPE};
-use super::store::{StorePlace, open_store, parse_store};
 use crate::error::CliError;
-use crate::serving::{TransportArgs, listen, serve_http, serve_stdio};
+use crate::serving::{
+    StorePlace, TransportArgs, listen, open_store, parse_store, serve_http, serve_stdio,
+};
 
 /// Options of `demo`.
 #[derive(Args)]
@@ -81,7 +82,7 @@ async fn protect(
     store: Option<Arc<dyn Store>>,
 ) -> Result<(HttpServer, TestAuthorizationServer), CliError> {
     let resource = http.url();
-    let next_port = match options.transport.port {
+    let next_port = match options.transport.port() {
         0 => 0,
         port => port.checked_add(1).unwrap_or(0),
     };

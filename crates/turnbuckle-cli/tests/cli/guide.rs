@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::run;
 
 /// The pages of the guide about the command.
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "command.md",
     "command-look.md",
     "command-use.md",

@@ -31,8 +31,32 @@ table! {
         instructions: Option<String>,
         /// The address to listen on: `HOST:PORT` or `unix:PATH`.
         listen: Option<String>,
+        /// The names under which clients reach the address, if it is no loopback address.
+        allow_hosts: Vec<String>,
+        /// The authorization of clients. Default: none.
+        auth: Option<Auth>,
+        /// The store that instances share.
+        store: Option<Hidden>,
+        /// The environment variable with the keys that instances share.
+        keys_env: Option<String>,
+        /// The audit log: `stderr`, `off` or a file. Default: `off`.
+        audit: Option<String>,
+        /// The path of the metrics, such as `/metrics`. Default: none.
+        metrics: Option<String>,
+        /// True if clients see three tools, which search, describe and call all others.
+        lazy: Option<bool>,
         /// The upstream servers, by the names that the names of their items begin with.
         upstream: BTreeMap<String, Upstream>,
+    }
+
+    /// The authorization of clients by tokens.
+    pub struct Auth {
+        /// The issuer of the tokens.
+        issuer: String,
+        /// The URL of the gateway, for which tokens are issued.
+        resource: String,
+        /// The scopes that every request needs.
+        scopes: Vec<String>,
     }
 
     /// An upstream server: how it is reached, and what of it is offered.
@@ -46,13 +70,35 @@ table! {
         /// The directory that the command runs in; a relative one starts at the file.
         cwd: Option<String>,
         /// The URL of the server.
-        url: Option<String>,
+        url: Option<Hidden>,
         /// Headers of each request to the URL.
         headers: BTreeMap<String, Hidden>,
         /// Headers whose values environment variables of the gateway hold.
         header_env: BTreeMap<String, String>,
         /// True if the URL is one of HTTP+SSE.
         sse: Option<bool>,
+        /// The connections: the clients that share one. Default: all.
+        mode: Option<Mode>,
+        /// Patterns of the tools, prompts and URIs that are offered. Default: all.
+        allow: Option<Vec<String>>,
+        /// Patterns of those that are not offered, although `allow` has them.
+        deny: Vec<String>,
+        /// New names of tools and prompts, by their names at the upstream.
+        rename: BTreeMap<String, String>,
+        /// Scopes that items need, by patterns.
+        scopes: BTreeMap<String, Vec<String>>,
+        /// The bounds of requests to the upstream.
+        limits: UpstreamLimits,
+    }
+
+    /// The bounds of requests to an upstream.
+    pub struct UpstreamLimits {
+        /// The most requests at once. Further ones wait, half a minute at most.
+        in_flight: Option<usize>,
+        /// The longest time of a request.
+        timeout: Option<Time>,
+        /// The largest result.
+        result_bytes: Option<Size>,
     }
 }
 
@@ -125,3 +171,6 @@ fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, GatewayError> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The store of the demo, as an option names it.
+//! The store of a server, as an option or a file names it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 /// The place of a store. An address may hold a password.
 #[derive(Clone)]
-pub(super) enum StorePlace {
+pub(crate) enum StorePlace {
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(String),
@@ -23,7 +23,7 @@ pub(super) enum StorePlace {
 }
 
 /// Parses the place of a store.
-pub(super) fn parse_store(text: &str) -> Result<StorePlace, &'static str> {
+pub(crate) fn parse_store(text: &str) -> Result<StorePlace, &'static str> {
     match text.split_once(':') {
         Some(("sqlite", path)) if !path.is_empty() => Ok(StorePlace::Sqlite(path.into())),
         #[cfg(feature = "postgres")]
@@ -44,7 +44,7 @@ pub(super) fn parse_store(text: &str) -> Result<StorePlace, &'static str> {
 }
 
 /// Opens the store, and creates it if there is none.
-pub(super) async fn open_store(place: &StorePlace) -> Result<Arc<dyn Store>, CliError> {
+pub(crate) async fn open_store(place: &StorePlace) -> Result<Arc<dyn Store>, CliError> {
     let opened: Result<Arc<dyn Store>, _> = match place {
         StorePlace::Sqlite(path) => SqliteStore::open(path).map(|store| Arc::new(store) as _),
         #[cfg(feature = "postgres")]

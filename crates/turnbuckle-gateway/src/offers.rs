@@ -1,0 +1,85 @@
+//! Offers of the upstreams of a gateway: their items, and who can use them.
+
+use std::sync::Arc;
+
+use turnbuckle::servers::{ServerItem, ServerStatus, Servers};
+
+use crate::routes::Policies;
+
+/// The offer of one upstream.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct UpstreamOffer {
+    /// The state of the upstream, with its name.
+    pub status: ServerStatus,
+    /// The tools that are offered.
+    pub tools: Vec<OfferedItem>,
+    /// The prompts that are offered.
+    pub prompts: Vec<OfferedItem>,
+    /// The resources that are offered.
+    pub resources: Vec<OfferedItem>,
+    /// The resource templates that are offered.
+    pub resource_templates: Vec<OfferedItem>,
+    /// Rules that match none of the items of an upstream that is connected: perhaps they are misspelt.
+    pub unused_rules: Vec<String>,
+}
+
+/// An item that is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OfferedItem {
+    /// The name or URI that clients see.
+    pub name: String,
+    /// The name or URI at the upstream.
+    pub own_name: Arc<str>,
+    /// The scopes that a client needs.
+    pub scopes: Vec<String>,
+}
+
+/// Returns what each upstream offers.
+pub(crate) fn offers(servers: &Servers, policies: &Policies) -> Vec<UpstreamOffer> {
+    let (tools, prompts) = (servers.tools(), servers.prompts());
+    let (resources, templates) = (servers.resources(), servers.resource_templates());
+    let offers = servers.status().into_iter().map(|status| {
+        let policy = policies.get(&*status.server);
+        let unused = policy.filter(|_| status.is_ready());
+        let unused = unused.map_or_else(Vec::new, |it| it.unused_rules());
+        let of = Offered {
+            server: &status.server,
+            policies,
+        };
+        UpstreamOffer {
+            tools: of.items(&tools, |it| &it.name),
+            prompts: of.items(&prompts, |it| &it.name),
+            resources: of.items(&resources, |it| &it.uri),
+            resource_templates: of.items(&templates, |it| &it.uri_template),
+            unused_rules: unused.iter().map(ToString::to_string).collect(),
+            status,
+        }
+    });
+    offers.collect()
+}
+
+/// The items of one upstream.
+struct Offered<'a> {
+    server: &'a Arc<str>,
+    policies: &'a Policies,
+}
+
+impl Offered<'_> {
+    fn items<T>(&self, all: &[ServerItem<T>], name: impl Fn(&T) -> &String) -> Vec<OfferedItem> {
+        let own = all.iter().filter(|item| item.server == *self.server);
+        let policy = self.policies.get(&**self.server);
+        let offered = own.map(|item| OfferedItem {
+            name: name(&item.item).clone(),
+            own_name: item.own_name.clone(),
+            scopes: policy.map_or_else(Vec::new, |policy| {
+                policy
+                    .scopes(&item.own_name)
+                    .map(ToOwned::to_owned)
+                    .collect()
+            }),
+        });
+        offered.collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! The ways from the names that clients use to the upstreams, for the audit log.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use turnbuckle::servers::{Servers, WeakServers};
+use turnbuckle_wire::revision::Method;
+
+use crate::policy::Policy;
+
+/// The policies of upstreams, by their names.
+pub(crate) type Policies = Arc<BTreeMap<String, Arc<Policy>>>;
+
+/// The ways to the upstreams. They do not keep the servers open.
+pub(crate) struct Routes {
+    pub(crate) servers: WeakServers,
+    pub(crate) policies: Policies,
+}
+
+/// The item of an upstream that a request named, offered or not.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) upstream: Arc<str>,
+    /// The name or URI at the upstream.
+    pub(crate) item: Arc<str>,
+    pub(crate) is_ready: bool,
+    /// True if a rule of the upstream is why the item is not offered.
+    pub(crate) is_denied: bool,
+}
+
+impl Routes {
+    /// Returns the target of a request with this name or URI.
+    pub(crate) fn find(&self, method: &str, name: &str) -> Option<Target> {
+        let servers = self.servers.upgrade()?;
+        let (is_uri, listed) = match Method::parse(method)? {
+            Method::CallTool => (false, servers.tool(name).map(|it| (it.server, it.own_name))),
+            Method::GetPrompt => (
+                false,
+                servers.prompt(name).map(|it| (it.server, it.own_name)),
+            ),
+            Method::ReadResource | Method::Subscribe | Method::Unsubscribe => (true, None),
+            _ => return None,
+        };
+        let (upstream, item) = listed.or_else(|| by_prefix(&servers, name, is_uri))?;
+        let policy = self.policies.get(&*upstream);
+        let is_denied = policy.is_some_and(|policy| match is_uri {
+            true => !policy.permits_uri(&item),
+            false => !policy.permits(&item),
+        });
+        Some(Target {
+            is_ready: servers.client(&upstream).is_ok(),
+            upstream,
+            item,
+            is_denied,
+        })
+    }
+}
+
+/// Returns the upstream whose name a name or a URI begins with, and the rest.
+fn by_prefix(servers: &Servers, name: &str, is_uri: bool) -> Option<(Arc<str>, Arc<str>)> {
+    let separator = if is_uri { "+" } else { "__" };
+    servers.status().into_iter().find_map(|status| {
+        let own = name.strip_prefix(&*status.server)?;
+        let own: Arc<str> = own.strip_prefix(separator)?.into();
+        Some((status.server, own))
+    })
+}

@@ -1,0 +1,7 @@
+//! Tests of the gateway in memory: its rules, its audit log and its metrics.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod audit;
+mod lazy;
+mod policy;
+mod support;
