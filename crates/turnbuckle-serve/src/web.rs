@@ -21,6 +21,10 @@ use turnbuckle_types::base::host::is_loopback;
 use turnbuckle_types::base::text::is_ambiguous_in_url;
 use url::{Host, Url};
 
+/// The redirects that a request follows.
+#[cfg(feature = "fetch")]
+const MAX_REDIRECTS: usize = 5;
+
 /// The time for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -110,6 +114,32 @@ impl WebClient {
         let answer = async {
             let response = self.send_once(url, &request).await?;
             self.read(response, url.clone()).await
+        };
+        self.in_time(Box::pin(answer)).await
+    }
+
+    /// Fetches a document. Checks each redirect as the URL itself.
+    #[cfg(feature = "fetch")]
+    pub(crate) async fn get(&self, url: &Url, headers: HeaderMap) -> Result<WebResponse, WebError> {
+        let request = WebRequest {
+            method: Method::GET,
+            headers,
+            body: Bytes::new(),
+        };
+        let answer = async {
+            let mut url = url.clone();
+            for _ in 0..=MAX_REDIRECTS {
+                let response = self.send_once(&url, &request).await?;
+                let Some(location) = redirect_target(&response) else {
+                    return self.read(response, url).await;
+                };
+                url = url.join(&location).map_err(|error| {
+                    WebError::Failed(format!("a redirect names a URL that is none: {error}"))
+                })?;
+            }
+            Err(WebError::Failed(format!(
+                "there are more than {MAX_REDIRECTS} redirects"
+            )))
         };
         self.in_time(Box::pin(answer)).await
     }
@@ -239,6 +269,16 @@ fn fixed_addresses(host: &Host<String>) -> Option<Vec<IpAddr>> {
         }
         Host::Domain(_) => None,
     }
+}
+
+#[cfg(feature = "fetch")]
+fn redirect_target(response: &Response<ResponseBody>) -> Option<String> {
+    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let location = response
+        .headers()
+        .get(http::header::LOCATION)
+        .filter(|_| is_redirect)?;
+    Some(location.to_str().ok()?.to_owned())
 }
 
 fn no_address(host: &Host<String>, error: &io::Error) -> WebError {

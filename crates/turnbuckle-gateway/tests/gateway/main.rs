@@ -5,4 +5,3 @@ mod audit;
 mod lazy;
 mod policy;
 mod support;
-mod upstreams;

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+mod fetch;
 mod openapi;
 mod recorded;
 mod sequential_thinking;
+mod sqlite;

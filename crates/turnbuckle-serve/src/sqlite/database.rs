@@ -1,0 +1,216 @@
+//! One statement at a time in a database file, with bounds.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::fallible_iterator::FallibleIterator as _;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Batch, Connection, OpenFlags, Statement};
+use serde_json::Value;
+use turnbuckle::Cancellation;
+use turnbuckle::prelude::*;
+use turnbuckle::types::{Json, Map};
+
+/// The instructions of SQLite after which the time is looked at.
+const PROGRESS_INTERVAL: i32 = 10_000;
+
+/// The time that a statement waits for the lock of another program.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The bytes of one value, and of one row.
+const MAX_VALUE_BYTES: i32 = 16 << 20;
+
+/// The bytes of a statement.
+const MAX_SQL_BYTES: i32 = 1 << 20;
+
+/// A database file. Each statement has a connection of its own, so that nothing is left for the next one.
+#[derive(Debug)]
+pub(super) struct Database {
+    pub(super) path: PathBuf,
+    pub(super) max_rows: usize,
+    pub(super) max_result_bytes: usize,
+    pub(super) query_timeout: Duration,
+}
+
+/// The actions that a statement may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Read tables and views.
+    Read,
+    /// Change data and tables.
+    Write,
+}
+
+/// The rows of a result.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<Map<Json>>,
+    /// True if there are more rows than the bounds allow.
+    pub(super) is_cut: bool,
+}
+
+impl Database {
+    /// Runs a query and returns its rows.
+    pub(super) fn read(&self, sql: &str, cancellation: &Cancellation) -> Result<Rows> {
+        let connection = self.open(Access::Read, cancellation)?;
+        let mut statement = prepare_one(&connection, sql)?;
+        if statement.column_count() == 0 {
+            return Err(Failure::new(
+                "Only SELECT queries are allowed for read_query",
+            ));
+        }
+        self.rows(&mut statement)
+    }
+
+    /// Runs a statement that changes something, and returns how many rows it changed.
+    pub(super) fn write(&self, sql: &str, cancellation: &Cancellation) -> Result<u64> {
+        let connection = self.open(Access::Write, cancellation)?;
+        let mut statement = prepare_one(&connection, sql)?;
+        if statement.readonly() {
+            return Err(Failure::new(
+                "the statement changes nothing: use read_query",
+            ));
+        }
+        // A statement with RETURNING is complete once all of its rows were read.
+        let mut rows = statement.raw_query();
+        while rows.next().map_err(|error| failure(&error))?.is_some() {}
+        drop(rows);
+        Ok(connection.changes())
+    }
+
+    /// Runs a query of this program, with one parameter, and returns its rows.
+    pub(super) fn describe(
+        &self,
+        sql: &str,
+        parameter: Option<&str>,
+        cancellation: &Cancellation,
+    ) -> Result<Rows> {
+        let connection = self.open(Access::Read, cancellation)?;
+        let mut statement = prepare_one(&connection, sql)?;
+        if let Some(parameter) = parameter {
+            statement
+                .raw_bind_parameter(1, parameter)
+                .map_err(|error| failure(&error))?;
+        }
+        self.rows(&mut statement)
+    }
+
+    fn open(&self, access: Access, cancellation: &Cancellation) -> Result<Connection> {
+        let flags = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        // The path is no URI: `file:x?mode=…` is the name of a file.
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let (timeout, cancellation) = (self.query_timeout, cancellation.clone());
+        let open = || {
+            let connection = Connection::open_with_flags(&self.path, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT.min(timeout))?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)?;
+            connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+            let end = Instant::now() + timeout;
+            let is_over = move || Instant::now() >= end || cancellation.is_cancelled();
+            connection.progress_handler(PROGRESS_INTERVAL, Some(is_over))?;
+            connection.authorizer(Some(move |context: AuthContext<'_>| {
+                authorize(access, &context)
+            }))?;
+            Ok(connection)
+        };
+        open().map_err(|error: rusqlite::Error| failure(&error))
+    }
+
+    fn rows(&self, statement: &mut Statement<'_>) -> Result<Rows> {
+        let names: Vec<String> = statement
+            .column_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let mut found = Rows::default();
+        let mut bytes = 0;
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(|error| failure(&error))? {
+            let mut fields = Map::new();
+            for (index, name) in names.iter().enumerate() {
+                let value = row.get_ref(index).map_err(|error| failure(&error))?;
+                let value = Json::encode(&json_value(value))?;
+                bytes += name.len() + value.as_str().len();
+                fields.insert(name.as_str(), value);
+            }
+            if found.rows.len() == self.max_rows || bytes > self.max_result_bytes {
+                found.is_cut = true;
+                break;
+            }
+            found.rows.push(fields);
+        }
+        Ok(found)
+    }
+}
+
+/// Prepares the only statement of a text.
+fn prepare_one<'c>(connection: &'c Connection, sql: &'c str) -> Result<Statement<'c>> {
+    let mut batch = Batch::new(connection, sql);
+    let statement = batch.next().map_err(|error| failure(&error))?;
+    let statement = statement.ok_or_else(|| Failure::new("there is no statement"))?;
+    match batch.next() {
+        Ok(None) => Ok(statement),
+        _ => Err(Failure::new(
+            "You can only execute one statement at a time.",
+        )),
+    }
+}
+
+/// Decides whether a statement may do something.
+fn authorize(access: Access, context: &AuthContext<'_>) -> Authorization {
+    let is_allowed = match context.action {
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
+        AuthAction::Function { function_name } => !["load_extension", "fts3_tokenizer"]
+            .iter()
+            .any(|name| function_name.eq_ignore_ascii_case(name)),
+        // The query that describes a table.
+        AuthAction::Pragma { pragma_name, .. } => pragma_name.eq_ignore_ascii_case("table_info"),
+        AuthAction::Unknown { .. }
+        | AuthAction::Attach { .. }
+        | AuthAction::Detach { .. }
+        | AuthAction::Transaction { .. }
+        | AuthAction::Savepoint { .. } => false,
+        _ => access == Access::Write,
+    };
+    match is_allowed {
+        true => Authorization::Allow,
+        false => Authorization::Deny,
+    }
+}
+
+/// Returns a value as JSON. Bytes are written as SQL writes them.
+fn json_value(value: ValueRef<'_>) -> Value {
+    match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => number.into(),
+        // JSON has no infinite number.
+        ValueRef::Real(number) => number.into(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+        ValueRef::Blob(bytes) => {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("X'{digits}'").into()
+        }
+    }
+}
+
+fn failure(error: &rusqlite::Error) -> Failure {
+    let text = match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::OperationInterrupted) => {
+            "the statement took too long (query_timeout)".to_owned()
+        }
+        Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => {
+            format!("{error}: this tool does not allow it")
+        }
+        _ => error.to_string(),
+    };
+    Failure::new(format!("Database error: {text}"))
+}

@@ -1,0 +1,337 @@
+//! A server for one SQLite database file: queries, tables, and a memo of insights.
+//!
+//! A query can read only, whatever it says: SQLite asks for each of its actions. No statement attaches another
+//! file, loads an extension, sets a pragma, or runs without end.
+
+mod database;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use turnbuckle::prelude::*;
+use turnbuckle::types::{CallToolResult, GetPromptResult, PromptMessage, Role, ToolAnnotations};
+use turnbuckle::{Args, Cancellation, ServerBuilder};
+use turnbuckle_types::base::setters;
+
+use crate::Error;
+use database::{Database, Rows};
+
+/// The URI of the memo.
+const MEMO: &str = "memo://insights";
+
+/// The insights of the memo.
+const MAX_INSIGHTS: usize = 1_000;
+
+/// The bytes of an insight.
+const MAX_INSIGHT_BYTES: usize = 10_000;
+
+/// Options of the server.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Options {
+    path: PathBuf,
+    read_only: bool,
+    max_rows: usize,
+    max_result_bytes: usize,
+    query_timeout: Duration,
+}
+
+impl Options {
+    /// Creates options for a database file, which is created if there is none.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            read_only: false,
+            max_rows: 1_000,
+            max_result_bytes: 1 << 20,
+            query_timeout: Duration::from_secs(10),
+        }
+    }
+
+    setters! {
+        /// Leaves out the tools that change the database.
+        read_only(read_only: bool) { read_only = read_only }
+
+        /// Sets how many rows of a result are returned. Default: 1,000.
+        max_rows(rows: usize) { max_rows = rows }
+
+        /// Sets how many bytes of a result are returned. Default: 1 MiB.
+        max_result_bytes(bytes: usize) { max_result_bytes = bytes }
+
+        /// Sets the time for a statement. Default: 10 seconds.
+        query_timeout(timeout: Duration) { query_timeout = timeout }
+    }
+}
+
+/// Creates the server.
+///
+/// # Errors
+/// When the database cannot be opened or created.
+pub fn server(options: Options) -> Result<ServerBuilder, Error> {
+    create(&options)?;
+    let read_only = options.read_only;
+    let database = Arc::new(Database {
+        path: options.path,
+        max_rows: options.max_rows,
+        max_result_bytes: options.max_result_bytes,
+        query_timeout: options.query_timeout,
+    });
+    let memo = Arc::new(Memo::default());
+    let read = memo.clone();
+    let mut server = Server::new("sqlite", env!("CARGO_PKG_VERSION"))
+        .title("SQLite")
+        .tool(read_query(database.clone()))
+        .tool(list_tables(database.clone()))
+        .tool(describe_table(database.clone()))
+        .tool(append_insight(memo))
+        .resource(
+            Resource::builder(MEMO, "Business Insights Memo")
+                .description("A living document of discovered business insights")
+                .mime_type("text/plain")
+                .handler(move || read.text()),
+        )
+        .prompt(demo_prompt());
+    if !read_only {
+        server = server
+            .tool(write_query(database.clone()))
+            .tool(create_table(database));
+    }
+    Ok(server)
+}
+
+/// Creates the database file and the folders above it, and looks whether it is a database.
+fn create(options: &Options) -> Result<(), Error> {
+    let shown = options.path.display();
+    let open = || {
+        if options.read_only {
+            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+            return rusqlite::Connection::open_with_flags(&options.path, flags);
+        }
+        if let Some(folder) = options.path.parent() {
+            // A folder that cannot be made is the error of the database.
+            let _ = std::fs::create_dir_all(folder);
+        }
+        rusqlite::Connection::open(&options.path)
+    };
+    let check = |connection: rusqlite::Connection| {
+        connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
+    };
+    open().and_then(check).map_err(|error| {
+        Error::new(format!("cannot open the database {shown}: {error}")).with_source(error)
+    })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct ReadQuery {
+    /// SELECT SQL query to execute
+    query: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WriteQuery {
+    /// SQL query to execute
+    query: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct CreateTable {
+    /// CREATE TABLE SQL statement
+    query: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct DescribeTable {
+    /// Name of the table to describe
+    table_name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct AppendInsight {
+    /// Business insight discovered from data analysis
+    insight: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Demo {
+    /// Topic to seed the database with initial data
+    topic: String,
+}
+
+fn reads() -> ToolAnnotations {
+    ToolAnnotations::new()
+        .read_only_hint(true)
+        .open_world_hint(false)
+}
+
+fn changes(is_destructive: bool) -> ToolAnnotations {
+    ToolAnnotations::new()
+        .destructive_hint(is_destructive)
+        .open_world_hint(false)
+}
+
+fn read_query(database: Arc<Database>) -> Tool {
+    Tool::builder("read_query")
+        .description("Execute a SELECT query on the SQLite database")
+        .annotations(reads())
+        .blocking(
+            move |Args(ReadQuery { query }): Args<ReadQuery>,
+                  cancellation: Cancellation|
+                  -> Result<CallToolResult> {
+                database.read(&query, &cancellation)?.into_result()
+            },
+        )
+}
+
+fn write_query(database: Arc<Database>) -> Tool {
+    Tool::builder("write_query")
+        .description("Execute an INSERT, UPDATE, or DELETE query on the SQLite database")
+        .annotations(changes(true))
+        .blocking(
+            move |Args(WriteQuery { query }): Args<WriteQuery>,
+                  cancellation: Cancellation|
+                  -> Result<String> {
+                let affected = database.write(&query, &cancellation)?;
+                Ok(format!("[{{\"affected_rows\":{affected}}}]"))
+            },
+        )
+}
+
+fn create_table(database: Arc<Database>) -> Tool {
+    Tool::builder("create_table")
+        .description("Create a new table in the SQLite database")
+        .annotations(changes(false))
+        .blocking(
+            move |Args(CreateTable { query }): Args<CreateTable>,
+                  cancellation: Cancellation|
+                  -> Result<&'static str> {
+                let mut words = query.split_ascii_whitespace();
+                let mut is_word = |word: &str| {
+                    words
+                        .next()
+                        .is_some_and(|next| next.eq_ignore_ascii_case(word))
+                };
+                if !is_word("CREATE") || !is_word("TABLE") {
+                    return Err(Failure::new("Only CREATE TABLE statements are allowed"));
+                }
+                database.write(&query, &cancellation)?;
+                Ok("Table created successfully")
+            },
+        )
+}
+
+fn list_tables(database: Arc<Database>) -> Tool {
+    Tool::builder("list_tables")
+        .description("List all tables in the SQLite database")
+        .annotations(reads())
+        .blocking(
+            move |cancellation: Cancellation| -> Result<CallToolResult> {
+                let sql = "SELECT name FROM sqlite_master WHERE type = 'table'";
+                database.describe(sql, None, &cancellation)?.into_result()
+            },
+        )
+}
+
+fn describe_table(database: Arc<Database>) -> Tool {
+    Tool::builder("describe_table")
+        .description("Get the schema information for a specific table")
+        .annotations(reads())
+        .blocking(
+            move |Args(DescribeTable { table_name }): Args<DescribeTable>,
+                  cancellation: Cancellation|
+                  -> Result<CallToolResult> {
+                let sql = "SELECT * FROM pragma_table_info(?1)";
+                database
+                    .describe(sql, Some(&table_name), &cancellation)?
+                    .into_result()
+            },
+        )
+}
+
+fn append_insight(memo: Arc<Memo>) -> Tool {
+    Tool::builder("append_insight")
+        .description("Add a business insight to the memo")
+        .annotations(changes(false))
+        .handler(
+            move |Args(AppendInsight { insight }): Args<AppendInsight>,
+                  server: Server|
+                  -> Result<&'static str> {
+                memo.add(insight)?;
+                server.notify_resource_updated(MEMO);
+                Ok("Insight added to memo")
+            },
+        )
+}
+
+impl Rows {
+    /// Returns the rows as a JSON array of objects, and says whether there are more.
+    fn into_result(self) -> Result<CallToolResult> {
+        let text = serde_json::to_string(&self.rows)?;
+        let mut content = vec![text.into()];
+        if self.is_cut {
+            let note = format!("[Cut: only the first {} rows are shown.]", self.rows.len());
+            content.push(note.into());
+        }
+        Ok(CallToolResult::new().content(content))
+    }
+}
+
+/// The insights, of all callers.
+#[derive(Default)]
+struct Memo {
+    insights: Mutex<Vec<String>>,
+}
+
+impl Memo {
+    fn add(&self, insight: String) -> Result<()> {
+        if insight.len() > MAX_INSIGHT_BYTES {
+            let text = format!("an insight may have {MAX_INSIGHT_BYTES} bytes");
+            return Err(Failure::new(text));
+        }
+        let mut insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
+        if insights.len() == MAX_INSIGHTS {
+            return Err(Failure::new(format!(
+                "the memo has {MAX_INSIGHTS} insights already"
+            )));
+        }
+        insights.push(insight);
+        Ok(())
+    }
+
+    fn text(&self) -> String {
+        let insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
+        if insights.is_empty() {
+            return "No business insights have been discovered yet.".to_owned();
+        }
+        let list: Vec<String> = insights
+            .iter()
+            .map(|insight| format!("- {insight}"))
+            .collect();
+        let mut text = format!(
+            "📊 Business Intelligence Memo 📊\n\nKey Insights Discovered:\n\n{}",
+            list.join("\n")
+        );
+        if insights.len() > 1 {
+            text += &format!(
+                "\nSummary:\nAnalysis has revealed {} key business insights that suggest opportunities for strategic \
+                 optimization and growth.",
+                insights.len()
+            );
+        }
+        text
+    }
+}
+
+fn demo_prompt() -> Prompt {
+    Prompt::builder("mcp-demo")
+        .description(
+            "A prompt to seed the database with initial data and demonstrate what you can do with an SQLite MCP Server + Claude",
+        )
+        .handler(|Args(Demo { topic }): Args<Demo>| {
+            let text = include_str!("demo.md").trim().replace("{topic}", &topic);
+            let message = PromptMessage::new(Role::User, text);
+            GetPromptResult::new([message]).description(format!("Demo template for {topic}"))
+        })
+}

@@ -1,0 +1,293 @@
+//! A database file: queries, tables, the memo, and statements that are not allowed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use turnbuckle::testing::{self, Checker, TestClient};
+use turnbuckle::types::CallToolResult;
+use turnbuckle_serve::sqlite::{Options, server};
+
+struct Fixture {
+    client: TestClient,
+    folder: TempDir,
+}
+
+impl Fixture {
+    async fn new(change: impl FnOnce(Options) -> Options) -> Self {
+        let folder = TempDir::new().unwrap();
+        let options = change(Options::new(folder.path().join("new/test.db")));
+        let client = testing::connect(server(options).unwrap()).await.unwrap();
+        Self { client, folder }
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> CallToolResult {
+        self.client.call_tool(tool, &arguments).await.unwrap()
+    }
+
+    async fn ok(&self, tool: &str, query: &str) -> String {
+        let result = self.call(tool, json!({"query": query})).await;
+        assert_ne!(result.is_error, Some(true), "{query}: {}", result.text());
+        result.text().to_string()
+    }
+
+    async fn rows(&self, query: &str) -> Value {
+        serde_json::from_str(&self.ok("read_query", query).await).unwrap()
+    }
+
+    async fn error(&self, tool: &str, query: &str) -> String {
+        let result = self.call(tool, json!({"query": query})).await;
+        assert_eq!(result.is_error, Some(true), "{query}: {}", result.text());
+        result.text().to_string()
+    }
+}
+
+async fn pets() -> Fixture {
+    let fixture = Fixture::new(|options| options.max_rows(10)).await;
+    fixture.ok("create_table", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT NOT NULL, weight REAL, photo BLOB)").await;
+    fixture.ok("write_query", "INSERT INTO pets (name, weight, photo) VALUES ('Ida', 4.5, x'00ff'), ('Otto', 1e999, NULL)").await;
+    fixture
+}
+
+#[tokio::test]
+async fn tables_are_created_filled_and_read() {
+    let fixture = pets().await;
+    let rows = fixture
+        .rows("SELECT name, id, weight, photo FROM pets ORDER BY id")
+        .await;
+    assert_eq!(
+        rows,
+        json!([
+            {"name": "Ida", "id": 1, "weight": 4.5, "photo": "X'00FF'"},
+            {"name": "Otto", "id": 2, "weight": null, "photo": null},
+        ])
+    );
+    let text = fixture
+        .ok(
+            "read_query",
+            "WITH p AS (SELECT 2 AS b, 1 AS a) SELECT b, a FROM p",
+        )
+        .await;
+    assert_eq!(text, r#"[{"b":2,"a":1}]"#, "columns stay in their order");
+    assert_eq!(
+        fixture
+            .ok("write_query", "UPDATE pets SET weight = 1")
+            .await,
+        r#"[{"affected_rows":2}]"#
+    );
+    assert_eq!(
+        fixture
+            .ok("write_query", "DELETE FROM pets WHERE id = 1 RETURNING id")
+            .await,
+        r#"[{"affected_rows":1}]"#
+    );
+    assert_eq!(
+        fixture.call("list_tables", json!({})).await.text(),
+        r#"[{"name":"pets"}]"#
+    );
+    let described = fixture
+        .call("describe_table", json!({"table_name": "pets"}))
+        .await;
+    let described: Value = serde_json::from_str(&described.text()).unwrap();
+    assert_eq!(
+        described[1],
+        json!({"cid": 1, "name": "name", "type": "TEXT", "notnull": 1, "dflt_value": null, "pk": 0})
+    );
+    let injected = json!({"table_name": "pets); DROP TABLE pets; --"});
+    assert_eq!(fixture.call("describe_table", injected).await.text(), "[]");
+    fixture.ok("write_query", "DROP TABLE pets").await;
+    assert_eq!(fixture.call("list_tables", json!({})).await.text(), "[]");
+}
+
+#[tokio::test]
+async fn a_query_changes_nothing() {
+    let fixture = pets().await;
+    for query in [
+        "INSERT INTO pets (name) VALUES ('x')",
+        "DELETE FROM pets",
+        "DROP TABLE pets",
+        "CREATE TABLE x (a)",
+        "WITH x AS (SELECT 1) INSERT INTO pets (name) SELECT 'x' FROM x",
+        "ALTER TABLE pets ADD COLUMN x",
+        "CREATE TEMP TABLE x (a)",
+        "VACUUM",
+        "REINDEX",
+        "ANALYZE",
+        "BEGIN",
+        "COMMIT",
+        "SAVEPOINT x",
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA query_only = 0",
+        "SELECT * FROM pragma_journal_mode('off')",
+        "SELECT load_extension('x')",
+        "",
+    ] {
+        fixture.error("read_query", query).await;
+    }
+    let two = fixture
+        .error("read_query", "SELECT 1; DROP TABLE pets")
+        .await;
+    assert!(two.contains("one statement"), "{two}");
+    assert_eq!(
+        fixture.rows("SELECT count(*) AS n FROM pets").await,
+        json!([{"n": 2}])
+    );
+}
+
+#[tokio::test]
+async fn no_statement_reaches_beyond_the_file() {
+    let fixture = pets().await;
+    let other = fixture.folder.path().join("other.db");
+    let attach = format!("ATTACH '{}' AS other", other.display());
+    let into = format!("VACUUM INTO '{}'", other.display());
+    for query in [
+        &*attach,
+        &*into,
+        "PRAGMA writable_schema = 1",
+        "BEGIN",
+        "SAVEPOINT x",
+        "DETACH main",
+        "INSERT INTO pets (name) SELECT load_extension('x')",
+        "UPDATE sqlite_master SET sql = ''",
+        "INSERT INTO pets (name) VALUES ('a'); DELETE FROM pets",
+        "SELECT 1",
+    ] {
+        for tool in ["write_query", "create_table"] {
+            fixture.error(tool, query).await;
+        }
+    }
+    assert!(!other.exists());
+    let table = fixture.error("create_table", "DROP TABLE pets").await;
+    assert_eq!(table, "Only CREATE TABLE statements are allowed");
+    assert_eq!(
+        fixture.rows("SELECT count(*) AS n FROM pets").await,
+        json!([{"n": 2}])
+    );
+}
+
+#[tokio::test]
+async fn results_and_times_are_bounded() {
+    let fixture = Fixture::new(|options| {
+        options
+            .max_rows(10)
+            .max_result_bytes(1_000)
+            .query_timeout(Duration::from_millis(200))
+    })
+    .await;
+    let count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
+    let cut = fixture
+        .call("read_query", json!({"query": format!("{count} i FROM n")}))
+        .await;
+    assert_eq!(cut.content.len(), 2);
+    assert!(
+        format!("{:?}", cut.content).contains("only the first 10 rows"),
+        "{:?}",
+        cut.content
+    );
+    let long = fixture
+        .call(
+            "read_query",
+            json!({"query": "SELECT hex(zeroblob(400)) AS a UNION ALL SELECT hex(zeroblob(400))"}),
+        )
+        .await;
+    assert!(
+        format!("{:?}", long.content).contains("only the first 1 rows"),
+        "{:?}",
+        long.content
+    );
+    let endless = fixture
+        .error("read_query", &format!("{count} max(i) FROM n"))
+        .await;
+    assert!(endless.contains("query_timeout"), "{endless}");
+    fixture.ok("create_table", "CREATE TABLE t (a)").await;
+    let endless = fixture
+        .error(
+            "write_query",
+            &format!("INSERT INTO t {count} i FROM n WHERE i < 0"),
+        )
+        .await;
+    assert!(endless.contains("query_timeout"), "{endless}");
+    let large = fixture
+        .error("read_query", "SELECT zeroblob(100000000)")
+        .await;
+    assert!(large.contains("too big"), "{large}");
+}
+
+#[tokio::test]
+async fn a_read_only_server_has_no_tools_that_write() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.db");
+    let missing = server(Options::new(&path).read_only(true));
+    assert!(
+        missing
+            .err()
+            .unwrap()
+            .to_string()
+            .contains("cannot open the database")
+    );
+    drop(server(Options::new(&path)).unwrap());
+    let client = testing::connect(server(Options::new(&path).read_only(true)).unwrap())
+        .await
+        .unwrap();
+    let tools = client.list_tools().fetch_all().await.unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+    assert_eq!(
+        names,
+        [
+            "read_query",
+            "list_tables",
+            "describe_table",
+            "append_insight"
+        ]
+    );
+    std::fs::write(
+        folder.path().join("text.db"),
+        "this is no database, but text that is long enough",
+    )
+    .unwrap();
+    let text = server(Options::new(folder.path().join("text.db")));
+    assert!(text.err().unwrap().to_string().contains("not a database"));
+}
+
+#[tokio::test]
+async fn insights_make_a_memo() {
+    let fixture = Fixture::new(|options| options).await;
+    let memo = async || {
+        let read = fixture
+            .client
+            .read_resource("memo://insights")
+            .await
+            .unwrap();
+        format!("{:?}", read.contents)
+    };
+    assert!(memo().await.contains("No business insights"));
+    for insight in ["Cats sell", "Dogs do not"] {
+        let added = fixture
+            .call("append_insight", json!({"insight": insight}))
+            .await;
+        assert_eq!(added.text(), "Insight added to memo");
+    }
+    let memo = memo().await;
+    assert!(
+        memo.contains("- Cats sell\\n- Dogs do not\\nSummary:\\n")
+            && memo.contains("revealed 2 key"),
+        "{memo}"
+    );
+    let long = fixture
+        .call("append_insight", json!({"insight": "x".repeat(10_001)}))
+        .await;
+    assert_eq!(long.is_error, Some(true));
+    let prompt = fixture
+        .client
+        .get_prompt("mcp-demo", [("topic", "tea")])
+        .await
+        .unwrap();
+    assert!(format!("{prompt:?}").contains("on this topic: tea."));
+}
+
+#[tokio::test]
+async fn the_check_is_clean() {
+    let folder = TempDir::new().unwrap();
+    let server = server(Options::new(folder.path().join("a.db"))).unwrap();
+    Checker::new(server).run().await.unwrap().assert_clean();
+}
