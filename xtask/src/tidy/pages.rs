@@ -177,10 +177,14 @@ pub(super) fn printed_texts(project: &Project) -> Vec<String> {
 
 /// Returns whether a quotation, with `…` for what differs, stands in one of the texts.
 pub(super) fn is_printed(quoted: &str, printed: &[String]) -> bool {
-    let pieces: Vec<&str> = quoted.split('…').collect();
-    let (first, rest) = (pieces[0], &pieces[1..]);
+    // An empty piece in front stands before every character, which takes long to try.
+    let pieces = quoted.split('…').skip_while(|piece| piece.is_empty());
+    let pieces: Vec<&str> = pieces.collect();
+    let Some((first, rest)) = pieces.split_first() else {
+        return true;
+    };
     let in_text = |text: &String| {
-        text.match_indices(first)
+        text.match_indices(*first)
             .any(|(at, _)| follows(&text[at + first.len()..], rest))
     };
     printed.iter().any(in_text)
