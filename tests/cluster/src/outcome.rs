@@ -12,7 +12,7 @@ use crate::fault::Fault;
 use crate::problem::Problem;
 
 /// The time after the end of an instance in which its open requests end: its lease, and a little.
-const LEASE: Duration = Duration::from_secs(12);
+const LEASE: Duration = Duration::from_secs(10);
 
 /// The time after a fault of the store in which errors that name it are explained.
 const STORE: Duration = Duration::from_secs(15);

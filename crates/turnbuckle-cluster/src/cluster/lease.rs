@@ -15,11 +15,12 @@ use turnbuckle_types::base::text::Escaped;
 use super::{Cluster, Occurrences};
 use crate::message::MessageKind;
 
-/// The time after which an instance that no longer renews its lease counts as ended.
-pub const LEASE_TTL: Duration = Duration::from_secs(10);
+/// The time after which an instance that no longer renews its lease counts as ended. With the age of an
+/// answer about it and the time between two looks, its open requests end within 10 seconds.
+pub const LEASE_TTL: Duration = Duration::from_secs(7);
 
 /// The time between two renewals.
-const RENEW_INTERVAL: Duration = Duration::from_secs(3);
+const RENEW_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time for which an answer about another instance is used again.
 const ANSWER_TTL: Duration = Duration::from_secs(1);
@@ -80,7 +81,7 @@ fn mark_key() -> Result<StoreKey, StoreError> {
 }
 
 impl Cluster {
-    /// Returns whether an instance is there: it has renewed its lease within 10 seconds, and was not
+    /// Returns whether an instance is there: it has renewed its lease within 7 seconds, and was not
     /// stopped since. An answer of the last second is used again.
     ///
     /// # Errors

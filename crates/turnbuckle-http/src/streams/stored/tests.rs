@@ -198,7 +198,7 @@ async fn requests_of_an_instance_that_has_died_end_with_an_error() {
     a.pause();
     let (_, error) = next(&mut there).await.unwrap();
     assert!(
-        before.elapsed() <= Duration::from_millis(11_500),
+        before.elapsed() <= Duration::from_secs(10),
         "{:?}",
         before.elapsed()
     );
