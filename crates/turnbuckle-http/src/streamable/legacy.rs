@@ -296,7 +296,11 @@ impl StreamableEndpoint {
             Err(exceeded) => return exceeded_listening(exceeded),
         };
         match head.last_event_id {
-            HeaderValues::Missing => self.open_standalone(&open, None, share),
+            HeaderValues::Missing => {
+                let legacy = open.session.legacy();
+                let told = legacy.and_then(|legacy| legacy.change_position());
+                self.open_standalone(&open, told, share)
+            }
             HeaderValues::One(id) => self.resume_stream(&open, id, share).await,
             HeaderValues::Repeated => unknown_event_reply(),
         }
@@ -306,7 +310,7 @@ impl StreamableEndpoint {
     /// client is told of all changes since.
     fn open_standalone(
         &self,
-        open: &HttpSession,
+        open: &Arc<HttpSession>,
         since: Option<ChangePosition>,
         share: Share,
     ) -> HttpReply {
@@ -325,7 +329,7 @@ impl StreamableEndpoint {
     }
 
     /// Returns a stream that continues after the event with this id.
-    async fn resume_stream(&self, open: &HttpSession, id: &[u8], share: Share) -> HttpReply {
+    async fn resume_stream(&self, open: &Arc<HttpSession>, id: &[u8], share: Share) -> HttpReply {
         let head = has_priming_event(open)
             .then(|| event::resumed_event(id, self.options.replay.reconnect_delay));
         let Some(id) = event::parse_event_id(id) else {
@@ -376,7 +380,7 @@ impl StreamableEndpoint {
     fn standalone_reply(
         &self,
         head: Option<Bytes>,
-        open: &HttpSession,
+        open: &Arc<HttpSession>,
         reader: StreamReader,
         catch_up: Option<NotificationFuture>,
         share: Share,
@@ -385,11 +389,18 @@ impl StreamableEndpoint {
         if let Some(remote) = open.standalone.remote_reader() {
             remote.set_here();
         }
+        #[cfg(feature = "store")]
+        let end = self
+            .stored
+            .as_ref()
+            .map(|stored| stored.save_position(open));
+        #[cfg(not(feature = "store"))]
+        let end = None;
         let (session, shutdown) = (open.session.clone(), Signal::clone(&self.shutdown));
         let keep_alive = self.options.timeouts.keep_alive_interval;
         let events =
             EventStream::of_standalone(head, reader, session, catch_up, shutdown, keep_alive);
-        stream_reply(ResponseBody::events(events.counting(share)))
+        stream_reply(ResponseBody::events(events.counting(share).ending(end)))
     }
 }
 

@@ -89,6 +89,10 @@ impl StreamableEndpoint {
         };
         open.session.share(stored.instance());
         stored.pass_on(&open, false);
+        if let Some(legacy) = open.session.legacy() {
+            legacy.set_change_position(open.session.feed().position());
+            legacy.count_change_position();
+        }
         if let Err(error) = stored.put_record(&open).await {
             open.end();
             return store_reply(&error);

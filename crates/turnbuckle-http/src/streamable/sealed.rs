@@ -167,6 +167,7 @@ mod tests {
             initialized: false,
             owner: Owner::new(principal).into_record(),
             resources: Vec::new(),
+            change_position: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The body of an SSE response: the events of one exchange, or of a stream of a session.
 
+use std::any::Any;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -25,6 +26,8 @@ pub(crate) struct EventStream {
     keep_alive: KeepAlive,
     /// The place among the streams on which clients listen, if it takes one.
     _share: Option<Share>,
+    /// Dropped with the stream.
+    _end: Option<Box<dyn Any + Send + Sync>>,
 }
 
 enum Source {
@@ -72,12 +75,19 @@ impl EventStream {
             source,
             keep_alive: KeepAlive::new(keep_alive),
             _share: None,
+            _end: None,
         }
     }
 
     /// Counts the stream as one on which a client listens.
     pub(crate) fn counting(mut self, share: impl Into<Option<Share>>) -> Self {
         self._share = share.into();
+        self
+    }
+
+    /// Drops `end` with the stream.
+    pub(crate) fn ending(mut self, end: Option<Box<dyn Any + Send + Sync>>) -> Self {
+        self._end = end;
         self
     }
 
@@ -206,8 +216,10 @@ fn send_change(session: &Session, reader: &StreamReader, cx: &mut Context<'_>) -
     let stream = reader.stream();
     let send = |frame| stream.send_change(frame, pending.position);
     let is_sent = session.send_change(&pending.change, send);
-    if !is_sent {
-        session.feed().put_back(&pending);
+    match session.legacy() {
+        Some(state) if is_sent => state.set_change_position(pending.position),
+        _ if is_sent => {}
+        _ => session.feed().put_back(&pending),
     }
     is_sent
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
 use turnbuckle_wire::revision::Features;
 
@@ -30,6 +31,15 @@ pub struct LegacyState {
     changes: AtomicU32,
     /// The resources that the client is subscribed to, if the session is shared.
     resources: Mutex<BTreeSet<Box<str>>>,
+    change_position: Mutex<PositionState>,
+}
+
+/// The position in the log of changes up to which the client was told of everything, if the session is shared.
+#[derive(Debug, Default)]
+struct PositionState {
+    position: Option<ChangePosition>,
+    /// True if the position is counted as a change of the record.
+    is_counted: bool,
 }
 
 impl LegacyState {
@@ -50,6 +60,7 @@ impl LegacyState {
             shared: AtomicBool::new(false),
             changes: AtomicU32::new(0),
             resources: Mutex::default(),
+            change_position: Mutex::default(),
         }
     }
 
@@ -65,6 +76,7 @@ impl LegacyState {
         state
             .initialized
             .store(record.initialized, Ordering::Release);
+        state.take_over_change_position(record.change_position);
         state
     }
 
@@ -79,6 +91,7 @@ impl LegacyState {
             initialized: self.is_initialized(),
             owner,
             resources: self.resources().iter().cloned().collect(),
+            change_position: self.change_position(),
         }
     }
 
@@ -121,6 +134,51 @@ impl LegacyState {
         }
     }
 
+    fn position_state(&self) -> MutexGuard<'_, PositionState> {
+        self.change_position
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the position in the log of changes up to which the client was told of everything, as far as
+    /// this instance knows. `None` unless the session is shared.
+    #[must_use]
+    pub fn change_position(&self) -> Option<ChangePosition> {
+        self.position_state().position
+    }
+
+    /// Sets the position up to which the client was told of everything. Other instances learn it with
+    /// [`count_change_position`](Self::count_change_position).
+    pub fn set_change_position(&self, position: ChangePosition) {
+        // A position without a number is that of an instance that has not read the log.
+        if self.shared.load(Ordering::Relaxed) && position.number > 0 {
+            *self.position_state() = PositionState {
+                position: Some(position),
+                is_counted: false,
+            };
+        }
+    }
+
+    /// Counts the position as a change that other instances have to know, unless it is counted.
+    pub fn count_change_position(&self) {
+        let mut state = self.position_state();
+        if state.position.is_some() && !std::mem::replace(&mut state.is_counted, true) {
+            drop(state);
+            self.count_change();
+        }
+    }
+
+    /// Takes over the position that another instance recorded, unless the client reads here.
+    fn take_over_change_position(&self, position: Option<ChangePosition>) {
+        let mut state = self.position_state();
+        if position.is_some() && (state.is_counted || state.position.is_none()) {
+            *state = PositionState {
+                position,
+                is_counted: true,
+            };
+        }
+    }
+
     /// Takes over what another instance recorded. Returns the resources that were added and removed.
     pub(crate) fn apply_record(&self, record: &SessionRecord) -> [Vec<Box<str>>; 2] {
         self.log_level
@@ -128,6 +186,7 @@ impl LegacyState {
         if record.initialized && !self.is_initialized() {
             self.conclude();
         }
+        self.take_over_change_position(record.change_position);
         let recorded: BTreeSet<Box<str>> = record.resources.iter().cloned().collect();
         let mut resources = self.resources();
         let added = recorded.difference(&resources).cloned().collect();

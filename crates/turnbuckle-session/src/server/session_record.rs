@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
@@ -33,6 +34,8 @@ pub struct SessionRecord {
     pub owner: Option<SessionOwner>,
     /// The URIs of the resources that the client is subscribed to.
     pub resources: Vec<Box<str>>,
+    /// The position in the log of changes up to which the client was told of everything.
+    pub change_position: Option<ChangePosition>,
 }
 
 /// The identity of the principal that opened a session:
@@ -69,6 +72,8 @@ pub struct RecordBase {
     pub log_level: LoggingLevel,
     /// The URIs of the resources that the client is subscribed to.
     pub resources: Vec<Box<str>>,
+    /// The position up to which the client was told of changes.
+    pub change_position: Option<ChangePosition>,
 }
 
 impl From<&SessionRecord> for RecordBase {
@@ -76,6 +81,7 @@ impl From<&SessionRecord> for RecordBase {
         Self {
             log_level: record.log_level,
             resources: record.resources.clone(),
+            change_position: record.change_position,
         }
     }
 }
@@ -108,6 +114,9 @@ struct RecordText {
     owner: Option<SessionOwner>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     resources: Vec<Box<str>>,
+    /// The text of a position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    change_position: Option<String>,
 }
 
 impl SessionRecord {
@@ -133,6 +142,7 @@ impl SessionRecord {
             initialized: self.initialized,
             owner: self.owner.clone(),
             resources,
+            change_position: self.change_position.map(|position| position.to_string()),
         };
         let mut bytes = vec![VERSION];
         serde_json::to_writer(&mut bytes, &text).map_err(|_| RecordError::Malformed)?;
@@ -148,6 +158,9 @@ impl SessionRecord {
         self.initialized |= theirs.initialized;
         if self.log_level == base.log_level {
             self.log_level = theirs.log_level;
+        }
+        if self.change_position == base.change_position {
+            self.change_position = theirs.change_position;
         }
         let base: HashSet<&str> = base.resources.iter().map(|uri| &**uri).collect();
         let ours: HashSet<&str> = self.resources.iter().map(|uri| &**uri).collect();
@@ -184,6 +197,10 @@ impl SessionRecord {
             initialized: text.initialized,
             owner: text.owner,
             resources: text.resources,
+            change_position: text
+                .change_position
+                .as_deref()
+                .and_then(ChangePosition::parse),
         })
     }
 }
@@ -209,6 +226,7 @@ mod tests {
                 client: Some("app".into()),
             }),
             resources: vec!["a:\u{1}".into(), "b:2".into()],
+            change_position: Some(ChangePosition { number: 3, mark: 7 }),
         }
     }
 
@@ -249,13 +267,16 @@ mod tests {
         };
         let saved = with(LoggingLevel::Info, &["a:1", "b:1", "c:1"]);
         let mut ours = with(LoggingLevel::Info, &["b:1", "c:1", "d:1"]);
+        let told = Some(ChangePosition { number: 4, mark: 1 });
         let theirs = SessionRecord {
             initialized: true,
+            change_position: told,
             ..with(LoggingLevel::Error, &["a:1", "c:1", "e:1"])
         };
         ours.merge(&RecordBase::from(&saved), &theirs);
         let merged = SessionRecord {
             initialized: true,
+            change_position: told,
             ..with(LoggingLevel::Error, &["c:1", "d:1", "e:1"])
         };
         assert_eq!(ours, merged);

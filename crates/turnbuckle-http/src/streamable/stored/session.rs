@@ -53,6 +53,7 @@ impl StoredSession {
                 base: base.unwrap_or(RecordBase {
                     log_level: turnbuckle_types::LoggingLevel::Info,
                     resources: Vec::new(),
+                    change_position: None,
                 }),
                 changes: 0,
                 roots: 0,

@@ -1,6 +1,7 @@
 //! Messages for the standalone streams of sessions whose clients read them at another instance.
 
-use std::sync::Weak;
+use std::any::Any;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 use turnbuckle_cluster::{Cluster, MessageKind};
@@ -39,6 +40,40 @@ impl StoredSessions {
             return None;
         }
         open.standalone.send(message.into_bytes()).ok()
+    }
+}
+
+impl StoredSessions {
+    /// Returns a value that saves, when it is dropped, up to where the client was told of changes.
+    pub(in crate::streamable) fn save_position(
+        &self,
+        open: &Arc<HttpSession>,
+    ) -> Box<dyn Any + Send + Sync> {
+        Box::new(SavePosition(self.this.clone(), open.clone()))
+    }
+}
+
+/// Saves the position up to which the client of a session was told of changes, when it leaves its standalone
+/// stream: it may come back to another instance, and without an id.
+struct SavePosition(Weak<StoredSessions>, Arc<HttpSession>);
+
+impl Drop for SavePosition {
+    fn drop(&mut self) {
+        let Self(sessions, open) = self;
+        let (Some(sessions), Some(legacy)) = (sessions.upgrade(), open.session.legacy()) else {
+            return;
+        };
+        legacy.count_change_position();
+        if !StoredSessions::is_changed(open) {
+            return;
+        }
+        // Saved later if there is no runtime any more, or if that fails.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let open = open.clone();
+            runtime.spawn(async move {
+                let _ = sessions.save(&open).await;
+            });
+        }
     }
 }
 

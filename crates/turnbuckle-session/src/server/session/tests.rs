@@ -105,6 +105,7 @@ fn record(initialized: bool, resources: &[&str]) -> SessionRecord {
         initialized,
         owner: None,
         resources: resources.iter().map(|uri| Box::from(*uri)).collect(),
+        change_position: None,
     }
 }
 

@@ -111,6 +111,39 @@ async fn who_comes_back_anywhere_is_told_once_what_changed_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_comes_back_without_an_id_is_told_once_what_changed_meanwhile() {
+    for revision in sessions() {
+        let store = MemoryStore::new();
+        let instances = [instance(&store), instance(&store), instance(&store)];
+        let webs = webs(&instances);
+        // The instances have read the log.
+        tokio::time::sleep(SOON).await;
+        let at_one = webs[0].open(revision).await;
+        subscribe(&at_one).await;
+        let at = [
+            at_one.clone(),
+            at_one.with_web(&webs[1]),
+            at_one.with_web(&webs[2]),
+        ];
+        // Before the first stream, which is opened at an instance that does not know the session.
+        instances[0].server.notify_tools_changed();
+        tokio::time::sleep(SOON).await;
+        let mut told = TOOLS;
+        for (round, session) in at.iter().cycle().skip(1).take(6).enumerate() {
+            let mut listener = Listener::open(session).await;
+            assert_eq!(listener.methods(SOON).await, [told], "{revision} {round}");
+            instances[round % 3].server.notify_tools_changed();
+            assert_eq!(listener.methods(SOON).await, [TOOLS], "{revision}");
+            drop(listener);
+            tokio::time::sleep(SOON).await;
+            instances[round % 3].server.notify_resource_updated("r:1");
+            tokio::time::sleep(SOON).await;
+            told = UPDATED;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cut_between_two_changes_neither_loses_nor_doubles_one() {
     for revision in sessions() {
         let store = MemoryStore::new();
