@@ -38,20 +38,37 @@ async function act(action, run) {
     // In the modern era this SDK does not tell a call that its stream has ended.
     if (error.silence && era === "modern") print(action, began, "cut", text);
     else if (error.silence || /timed out/i.test(error.message)) print(action, began, "silence", text);
-    // The errors of JSON-RPC have numbers.
-    else if (typeof error.code === "number" && error.code < 0) print(action, began, "named", text);
+    // The errors of JSON-RPC have numbers, also in the body of a response with an HTTP status.
+    else if ((typeof error.code === "number" && error.code < 0) || /"code":-32\d+/.test(error.message)) print(action, began, "named", text);
     else print(action, began, "cut", text);
   }
 }
 
-const client = new Client({ name: "cluster", version: "1.0.0" }, { capabilities: { elicitation: {} }, versionNegotiation: { mode: MODES[era] } });
-client.setRequestHandler("elicitation/create", ({ params }) => ({ action: "accept", content: { answer: params.message } }));
+const makeClient = () => new Client({ name: "cluster", version: "1.0.0" }, { capabilities: { elicitation: {} }, versionNegotiation: { mode: MODES[era] } });
 const told = [];
-client.setNotificationHandler("notifications/resources/updated", ({ params }) => void told.push(params.uri));
-const transport = new StreamableHTTPClientTransport(new URL(url));
-// A stream that ends is opened again; what its call comes to is told by the call.
-client.onerror = () => {};
-await client.connect(transport);
+
+/** Connects; again for as long as a fault lets no session be opened. */
+async function connect() {
+  for (;;) {
+    const client = makeClient();
+    client.setRequestHandler("elicitation/create", ({ params }) => ({ action: "accept", content: { answer: params.message } }));
+    client.setNotificationHandler("notifications/resources/updated", ({ params }) => void told.push(params.uri));
+    // A stream that ends is opened again; what its call comes to is told by the call.
+    client.onerror = () => {};
+    try {
+      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+      return client;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
+// The SDK sends answers to questions by itself. One that was refused, because the store fails, is an outcome
+// of the call that asked; without this it ends the process.
+process.on("unhandledRejection", () => {});
+const client = await connect();
 
 async function call(tool, args, wanted) {
   const result = await client.callTool({ name: tool, arguments: args }, { timeout: LIMIT, onprogress: () => {} });

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use turnbuckle::client::{
     ChangeFilter, EraPreference, Error, Form, FormAnswer, MessageObserver, QuestionContext,
 };
@@ -23,6 +23,9 @@ use crate::problem::Problem;
 
 /// The time in which every action must end: the lease of an instance, and what reconnects take.
 const LIMIT: Duration = Duration::from_secs(25);
+
+/// The time between two attempts to connect.
+const CONNECT_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The time in which a change must be told.
 const SOON: Duration = Duration::from_secs(8);
@@ -51,21 +54,15 @@ pub(crate) async fn work(
 ) -> Result<(), Problem> {
     let name = format!("ours {revision}");
     let sessions = Arc::new(AtomicUsize::new(0));
-    let client = Client::builder("cluster", "1.0.0")
-        .era(era)
-        .message_observer(Sessions(sessions.clone()))
-        .on_form(|form: Form, _: QuestionContext| {
-            std::future::ready(FormAnswer::accept([("answer", form.message)]))
-        })
-        .on_sampling(|params: CreateMessageRequestParams, _: QuestionContext| {
-            let asked = params.messages.iter().flat_map(|it| it.content.iter());
-            let texts = asked.filter_map(SamplingMessageContentBlock::as_text);
-            let reply = SamplingMessageContentBlock::text(texts.collect::<String>());
-            let reply = CreateMessageResult::new(Role::Assistant, reply, "echo");
-            std::future::ready(Ok(reply))
-        })
-        .connect(HttpConnector::new(&url)?)
-        .await?;
+    let client = loop {
+        match connect(&url, era, &sessions).await {
+            Ok(client) => break client,
+            // While the store is paused no session is opened.
+            Err(error) if Instant::now() >= end => return Err(error),
+            Err(_) => sleep(CONNECT_INTERVAL).await,
+        }
+    };
+    let first = sessions.load(Ordering::Relaxed);
     let mut round = 0;
     while Instant::now() < end {
         round += 1;
@@ -99,12 +96,36 @@ pub(crate) async fn work(
         };
         tally.count(&name, "subscribe", began, outcome);
     }
-    let opened = sessions.load(Ordering::Relaxed);
-    if opened > 1 && revision != Revision::ALL[0] {
-        tally.lose(format!("{name}: {} sessions were lost", opened - 1));
+    let opened = sessions.load(Ordering::Relaxed) - first;
+    if opened > 0 && revision != Revision::ALL[0] {
+        tally.lose(format!("{name}: {opened} sessions were lost"));
     }
     client.close().await;
     Ok(())
+}
+
+/// Connects a client that answers questions.
+async fn connect(
+    url: &str,
+    era: EraPreference,
+    sessions: &Arc<AtomicUsize>,
+) -> Result<Client, Problem> {
+    let client = Client::builder("cluster", "1.0.0")
+        .era(era)
+        .message_observer(Sessions(sessions.clone()))
+        .on_form(|form: Form, _: QuestionContext| {
+            std::future::ready(FormAnswer::accept([("answer", form.message)]))
+        })
+        .on_sampling(|params: CreateMessageRequestParams, _: QuestionContext| {
+            let asked = params.messages.iter().flat_map(|it| it.content.iter());
+            let texts = asked.filter_map(SamplingMessageContentBlock::as_text);
+            let reply = SamplingMessageContentBlock::text(texts.collect::<String>());
+            let reply = CreateMessageResult::new(Role::Assistant, reply, "echo");
+            std::future::ready(Ok(reply))
+        })
+        .connect(HttpConnector::new(url)?)
+        .await?;
+    Ok(client)
 }
 
 async fn call(client: &Client, tool: &str, arguments: &Value, wanted: &str) -> Outcome {

@@ -51,7 +51,12 @@ impl Plan {
             tally.begin(fault);
             self.apply(fault).await?;
             tally.end(fault);
-            sleep_until(next).await;
+            // A store that was halted works for a while before it is halted again.
+            let rest = match fault {
+                Fault::PauseStore => PAUSE,
+                _ => Duration::ZERO,
+            };
+            sleep_until(next.max(Instant::now() + rest)).await;
         }
         Ok(())
     }

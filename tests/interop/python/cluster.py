@@ -123,6 +123,15 @@ async def work():
             await act("subscribe", watch(client, f"counted://{text}"))
 
 
+def leaves(error):
+    """Returns the errors in a group, at any depth."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
+
+
 async def main():
     while time.monotonic() < end:
         began = time.monotonic()
@@ -130,7 +139,11 @@ async def main():
             await work()
         except Exception as error:
             # One connection that breaks ends this client as a whole.
-            show("client", began, "cut", f"{type(error).__name__} {error}")
+            causes = list(leaves(error))
+            named = causes and all(isinstance(cause, MCPError) for cause in causes)
+            text = ", ".join(f"{type(cause).__name__} {cause}" for cause in causes)
+            show("client", began, "named" if named else "cut", text)
+            await asyncio.sleep(0.5)
 
 
 asyncio.run(main())
