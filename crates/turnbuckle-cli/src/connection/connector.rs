@@ -88,15 +88,7 @@ pub(crate) async fn prepare(
             })
         }
         Target::Command { .. } => {
-            let command = server_command(target, common, console, secrets)?;
-            let tail = StderrTail::new(trace);
-            let (stderr, console) = (tail.clone(), console.clone());
-            let command = command.stderr(StderrMode::lines(move |line| {
-                tail.push(line);
-                if console.args.verbose {
-                    console.print_server_line("server:", line);
-                }
-            }));
+            let (command, stderr) = prepare_command(target, common, console, secrets, trace)?;
             Ok(PreparedConnector {
                 connector: Arc::new(command),
                 is_legacy: false,
@@ -105,6 +97,26 @@ pub(crate) async fn prepare(
             })
         }
     }
+}
+
+/// Builds the command of a server, and the end of its standard error, whose lines are written to `trace`.
+pub(crate) fn prepare_command(
+    target: Target,
+    common: &CommonArgs,
+    console: &Console,
+    secrets: &KnownSecrets,
+    trace: Option<Arc<Trace>>,
+) -> Result<(Command, StderrTail), CliError> {
+    let command = server_command(target, common, console, secrets)?;
+    let tail = StderrTail::new(trace);
+    let (stderr, console) = (tail.clone(), console.clone());
+    let command = command.stderr(StderrMode::lines(move |line| {
+        tail.push(line);
+        if console.args.verbose {
+            console.print_server_line("server:", line);
+        }
+    }));
+    Ok((command, stderr))
 }
 
 /// Refuses to send headers of the command line to a URL that the user did not write.

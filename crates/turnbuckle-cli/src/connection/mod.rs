@@ -38,7 +38,8 @@ pub(crate) use catalogue::{CatalogueEntry, list_catalogue};
 pub(crate) use check_target::{CheckTarget, check_error};
 pub(crate) use config::server_names;
 pub(crate) use connector::{
-    Authorization, LoginLayer, http_connector, is_unencrypted_remote, prepare, server_command,
+    Authorization, LoginLayer, http_connector, is_unencrypted_remote, prepare, prepare_command,
+    server_command,
 };
 pub(crate) use consent::{confirm_target, store_consent};
 pub(crate) use target::{PositionalArgs, Target};

@@ -11,6 +11,7 @@ mod add;
 mod agent_help;
 mod auth;
 mod auth_demo;
+mod bridge;
 mod check;
 mod commands;
 #[cfg(unix)]

@@ -36,7 +36,7 @@ use subscription::{SubscriptionHub, SubscriptionLimits};
 use turnbuckle_cluster::Cluster;
 use turnbuckle_session::handler::{Change, Peer};
 use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
-use turnbuckle_session::transport::Dispatch;
+use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Audit, KeyRing};
 
@@ -173,6 +173,16 @@ impl Server {
     #[must_use]
     pub fn subscription_count(&self) -> usize {
         self.0.subscriptions.open_count()
+    }
+
+    /// Keeps the head of each HTTP request, from now on, for code that reads it by
+    /// [`RequestContext::http`](turnbuckle_session::handler::RequestContext::http). Handlers that take it as
+    /// an argument need no call.
+    pub fn keep_http_heads(&self) {
+        self.0.registration.http_needs.add(HttpNeeds {
+            head: true,
+            extensions: false,
+        });
     }
 
     /// Returns the URIs of the resources that clients are subscribed to, in order.

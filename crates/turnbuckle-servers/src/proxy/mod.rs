@@ -108,6 +108,10 @@ impl ServersBuilder {
             .default_extension(Tasks::new())
             .state(target.clone())
             .build()?;
+        let mut members = servers.state().members.iter();
+        if members.any(|member| member.options.by_client.is_some()) {
+            server.keep_http_heads();
+        }
         let own_uris: HashSet<String> = server.resource_uris().into_iter().collect();
         target.set(&servers, own_uris.clone());
         servers.state().reserve(ReservedNames {

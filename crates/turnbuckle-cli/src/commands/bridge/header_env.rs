@@ -1,0 +1,102 @@
+//! Headers of clients that become variables of their command's environment.
+
+use std::sync::Arc;
+
+use turnbuckle::servers::UpstreamOptions;
+use turnbuckle::stdio::Command;
+
+/// The most bytes of a header that becomes a variable.
+const MAX_VALUE_BYTES: usize = 8 << 10;
+
+/// A header, and the variable that gets its value.
+#[derive(Debug, Clone)]
+pub(super) struct HeaderVariable {
+    header: String,
+    variable: String,
+}
+
+/// Parses `HEADER=VAR`.
+pub(super) fn parse_header_variable(text: &str) -> Result<HeaderVariable, &'static str> {
+    /// Headers with credentials, which are the business of `--auth`.
+    const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+    let is_variable = |name: &str| {
+        name.bytes()
+            .all(|it| it.is_ascii_alphanumeric() || it == b'_')
+    };
+    match text.split_once('=') {
+        Some((header, _)) if CREDENTIALS.iter().any(|it| header.eq_ignore_ascii_case(it)) => {
+            Err("headers with credentials for this server are not passed on: use another name")
+        }
+        Some((header, variable))
+            if !header.is_empty() && !variable.is_empty() && is_variable(variable) =>
+        {
+            Ok(HeaderVariable {
+                header: header.to_owned(),
+                variable: variable.to_owned(),
+            })
+        }
+        _ => Err("expected HEADER=VAR, such as X-Api-Key=API_KEY"),
+    }
+}
+
+/// Gives each client a command with the variables that its headers set. Clients with different values never
+/// share one.
+pub(super) fn with_header_variables(
+    options: UpstreamOptions,
+    variables: &[HeaderVariable],
+    command: Command,
+) -> UpstreamOptions {
+    let variables: Arc<[HeaderVariable]> = variables.into();
+    let named = variables.clone();
+    options.connector_for(
+        move |context| {
+            let values = named.iter().map(|it| context.http()?.header(&it.header));
+            // A list of strings is always JSON.
+            serde_json::to_string(&values.collect::<Vec<_>>()).unwrap_or_default()
+        },
+        move |values| {
+            let values: Vec<Option<String>> =
+                serde_json::from_str(values).map_err(|error| error.to_string())?;
+            let mut command = command.clone();
+            for (variable, value) in variables.iter().zip(values) {
+                let Some(value) = value else {
+                    continue;
+                };
+                if value.len() > MAX_VALUE_BYTES || value.contains('\0') {
+                    let header = &variable.header;
+                    return Err(format!(
+                        "the header {header} is no value of a variable, or longer than {MAX_VALUE_BYTES} bytes"
+                    ));
+                }
+                command = command.env(&variable.variable, value);
+            }
+            Ok(command)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_tied_to_a_variable() {
+        let parsed = parse_header_variable("X-Api-Key=API_KEY").unwrap();
+        assert_eq!(
+            (&*parsed.header, &*parsed.variable),
+            ("X-Api-Key", "API_KEY")
+        );
+        for text in [
+            "",
+            "X",
+            "=A",
+            "X=",
+            "X=A B",
+            "X=A=B",
+            "Authorization=TOKEN",
+            "cookie=C",
+        ] {
+            assert!(parse_header_variable(text).is_err(), "{text}");
+        }
+    }
+}

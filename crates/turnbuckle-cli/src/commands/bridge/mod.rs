@@ -1,0 +1,172 @@
+//! The `bridge` command: serves a server over another transport, in every revision.
+
+mod header_env;
+mod mode;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use turnbuckle::Server;
+use turnbuckle::servers::{Proxy, Servers, UpstreamMode, UpstreamOptions};
+use turnbuckle::session::transport::{Connector, Timeouts};
+
+use super::TargetArgs;
+use crate::args::limits::limit_client;
+use crate::args::{CommonArgs, parse_duration};
+use crate::connection::{LoginLayer, Target, TargetLogin, prepare, prepare_command};
+use crate::error::{CliError, ExitStatus};
+use crate::output::sanitize_line;
+use crate::serving::{ServingArgs, serve};
+use header_env::{HeaderVariable, parse_header_variable, with_header_variables};
+use mode::parse_mode;
+
+/// The name of the server behind the bridge. It shows in logs and errors alone.
+const UPSTREAM: &str = "server";
+
+/// Options of `bridge`.
+#[derive(Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    pub(crate) target_args: TargetArgs,
+
+    #[command(flatten)]
+    serving: ServingArgs,
+
+    #[command(flatten)]
+    connections: ConnectionArgs,
+}
+
+/// Options of the connections to the server behind the bridge.
+#[derive(Args)]
+#[command(next_help_heading = "Connections")]
+struct ConnectionArgs {
+    /// The clients that share a connection: shared, per-session, per-principal, or pool:N for N connections
+    /// that take turns [default: per-session for a command that is served over HTTP, otherwise shared]
+    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    mode: Option<UpstreamMode>,
+
+    /// Close a connection after this time without a request, and end its command; the next request starts
+    /// another
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10m")]
+    idle: Duration,
+
+    /// The most connections of per-session and per-principal; no client has more than half of them
+    #[arg(long, value_name = "COUNT", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..))]
+    max_connections: u16,
+
+    /// Set a variable of the command's environment to the value of a header of its client; may be repeated
+    #[arg(long = "header-to-env", value_name = "HEADER=VAR", value_parser = parse_header_variable, conflicts_with = "stdio")]
+    header_variables: Vec<HeaderVariable>,
+}
+
+/// Serves until the client or the user ends it.
+pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
+    let (target, words) = options.target_args.target()?;
+    words.expect_end()?;
+    let common = &options.target_args.common;
+    let login = TargetLogin::new(common, &target)?;
+    login.confirm_target().await?;
+    let (connector, upstream) = options.upstream(&login).await?;
+    let proxy = login.unless_interrupted(connect(connector, upstream, common));
+    let proxy = proxy.await?;
+    let what = format!("a bridge to {}", upstream_name(&proxy));
+    let served = serve(proxy.server().clone(), &options.serving, "bridge", &what).await;
+    proxy.servers().close().await;
+    served
+}
+
+impl Options {
+    /// Returns the connector to the server, and the settings of its connections.
+    async fn upstream(
+        &self,
+        login: &TargetLogin<'_>,
+    ) -> Result<(Arc<dyn Connector>, UpstreamOptions), CliError> {
+        let args = &self.connections;
+        let is_command = matches!(login.target, Target::Command { .. });
+        let mode = args.mode.unwrap_or(match is_command {
+            true if !self.serving.transport.stdio => UpstreamMode::PerSession,
+            _ => UpstreamMode::Shared,
+        });
+        if mode == UpstreamMode::PerPrincipal && !self.serving.has_auth() {
+            return Err(
+                CliError::usage("requests have principals with `--auth` only")
+                    .hint("add `--auth ISSUER`, or take another `--mode`"),
+            );
+        }
+        let options = UpstreamOptions::default()
+            .mode(mode)
+            .idle_timeout(args.idle)
+            .max_connections(args.max_connections.into());
+        let TargetLogin {
+            common,
+            target,
+            console,
+            secrets,
+            ..
+        } = login;
+        let target = Target::clone(target);
+        if !is_command {
+            if !args.header_variables.is_empty() {
+                return Err(CliError::usage("`--header-to-env` is for commands"));
+            }
+            let layer = LoginLayer::Stored;
+            let prepared = prepare(target, layer, common, console, secrets, None).await?;
+            return Ok((prepared.connector, options));
+        }
+        let (command, _) = prepare_command(target, common, console, secrets, None)?;
+        if args.header_variables.is_empty() {
+            return Ok((Arc::new(command), options));
+        }
+        if !matches!(mode, UpstreamMode::PerSession | UpstreamMode::PerPrincipal) {
+            let reason = "`--header-to-env` needs a command for each client";
+            return Err(CliError::usage(reason).hint("add `--mode per-session`"));
+        }
+        let options = with_header_variables(options, &args.header_variables, command.clone());
+        Ok((Arc::new(command), options))
+    }
+}
+
+/// Connects the server behind the bridge.
+///
+/// # Errors
+/// Fails if the server cannot be reached now. Later the bridge connects it again.
+async fn connect(
+    connector: Arc<dyn Connector>,
+    upstream: UpstreamOptions,
+    common: &CommonArgs,
+) -> Result<Proxy, CliError> {
+    let CommonArgs { protocol, .. } = common;
+    let (era, limits) = (protocol.era(), protocol.limits.clone());
+    let (timeout, connect_timeout) = (protocol.timeout, protocol.connect_timeout);
+    let proxy = Servers::builder("turnbuckle", env!("CARGO_PKG_VERSION"))
+        .server(UPSTREAM, connector)
+        .prefix(UPSTREAM, "")
+        .upstream(UPSTREAM, |_| upstream)
+        .clients(move |client| {
+            let client = client.era(era).connect_timeout(connect_timeout);
+            let client = match timeout {
+                Some(timeout) => client.timeouts(Timeouts::uniform(timeout)),
+                None => client,
+            };
+            limit_client(client, &limits)
+        })
+        .proxy(Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION")))
+        .await
+        .map_err(|error| CliError::new(error.to_string()))?;
+    let status = proxy.servers().status();
+    let Some(failed) = status.iter().find(|status| !status.is_ready()) else {
+        return Ok(proxy);
+    };
+    let reason = failed.last_error.clone().unwrap_or_default();
+    proxy.servers().close().await;
+    Err(CliError::new(reason).status(ExitStatus::Unreachable))
+}
+
+/// Returns the name that the server behind the bridge gives itself.
+fn upstream_name(proxy: &Proxy) -> String {
+    let status = proxy.servers().status();
+    let info = status.into_iter().find_map(|status| status.info);
+    let name = info.and_then(|info| info.implementation.as_ref().map(|it| it.name.clone()));
+    name.map_or_else(|| "a server".to_owned(), |name| sanitize_line(&name, 80))
+}

@@ -1,0 +1,262 @@
+//! The bridge: a server over another transport, and the life of its commands.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::peers::legacy_server;
+use crate::support::{DEMO, HttpDemo, Run, TOOL, command, run};
+
+/// The time in which a process has to end.
+const SOON: Duration = Duration::from_secs(10);
+
+/// A bridge over HTTP at a free port.
+struct Bridge {
+    child: Child,
+    url: String,
+}
+
+impl Bridge {
+    /// Starts a bridge with these options to this server.
+    fn start(options: &[&str], server: &[&str]) -> Self {
+        let words = [&["bridge", "--port", "0"], options, server].concat();
+        let mut child = command(&words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the bridge runs");
+        let output = BufReader::new(child.stdout.take().expect("it has an output"));
+        let mut lines = output
+            .lines()
+            .map(|line| line.expect("it says where it is"));
+        let url = lines.find(|line| line.starts_with("http://"));
+        Self {
+            child,
+            url: url.expect("there is an endpoint"),
+        }
+    }
+
+    /// Starts a bridge to a legacy server in `sh` with these functions.
+    fn to_script(options: &[&str], functions: &str) -> Self {
+        let script = legacy_server(functions);
+        Self::start(options, &["--", "sh", "-c", &script])
+    }
+
+    fn call(&self, words: &[&str]) -> Run {
+        run(&[&["call", &self.url], words].concat())
+    }
+
+    /// Returns the commands of servers that run.
+    fn servers(&self) -> Vec<u32> {
+        let children = children_of(self.child.id());
+        let is_server = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            !String::from_utf8_lossy(&line).contains("turnbuckle-orphan-guard")
+        };
+        children.into_iter().filter(is_server).collect()
+    }
+
+    /// Waits until so many commands of servers run.
+    fn wait_for_servers(&self, count: usize) {
+        let deadline = Instant::now() + SOON;
+        while self.servers().len() != count {
+            assert!(
+                Instant::now() < deadline,
+                "{:?}, not {count}",
+                self.servers()
+            );
+            sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns the resident memory of the bridge in bytes.
+    fn resident_bytes(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = status.expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+        number.expect("it has memory") << 10
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the processes that a process has started.
+fn children_of(pid: u32) -> Vec<u32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
+    let lists = tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let pids = lists.flat_map(|list| {
+        let pids = list
+            .split_whitespace()
+            .map(|pid| pid.parse().expect("a number"));
+        pids.collect::<Vec<u32>>()
+    });
+    pids.collect()
+}
+
+/// Waits until a process is gone, or not yet reaped.
+fn wait_for_end(pid: u32) {
+    let deadline = Instant::now() + SOON;
+    let runs = |pid| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+    };
+    while runs(pid) {
+        assert!(Instant::now() < deadline, "the process {pid} runs");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_command_is_served_over_http_and_a_url_on_standard_streams_in_both_eras() {
+    let bridge = Bridge::start(&[], &DEMO);
+    let demo = HttpDemo::start();
+    let pipe = ["--", TOOL, "bridge", &demo.url, "--stdio"];
+    for era in ["legacy", "modern"] {
+        let options = ["echo", "message=hi", "--era", era];
+        assert_eq!(bridge.call(&options).ends(0).out, "hi\n");
+        let piped = run(&[&["call"], &options[..], &pipe[..]].concat()).ends(0);
+        assert_eq!(piped.out, "hi\n");
+    }
+}
+
+#[test]
+fn an_idle_command_ends_and_the_next_call_starts_another() {
+    let bridge = Bridge::to_script(&["--idle", "1s"], "call() { text $$; }");
+    let first = bridge.call(&["t"]).ends(0).out;
+    bridge.wait_for_servers(0);
+    let second = bridge.call(&["t"]).ends(0).out;
+    assert_ne!(first, second);
+}
+
+#[test]
+fn a_session_that_ends_takes_its_command_with_it() {
+    let bridge = Bridge::to_script(&["--idle", "1h"], "call() { text $$; }");
+    // The tool ends its session when it ends.
+    let first = bridge.call(&["t", "--era", "legacy"]).ends(0).out;
+    bridge.wait_for_servers(0);
+    let second = bridge.call(&["t", "--era", "legacy"]).ends(0).out;
+    assert_ne!(first, second);
+}
+
+#[test]
+fn commands_end_with_a_bridge_that_is_killed_also_those_that_ignore_signals() {
+    let stubborn = "trap '' TERM HUP INT; sleep 1000 & call() { text $!; }; ";
+    let mut bridge = Bridge::to_script(&["--mode", "shared"], stubborn);
+    let forked: u32 = bridge
+        .call(&["t"])
+        .ends(0)
+        .out
+        .trim()
+        .parse()
+        .expect("a process");
+    let servers = bridge.servers();
+    assert_eq!(servers.len(), 1);
+    bridge.child.kill().expect("it can be killed");
+    bridge.child.wait().expect("it ends");
+    let began = Instant::now();
+    servers.into_iter().for_each(wait_for_end);
+    wait_for_end(forked);
+    assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_pool_bounds_the_commands_of_many_sessions() {
+    let bridge = Bridge::to_script(&["--mode", "pool:2"], "call() { text $$; }");
+    let calls: Vec<_> = (0..8)
+        .map(|_| {
+            command(&["call", &bridge.url, "t"])
+                .stdout(Stdio::piped())
+                .spawn()
+        })
+        .collect();
+    for call in calls {
+        let output = call.expect("it runs").wait_with_output().expect("it ends");
+        Run::new(output).ends(0);
+    }
+    assert!(bridge.servers().len() <= 2, "{:?}", bridge.servers());
+}
+
+#[test]
+fn headers_of_clients_become_variables_of_their_own_command() {
+    let options = ["--header-to-env", "X-Api-Key=API_KEY"];
+    let bridge = Bridge::to_script(&options, "call() { text \"key:$API_KEY\"; }");
+    for era in ["legacy", "modern"] {
+        for key in ["one", "two"] {
+            let header = format!("X-Api-Key: {key}");
+            let called = bridge.call(&["t", "-H", &header, "--era", era]).ends(0);
+            assert_eq!(called.out, format!("key:{key}\n"));
+        }
+        assert_eq!(bridge.call(&["t", "--era", era]).ends(0).out, "key:\n");
+    }
+    let shared = ["bridge", "--mode", "shared", "--header-to-env", "X=Y"];
+    let refused = run(&[&shared[..], &DEMO].concat()).ends(2);
+    assert!(refused.err.contains("per-session"), "{refused:#?}");
+}
+
+#[test]
+fn a_command_that_misbehaves_fails_its_calls_and_not_the_bridge() {
+    for (functions, options, word) in [
+        ("call() { exit 7; }", &[][..], "ended"),
+        (
+            "call() { echo garbage; echo '{'; head -c 100000 /dev/zero; echo; text done; }",
+            &[],
+            "done",
+        ),
+        ("call() { :; }", &["--timeout", "500ms"], "time"),
+        (
+            "call() { i=0; while [ $i -lt 20000 ]; do echo 0123456789 >&2; i=$((i+1)); done; text done; }",
+            &[],
+            "done",
+        ),
+    ] {
+        let bridge = Bridge::to_script(options, functions);
+        let before = bridge.resident_bytes();
+        for _ in 0..2 {
+            let called = bridge.call(&["t"]);
+            let told = format!("{}{}", called.out, called.err);
+            assert!(told.contains(word), "{functions}: {told}");
+        }
+        let grown = bridge.resident_bytes().saturating_sub(before);
+        assert!(grown < 16 << 20, "{functions}: {grown} bytes more");
+    }
+}
+
+#[test]
+fn a_client_that_vanishes_leaves_no_command() {
+    let bridge = Bridge::to_script(&["--idle", "1s"], "call() { sleep 1; text done; }");
+    let mut client = command(&["call", &bridge.url, "t", "--era", "legacy"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let deadline = Instant::now() + SOON;
+    // The one for lists, and that of the session.
+    while bridge.servers().len() < 2 {
+        assert!(Instant::now() < deadline, "{:?}", bridge.servers());
+        sleep(Duration::from_millis(10));
+    }
+    client.kill().expect("it can be killed");
+    client.wait().expect("it ends");
+    bridge.wait_for_servers(0);
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_ends_the_bridge() {
+    let missing = run(&["bridge", "--", "/no/such/program"]).ends(4);
+    assert!(missing.err.contains("/no/such/program"), "{missing:#?}");
+    let principal = run(&[&["bridge", "--mode", "per-principal"][..], &DEMO].concat()).ends(2);
+    assert!(principal.err.contains("--auth"), "{principal:#?}");
+}
