@@ -18,6 +18,7 @@ mod node;
 mod page;
 mod process;
 mod programs;
+mod references;
 mod release;
 mod requirements;
 mod schemas;
@@ -68,6 +69,8 @@ enum Command {
     ConformanceClient { arguments: Vec<String> },
     /// Run clients of others with our server, then our client with every server, then their logins
     Interop { arguments: Vec<String> },
+    /// Compare the servers of `turnbuckle serve` with the reference servers, field by field; --speed measures both
+    References(Passed),
     /// Run logins between ours and the clients, servers and authorization servers of others
     InteropAuth { arguments: Vec<String> },
     /// Build the tool as it is given to people, and check its size
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
         Command::Conformance { arguments } => node::conformance(&arguments),
         Command::ConformanceClient { arguments } => node::conformance_client(&arguments),
         Command::Interop { arguments } => node::interop(&arguments),
+        Command::References(Passed { arguments }) => references::run(&arguments),
         Command::InteropAuth { arguments } => node::logins(&arguments),
         Command::Dist => dist::run(),
         Command::Page => page::run(),

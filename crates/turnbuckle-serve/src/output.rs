@@ -12,11 +12,22 @@ pub(crate) fn schema_of<T: Serialize + JsonSchema + Send + 'static>() -> Schema 
     schema.unwrap_or_else(Schema::object)
 }
 
+/// Returns a result of a text and structured content.
+///
+/// # Errors
+/// If the value has no JSON form.
+pub(crate) fn with_text<T: Serialize>(
+    text: impl Into<String>,
+    value: &T,
+) -> Result<CallToolResult> {
+    let structured = Json::encode(value)?;
+    Ok(CallToolResult::from_text(text).structured_content(structured))
+}
+
 /// Returns a result with structured content, whose text is the same JSON on several lines.
 ///
 /// # Errors
 /// If the value has no JSON form.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> Result<CallToolResult> {
-    let text = serde_json::to_string_pretty(value)?;
-    Ok(CallToolResult::from_text(text).structured_content(Json::encode(value)?))
+    with_text(serde_json::to_string_pretty(value)?, value)
 }

@@ -12,6 +12,7 @@ use turnbuckle::prelude::*;
 use turnbuckle::types::CallToolResult;
 
 use crate::Error;
+use crate::fault::{self, Fault};
 use crate::output::{pretty, schema_of};
 
 /// The callers whose thoughts are counted. The caller that has been silent longest is forgotten first.
@@ -118,7 +119,8 @@ impl Thoughts {
         // The model reads its own thoughts; nothing reads them here.
         let _ = (thought, is_revision, revises_thought, needs_more_thoughts);
         let branch = branch_from_thought.and(branch_id);
-        let (branches, thought_history_length) = self.count(principal.as_ref(), branch)?;
+        let counted = self.count(principal.as_ref(), branch);
+        let (branches, thought_history_length) = counted.map_err(IntoFailure::into_failure)?;
         pretty(&Progress {
             thought_number,
             total_thoughts: total_thoughts.max(thought_number),
@@ -133,7 +135,7 @@ impl Thoughts {
         &self,
         principal: Option<&Principal>,
         branch: Option<String>,
-    ) -> Result<(Vec<String>, u64)> {
+    ) -> fault::Result<(Vec<String>, u64)> {
         if let Some(branch) = &branch
             && branch.len() > MAX_BRANCH_BYTES
         {
@@ -141,7 +143,7 @@ impl Thoughts {
                 "branchId has {} bytes, and may have {MAX_BRANCH_BYTES}",
                 branch.len()
             );
-            return Err(Failure::new(text));
+            return Err(Fault::new(text));
         }
         let identity = principal.map(|principal| {
             let (issuer, subject, client) = principal.identity();
@@ -169,7 +171,7 @@ impl Thoughts {
             && !thinking.branches.contains(&branch)
         {
             if thinking.branches.len() >= MAX_BRANCHES {
-                return Err(Failure::new(format!(
+                return Err(Fault::new(format!(
                     "there are {MAX_BRANCHES} branches already"
                 )));
             }

@@ -3,7 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 mod fetch;
+mod filesystem;
+mod git;
+mod memory;
 mod openapi;
 mod recorded;
 mod sequential_thinking;
 mod sqlite;
+mod time;

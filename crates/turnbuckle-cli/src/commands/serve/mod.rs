@@ -1,11 +1,16 @@
 //! `serve`: servers that anyone runs, one file each.
 
 mod fetch;
+mod filesystem;
+#[cfg(feature = "git")]
+mod git;
+mod memory;
 mod openapi;
 mod program;
 mod sequential_thinking;
 mod skills;
 mod sqlite;
+mod time;
 
 use clap::Subcommand;
 
@@ -19,6 +24,19 @@ pub(crate) enum ServeCommand {
 
     /// Serves a tool that fetches web pages as Markdown
     Fetch(fetch::FetchOptions),
+
+    /// Serves the files of directories, and nothing outside of them
+    Filesystem(filesystem::FilesystemOptions),
+
+    /// Serves git repositories, without running anything of theirs
+    #[cfg(feature = "git")]
+    Git(git::GitOptions),
+
+    /// Serves a graph in which a model keeps what it learned, in a file
+    Memory(memory::MemoryOptions),
+
+    /// Serves the time, in time zones
+    Time(time::TimeOptions),
 
     /// Serves the operations of an HTTP API as tools, by its OpenAPI document
     #[command(name = "openapi")]
@@ -36,6 +54,11 @@ pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
     match command {
         ServeCommand::Skills(options) => skills::run(options).await,
         ServeCommand::Fetch(options) => fetch::run(options).await,
+        ServeCommand::Filesystem(options) => filesystem::run(options).await,
+        #[cfg(feature = "git")]
+        ServeCommand::Git(options) => git::run(options).await,
+        ServeCommand::Memory(options) => memory::run(options).await,
+        ServeCommand::Time(options) => time::run(options).await,
         ServeCommand::OpenApi(options) => openapi::run(*options).await,
         ServeCommand::SequentialThinking(options) => sequential_thinking::run(options).await,
         ServeCommand::Sqlite(options) => sqlite::run(options).await,

@@ -1,0 +1,222 @@
+//! Changes of the index, the branches and the work tree.
+
+use std::path::{Component, Path, PathBuf};
+
+use git2::build::CheckoutBuilder;
+use git2::{Branch, BranchType, Index, Repository, ResetType};
+
+use super::limits::{Limits, Output};
+use super::repository::{check_name, find, find_commit};
+use crate::fault::{Fault, Result};
+
+/// The directories inside of each other that are added.
+const MAX_DEPTH: usize = 128;
+
+/// Adds files to the index: all, or some by their paths below the work tree.
+pub(super) fn add(repository: &Repository, files: &[String], limits: &Limits) -> Result<String> {
+    let work_tree = repository
+        .workdir()
+        .ok_or("the repository has no work tree")?;
+    let mut adding = Adding {
+        work_tree: work_tree.canonicalize()?,
+        repository,
+        index: repository.index()?,
+        max_file_bytes: limits.max_file_bytes,
+        output: Output::new(limits),
+    };
+    for file in files {
+        let path = check_path(&adding.work_tree, file)?;
+        let is_named = !path.as_os_str().is_empty();
+        if is_named && repository.is_path_ignored(&path)? {
+            return Err(Fault::new(format!(
+                "{file} is ignored by a .gitignore file"
+            )));
+        }
+        let removed = adding.remove_missing(&path)?;
+        let is_there = adding.work_tree.join(&path).symlink_metadata().is_ok();
+        if !is_there && removed == 0 {
+            return Err(Fault::new(format!("there is no file {file}")));
+        }
+        if is_there {
+            adding.add(&path, 0)?;
+        }
+    }
+    adding.index.write()?;
+    Ok("Files staged successfully".to_owned())
+}
+
+/// Files that are added to the index of a repository.
+struct Adding<'r> {
+    repository: &'r Repository,
+    work_tree: PathBuf,
+    index: Index,
+    max_file_bytes: u64,
+    output: Output,
+}
+
+impl Adding<'_> {
+    /// Removes what is missing in the work tree, at a path or below it. Returns the number of entries.
+    fn remove_missing(&mut self, path: &Path) -> Result<usize> {
+        let paths = self.index.iter().filter_map(|entry| {
+            let entry = PathBuf::from(String::from_utf8(entry.path).ok()?);
+            let is_missing = self.work_tree.join(&entry).symlink_metadata().is_err();
+            (entry.starts_with(path) && is_missing).then_some(entry)
+        });
+        let paths: Vec<_> = paths.collect();
+        for path in &paths {
+            self.index.remove_path(path)?;
+        }
+        Ok(paths.len())
+    }
+
+    /// Adds a file, a symlink as such, or a directory with what is in it.
+    fn add(&mut self, path: &Path, depth: usize) -> Result<()> {
+        self.output.check_time()?;
+        let full = self.work_tree.join(path);
+        let metadata = full.symlink_metadata()?;
+        if metadata.is_dir() {
+            if depth > MAX_DEPTH {
+                return Err(Fault::new(format!("{} is too deep", path.display())));
+            }
+            return self.add_dir(path, depth);
+        }
+        if metadata.is_file() && metadata.len() > self.max_file_bytes {
+            return Err(Fault::new(format!(
+                "{} has {} bytes, and may have {} (Limits::max_file_bytes)",
+                path.display(),
+                metadata.len(),
+                self.max_file_bytes
+            )));
+        }
+        if metadata.is_file() || metadata.is_symlink() {
+            self.index.add_path(path)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what is in a directory and not ignored. Another repository inside is passed over.
+    fn add_dir(&mut self, path: &Path, depth: usize) -> Result<()> {
+        for entry in self.work_tree.join(path).read_dir()? {
+            let name = entry?.file_name();
+            let inner = path.join(&name);
+            let is_repository = self
+                .work_tree
+                .join(&inner)
+                .join(".git")
+                .symlink_metadata()
+                .is_ok();
+            if name == ".git" || is_repository || self.repository.is_path_ignored(&inner)? {
+                continue;
+            }
+            self.add(&inner, depth + 1)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns a path relative to the work tree, if it leads to something inside without a symlink on its way.
+fn check_path(work_tree: &Path, file: &str) -> Result<PathBuf> {
+    check_name(file.trim_start_matches('-'))?;
+    let outside = || {
+        let work_tree = work_tree.display();
+        Fault::new(format!(
+            "Path '{file}' is outside the repository '{work_tree}'"
+        ))
+    };
+    let path = Path::new(file);
+    let path = path.strip_prefix(work_tree).unwrap_or(path);
+    let is_plain = |component| matches!(component, Component::Normal(_) | Component::CurDir);
+    if !path.components().all(is_plain) {
+        return Err(outside());
+    }
+    let path: PathBuf = path
+        .components()
+        .filter(|component| *component != Component::CurDir)
+        .collect();
+    let parent = path.parent().unwrap_or(Path::new(""));
+    if let Ok(real) = work_tree.join(parent).canonicalize()
+        && real != work_tree.join(parent)
+    {
+        return Err(outside());
+    }
+    Ok(path)
+}
+
+/// Commits what is in the index, on top of the current branch.
+pub(super) fn commit(repository: &Repository, message: &str) -> Result<String> {
+    let signature = repository.signature().map_err(|_| {
+        Fault::new("nobody is the author: set user.name and user.email in the configuration of git")
+    })?;
+    let mut index = repository.index()?;
+    if index.has_conflicts() {
+        return Err("there are unmerged paths: resolve and add them first".into());
+    }
+    let tree = repository.find_tree(index.write_tree()?)?;
+    let parent = match repository.head() {
+        Ok(head) => Some(head.peel_to_commit()?),
+        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => None,
+        Err(error) => return Err(error.into()),
+    };
+    let parents: Vec<_> = parent.iter().collect();
+    let id = repository.commit(
+        Some("HEAD"),
+        &signature,
+        &signature,
+        message,
+        &tree,
+        &parents,
+    )?;
+    Ok(format!("Changes committed successfully with hash {id}"))
+}
+
+/// Makes the index what the last commit is.
+pub(super) fn reset(repository: &Repository) -> Result<String> {
+    match repository.head() {
+        Ok(head) => {
+            let commit = head.peel(git2::ObjectType::Commit)?;
+            repository.reset(&commit, ResetType::Mixed, None)?;
+        }
+        Err(error) if error.code() == git2::ErrorCode::UnbornBranch => {
+            let mut index = repository.index()?;
+            index.clear()?;
+            index.write()?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok("All staged changes reset".to_owned())
+}
+
+/// Makes a branch at another, or at the current one.
+pub(super) fn create_branch(
+    repository: &Repository,
+    name: &str,
+    base: Option<&str>,
+) -> Result<String> {
+    check_name(name)?;
+    if !Branch::name_is_valid(name)? {
+        return Err(Fault::new(format!("'{name}' is no name of a branch")));
+    }
+    let (commit, base) = match base {
+        Some(base) => (find_commit(repository, base)?, base.to_owned()),
+        None => {
+            let head = repository.head()?;
+            let name = String::from_utf8_lossy(head.shorthand_bytes()).into_owned();
+            (head.peel_to_commit()?, name)
+        }
+    };
+    repository.branch(name, &commit, false)?;
+    Ok(format!("Created branch '{name}' from '{base}'"))
+}
+
+/// Brings the work tree to a branch, or to another revision. Changes that would be lost stop it.
+pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
+    let target = find(repository, name)?.peel(git2::ObjectType::Commit)?;
+    let mut options = CheckoutBuilder::new();
+    options.safe();
+    repository.checkout_tree(&target, Some(&mut options))?;
+    match repository.find_branch(name, BranchType::Local) {
+        Ok(branch) => repository.set_head_bytes(branch.get().name_bytes())?,
+        Err(_) => repository.set_head_detached(target.id())?,
+    }
+    Ok(format!("Switched to branch '{name}'"))
+}

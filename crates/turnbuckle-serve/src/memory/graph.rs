@@ -1,0 +1,229 @@
+//! The graph: its lines, and its operations.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use turnbuckle::data;
+
+use crate::fault::{Fault, Result};
+
+/// A thing that has observations.
+#[data(rename_all = "camelCase")]
+#[derive(Clone)]
+pub(super) struct Entity {
+    /// The name of the entity
+    pub(super) name: String,
+    #[schema(description = "The type of the entity")]
+    entity_type: String,
+    /// An array of observation contents associated with the entity
+    observations: Vec<String>,
+}
+
+/// A relation between two entities, which need not exist.
+#[data(rename_all = "camelCase")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Relation {
+    /// The name of the entity where the relation starts
+    from: String,
+    /// The name of the entity where the relation ends
+    to: String,
+    #[schema(description = "The type of the relation")]
+    relation_type: String,
+}
+
+/// Observations to add.
+#[data(rename_all = "camelCase")]
+pub(super) struct NewObservations {
+    /// The name of the entity to add the observations to
+    entity_name: String,
+    /// An array of observation contents to add
+    contents: Vec<String>,
+}
+
+/// Observations that were added.
+#[data(rename_all = "camelCase")]
+pub(super) struct AddedObservations {
+    entity_name: String,
+    added_observations: Vec<String>,
+}
+
+/// Observations to delete.
+#[data(rename_all = "camelCase")]
+pub(super) struct Deletion {
+    /// The name of the entity containing the observations
+    entity_name: String,
+    /// An array of observations to delete
+    observations: Vec<String>,
+}
+
+/// Entities and relations.
+#[data]
+#[derive(Default)]
+pub(super) struct View {
+    entities: Vec<Entity>,
+    relations: Vec<Relation>,
+}
+
+/// The whole graph.
+#[derive(Default)]
+pub(super) struct Graph {
+    pub(super) view: View,
+    /// Lines of other types, which stay as they are.
+    others: Vec<String>,
+}
+
+/// A line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Line<E, R> {
+    Entity(E),
+    Relation(R),
+}
+
+impl Graph {
+    /// Reads the lines of a file.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut graph = Self::default();
+        let lines = text.lines().enumerate();
+        for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let fault = |error: serde_json::Error| {
+                Fault::new(format!(
+                    "line {} of the graph is invalid: {error}",
+                    index + 1
+                ))
+            };
+            let value: Value = serde_json::from_str(line).map_err(fault)?;
+            match value.get("type").and_then(Value::as_str) {
+                Some("entity" | "relation") => {
+                    match serde_json::from_value(value).map_err(fault)? {
+                        Line::Entity(entity) => graph.view.entities.push(entity),
+                        Line::Relation(relation) => graph.view.relations.push(relation),
+                    }
+                }
+                _ => graph.others.push(line.to_owned()),
+            }
+        }
+        Ok(graph)
+    }
+
+    /// Returns the lines of a file.
+    pub(super) fn to_text(&self) -> Result<String> {
+        let mut lines = Vec::new();
+        for entity in &self.view.entities {
+            lines.push(serde_json::to_string(&Line::<_, ()>::Entity(entity))?);
+        }
+        for relation in &self.view.relations {
+            lines.push(serde_json::to_string(&Line::<(), _>::Relation(relation))?);
+        }
+        lines.extend(self.others.iter().cloned());
+        Ok(lines.join("\n"))
+    }
+
+    /// Adds those entities whose names are new, and returns them.
+    pub(super) fn create_entities(&mut self, entities: Vec<Entity>) -> Vec<Entity> {
+        let names = self.view.entities.iter().map(|entity| entity.name.clone());
+        let mut names: HashSet<_> = names.collect();
+        let is_new = |entity: &Entity| names.insert(entity.name.clone());
+        let new: Vec<_> = entities.into_iter().filter(is_new).collect();
+        self.view.entities.extend(new.iter().cloned());
+        new
+    }
+
+    /// Adds those relations that are new, and returns them.
+    pub(super) fn create_relations(&mut self, relations: Vec<Relation>) -> Vec<Relation> {
+        let mut known: HashSet<_> = self.view.relations.iter().cloned().collect();
+        let is_new = |relation: &Relation| known.insert(relation.clone());
+        let new: Vec<_> = relations.into_iter().filter(is_new).collect();
+        self.view.relations.extend(new.iter().cloned());
+        new
+    }
+
+    /// Adds observations that are new, and returns them.
+    pub(super) fn add_observations(
+        &mut self,
+        observations: Vec<NewObservations>,
+    ) -> Result<Vec<AddedObservations>> {
+        let entities = self.view.entities.iter_mut();
+        let mut entities: HashMap<_, _> = entities
+            .map(|entity| (entity.name.clone(), &mut entity.observations))
+            .collect();
+        let add = |new: NewObservations| {
+            let known = entities.get_mut(&new.entity_name).ok_or_else(|| {
+                Fault::new(format!("Entity with name {} not found", new.entity_name))
+            })?;
+            let mut all: HashSet<_> = known.iter().cloned().collect();
+            let is_new = |content: &String| all.insert(content.clone());
+            let added: Vec<_> = new.contents.into_iter().filter(is_new).collect();
+            known.extend(added.iter().cloned());
+            Ok(AddedObservations {
+                entity_name: new.entity_name,
+                added_observations: added,
+            })
+        };
+        observations.into_iter().map(add).collect()
+    }
+
+    /// Deletes entities, and the relations that they have.
+    pub(super) fn delete_entities(&mut self, names: Vec<String>) {
+        let names: HashSet<_> = names.into_iter().collect();
+        self.view
+            .entities
+            .retain(|entity| !names.contains(&entity.name));
+        self.view
+            .relations
+            .retain(|relation| !names.contains(&relation.from) && !names.contains(&relation.to));
+    }
+
+    /// Deletes observations of entities.
+    pub(super) fn delete_observations(&mut self, deletions: Vec<Deletion>) {
+        let mut deleted: HashMap<String, HashSet<String>> = HashMap::new();
+        for deletion in deletions {
+            let observations = deleted.entry(deletion.entity_name).or_default();
+            observations.extend(deletion.observations);
+        }
+        for entity in &mut self.view.entities {
+            if let Some(deleted) = deleted.get(&entity.name) {
+                entity
+                    .observations
+                    .retain(|observation| !deleted.contains(observation));
+            }
+        }
+    }
+
+    /// Deletes relations.
+    pub(super) fn delete_relations(&mut self, relations: Vec<Relation>) {
+        let deleted: HashSet<_> = relations.into_iter().collect();
+        self.view
+            .relations
+            .retain(|relation| !deleted.contains(relation));
+    }
+
+    /// Finds entities that have a text in their name, type or observations, whatever the case of its letters.
+    pub(super) fn search(self, query: &str) -> View {
+        let query = query.to_lowercase();
+        let has = |text: &String| text.to_lowercase().contains(&query);
+        self.choose(|entity| {
+            has(&entity.name) || has(&entity.entity_type) || entity.observations.iter().any(has)
+        })
+    }
+
+    /// Finds entities by their names.
+    pub(super) fn open(self, names: Vec<String>) -> View {
+        let names: HashSet<_> = names.into_iter().collect();
+        self.choose(|entity| names.contains(&entity.name))
+    }
+
+    /// Returns some entities, and the relations that one of them has.
+    fn choose(self, is_chosen: impl Fn(&Entity) -> bool) -> View {
+        let entities: Vec<_> = self.view.entities.into_iter().filter(is_chosen).collect();
+        let names: HashSet<_> = entities.iter().map(|entity| &entity.name).collect();
+        let has_end =
+            |relation: &Relation| names.contains(&relation.from) || names.contains(&relation.to);
+        let relations = self.view.relations.into_iter().filter(has_end).collect();
+        View {
+            entities,
+            relations,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The tools, and the resource with the whole graph.
+
+use serde::Serialize;
+use turnbuckle::prelude::*;
+use turnbuckle::types::CallToolResult;
+
+use super::file::GraphFile;
+use super::graph::{AddedObservations, Deletion, Entity, Graph, NewObservations, Relation, View};
+use crate::fault;
+use crate::output::{pretty, schema_of, with_text};
+
+/// The URI of the graph.
+const GRAPH_URI: &str = "memory://knowledge-graph";
+
+/// The tools of the server.
+pub(super) struct Memory {
+    file: GraphFile,
+}
+
+/// The structured content of `create_entities`.
+#[data]
+struct CreatedEntities {
+    entities: Vec<Entity>,
+}
+
+/// The structured content of `create_relations`.
+#[data]
+struct CreatedRelations {
+    relations: Vec<Relation>,
+}
+
+/// The structured content of `add_observations`.
+#[data]
+struct ObservationResults {
+    results: Vec<AddedObservations>,
+}
+
+/// The structured content of the tools that delete.
+#[data]
+struct Deleted {
+    success: bool,
+    message: String,
+}
+
+impl Memory {
+    /// Creates the tools for a file.
+    pub(super) fn new(file: GraphFile) -> Self {
+        Self { file }
+    }
+
+    /// Runs a change of the graph and notifies those who have subscribed to it.
+    fn change<T>(
+        &self,
+        server: &Server,
+        change: impl FnOnce(&mut Graph) -> fault::Result<T>,
+    ) -> Result<T> {
+        let changed = self
+            .file
+            .change(change)
+            .map_err(IntoFailure::into_failure)?;
+        server.notify_resource_updated(GRAPH_URI);
+        Ok(changed)
+    }
+
+    fn delete(
+        &self,
+        server: &Server,
+        message: &str,
+        delete: impl FnOnce(&mut Graph),
+    ) -> Result<CallToolResult> {
+        self.change(server, |graph| {
+            delete(graph);
+            Ok(())
+        })?;
+        let deleted = Deleted {
+            success: true,
+            message: message.to_owned(),
+        };
+        with_text(message, &deleted)
+    }
+
+    fn view(&self, view: impl FnOnce(Graph) -> View) -> Result<View> {
+        let graph = self.file.read().map_err(IntoFailure::into_failure)?;
+        Ok(view(graph))
+    }
+}
+
+/// Returns a value as JSON on several lines.
+fn json<T: Serialize>(value: &T) -> Result<String> {
+    Ok(serde_json::to_string_pretty(value)?)
+}
+
+#[server]
+impl Memory {
+    /// Create multiple new entities in the knowledge graph
+    #[tool(title = "Create Entities", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<CreatedEntities>())]
+    fn create_entities(&self, entities: Vec<Entity>, server: Server) -> Result<CallToolResult> {
+        let entities = self.change(&server, |graph| Ok(graph.create_entities(entities)))?;
+        with_text(json(&entities)?, &CreatedEntities { entities })
+    }
+
+    /// Create multiple new relations between entities in the knowledge graph. Relations should be in active voice
+    #[tool(title = "Create Relations", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<CreatedRelations>())]
+    fn create_relations(&self, relations: Vec<Relation>, server: Server) -> Result<CallToolResult> {
+        let relations = self.change(&server, |graph| Ok(graph.create_relations(relations)))?;
+        with_text(json(&relations)?, &CreatedRelations { relations })
+    }
+
+    /// Add new observations to existing entities in the knowledge graph
+    #[tool(title = "Add Observations", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<ObservationResults>())]
+    fn add_observations(
+        &self,
+        observations: Vec<NewObservations>,
+        server: Server,
+    ) -> Result<CallToolResult> {
+        let results = self.change(&server, |graph| graph.add_observations(observations))?;
+        with_text(json(&results)?, &ObservationResults { results })
+    }
+
+    /// Delete multiple entities and their associated relations from the knowledge graph
+    #[tool(title = "Delete Entities", rename_all = "camelCase", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
+    fn delete_entities(
+        &self,
+        /// An array of entity names to delete
+        entity_names: Vec<String>,
+        server: Server,
+    ) -> Result<CallToolResult> {
+        let message = "Entities deleted successfully";
+        self.delete(&server, message, |graph| {
+            graph.delete_entities(entity_names)
+        })
+    }
+
+    /// Delete specific observations from entities in the knowledge graph
+    #[tool(title = "Delete Observations", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
+    fn delete_observations(
+        &self,
+        deletions: Vec<Deletion>,
+        server: Server,
+    ) -> Result<CallToolResult> {
+        let message = "Observations deleted successfully";
+        self.delete(&server, message, |graph| {
+            graph.delete_observations(deletions)
+        })
+    }
+
+    /// Delete multiple relations from the knowledge graph
+    #[tool(title = "Delete Relations", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
+    fn delete_relations(
+        &self,
+        /// An array of relations to delete
+        relations: Vec<Relation>,
+        server: Server,
+    ) -> Result<CallToolResult> {
+        let message = "Relations deleted successfully";
+        self.delete(&server, message, |graph| graph.delete_relations(relations))
+    }
+
+    /// Read the entire knowledge graph
+    #[tool(title = "Read Graph", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    fn read_graph(&self) -> Result<CallToolResult> {
+        pretty(&self.view(|graph| graph.view)?)
+    }
+
+    /// Search for nodes in the knowledge graph based on a query
+    #[tool(title = "Search Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    fn search_nodes(
+        &self,
+        /// The search query to match against entity names, types, and observation content
+        query: String,
+    ) -> Result<CallToolResult> {
+        pretty(&self.view(|graph| graph.search(&query))?)
+    }
+
+    /// Open specific nodes in the knowledge graph by their names
+    #[tool(title = "Open Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    fn open_nodes(
+        &self,
+        /// An array of entity names to retrieve
+        names: Vec<String>,
+    ) -> Result<CallToolResult> {
+        pretty(&self.view(|graph| graph.open(names))?)
+    }
+
+    /// The full knowledge graph with all entities and relations
+    #[resource(
+        "memory://knowledge-graph",
+        name = "knowledge-graph",
+        title = "Knowledge Graph",
+        mime = "application/json",
+        blocking
+    )]
+    fn knowledge_graph(&self) -> Result<String> {
+        json(&self.view(|graph| graph.view)?)
+    }
+}

@@ -1,0 +1,238 @@
+//! A server with the time, in the time zones of the system's database.
+
+use std::time::SystemTime;
+
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use turnbuckle::ServerBuilder;
+use turnbuckle::prelude::*;
+use turnbuckle::types::{Schema, ToolAnnotations};
+
+use crate::Error;
+use crate::fault::{Fault, Result};
+
+/// The longest name of a time zone, in bytes.
+const MAX_NAME_BYTES: usize = 128;
+
+/// Options of the server.
+#[derive(Debug, Clone)]
+pub struct Options {
+    local_timezone: Option<String>,
+    clock: fn() -> SystemTime,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            local_timezone: None,
+            clock: SystemTime::now,
+        }
+    }
+}
+
+impl Options {
+    /// Creates options with the time zone of the system.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the time zone that models take if the user names none, such as `Europe/Paris`.
+    #[must_use]
+    pub fn local_timezone(mut self, name: impl Into<String>) -> Self {
+        self.local_timezone = Some(name.into());
+        self
+    }
+
+    /// Sets the clock, for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: fn() -> SystemTime) -> Self {
+        self.clock = clock;
+        self
+    }
+}
+
+/// Creates the server.
+///
+/// # Errors
+/// If the local time zone does not exist.
+pub fn server(options: Options) -> Result<ServerBuilder, Error> {
+    let local = match options.local_timezone {
+        Some(name) => {
+            find_zone(&name).map_err(|error| Error::new(error.to_string()))?;
+            name
+        }
+        None => {
+            let system = TimeZone::system();
+            system.iana_name().unwrap_or("UTC").to_owned()
+        }
+    };
+    let clock = options.clock;
+    let current = Tool::builder("get_current_time")
+        .description("Get current time in a specific timezone")
+        .annotations(annotations())
+        .input_schema(current_schema(&local)?)
+        .handler(move |Args(arguments): Args<Current>| current(&arguments, clock));
+    let convert = Tool::builder("convert_time")
+        .description("Convert time between timezones")
+        .annotations(annotations())
+        .input_schema(convert_schema(&local)?)
+        .handler(move |Args(arguments): Args<Convert>| convert(&arguments, clock));
+    let server = Server::new("time", env!("CARGO_PKG_VERSION")).title("Time");
+    Ok(server.tools([current, convert]))
+}
+
+fn annotations() -> ToolAnnotations {
+    ToolAnnotations::new()
+        .read_only_hint(true)
+        .destructive_hint(false)
+        .idempotent_hint(true)
+        .open_world_hint(false)
+}
+
+/// Returns the schema of `get_current_time`, which names the local time zone.
+fn current_schema(local: &str) -> Result<Schema, Error> {
+    schema(json!({
+        "type": "object",
+        "properties": {"timezone": {
+            "type": "string",
+            "description": format!("IANA timezone name (e.g., 'America/New_York', 'Europe/London'). Use '{local}' as local timezone if no timezone provided by the user."),
+        }},
+        "required": ["timezone"],
+    }))
+}
+
+/// Returns the schema of `convert_time`, which names the local time zone.
+fn convert_schema(local: &str) -> Result<Schema, Error> {
+    schema(json!({
+        "type": "object",
+        "properties": {
+            "source_timezone": {
+                "type": "string",
+                "description": format!("Source IANA timezone name (e.g., 'America/New_York', 'Europe/London'). Use '{local}' as local timezone if no source timezone provided by the user."),
+            },
+            "time": {
+                "type": "string",
+                "description": "Time to convert in 24-hour format (HH:MM)",
+            },
+            "target_timezone": {
+                "type": "string",
+                "description": format!("Target IANA timezone name (e.g., 'Asia/Tokyo', 'America/San_Francisco'). Use '{local}' as local timezone if no target timezone provided by the user."),
+            },
+        },
+        "required": ["source_timezone", "time", "target_timezone"],
+    }))
+}
+
+fn schema(schema: serde_json::Value) -> Result<Schema, Error> {
+    Schema::encode(&schema).map_err(|error| Error::new(error.to_string()))
+}
+
+/// Arguments of `get_current_time`.
+#[derive(Deserialize, JsonSchema)]
+struct Current {
+    timezone: String,
+}
+
+/// Arguments of `convert_time`.
+#[derive(Deserialize, JsonSchema)]
+struct Convert {
+    source_timezone: String,
+    time: String,
+    target_timezone: String,
+}
+
+/// A time in a time zone.
+#[derive(Serialize)]
+struct LocalTime {
+    timezone: String,
+    datetime: String,
+    day_of_week: String,
+    is_dst: bool,
+}
+
+/// A time in two time zones.
+#[derive(Serialize)]
+struct Conversion {
+    source: LocalTime,
+    target: LocalTime,
+    time_difference: String,
+}
+
+impl LocalTime {
+    fn new(timezone: &str, time: &Zoned) -> Self {
+        Self {
+            timezone: timezone.to_owned(),
+            datetime: time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+            day_of_week: time.strftime("%A").to_string(),
+            is_dst: time
+                .time_zone()
+                .to_offset_info(time.timestamp())
+                .dst()
+                .is_dst(),
+        }
+    }
+}
+
+fn current(arguments: &Current, clock: fn() -> SystemTime) -> Result<String> {
+    let zone = find_zone(&arguments.timezone)?;
+    let time = LocalTime::new(&arguments.timezone, &now(clock)?.to_zoned(zone));
+    Ok(serde_json::to_string_pretty(&time)?)
+}
+
+fn convert(arguments: &Convert, clock: fn() -> SystemTime) -> Result<String> {
+    let source_zone = find_zone(&arguments.source_timezone)?;
+    let target_zone = find_zone(&arguments.target_timezone)?;
+    let time = parse_time(&arguments.time)
+        .ok_or("Invalid time format. Expected HH:MM [24-hour format]")?;
+    let today = now(clock)?.to_zoned(source_zone.clone()).date();
+    let invalid = |error: jiff::Error| Fault::new(error.to_string());
+    let source = today
+        .to_datetime(time)
+        .to_zoned(source_zone)
+        .map_err(invalid)?;
+    let target = source.with_time_zone(target_zone);
+    let seconds = target.offset().seconds() - source.offset().seconds();
+    let conversion = Conversion {
+        source: LocalTime::new(&arguments.source_timezone, &source),
+        target: LocalTime::new(&arguments.target_timezone, &target),
+        time_difference: format_difference(seconds),
+    };
+    Ok(serde_json::to_string_pretty(&conversion)?)
+}
+
+fn now(clock: fn() -> SystemTime) -> Result<Timestamp> {
+    Timestamp::try_from(clock()).map_err(|error| Fault::new(error.to_string()))
+}
+
+/// Finds a time zone by its name in the database.
+fn find_zone(name: &str) -> Result<TimeZone> {
+    let zone = (name.len() <= MAX_NAME_BYTES).then(|| TimeZone::get(name).ok());
+    zone.flatten()
+        .ok_or_else(|| Fault::new(format!("Invalid timezone: {name:.MAX_NAME_BYTES$}")))
+}
+
+/// Reads `HH:MM`.
+fn parse_time(text: &str) -> Option<Time> {
+    let (hour, minute) = text.split_once(':')?;
+    let number = |digits: &str| -> Option<i8> {
+        let is_number =
+            (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse().ok())?
+    };
+    Time::new(number(hour)?, number(minute)?, 0, 0).ok()
+}
+
+/// Formats a difference of offsets in hours, with as many digits as it needs: `+9.0h`, `+5.75h`.
+fn format_difference(seconds: i32) -> String {
+    let hours = f64::from(seconds) / 3600.0;
+    if seconds % 3600 == 0 {
+        return format!("{hours:+.1}h");
+    }
+    let hours = format!("{hours:+.2}");
+    format!("{}h", hours.trim_end_matches('0').trim_end_matches('.'))
+}

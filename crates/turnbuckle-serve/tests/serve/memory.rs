@@ -1,0 +1,259 @@
+//! The graph: changed, read, kept in its file, also by two servers at once.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use turnbuckle::testing::{self, Checker, TestClient};
+use turnbuckle_serve::memory::{Options, server};
+
+struct Remembered {
+    scratch: TempDir,
+    client: TestClient,
+}
+
+impl Remembered {
+    async fn new() -> Self {
+        let scratch = TempDir::new().unwrap();
+        let options = Options::new(scratch.path().join("memory.jsonl"));
+        let client = testing::connect(server(options).unwrap()).await.unwrap();
+        let remembered = Self { scratch, client };
+        let entities = json!([
+            {"name": "Ada", "entityType": "person", "observations": ["writes programs"]},
+            {"name": "Engine", "entityType": "machine", "observations": []},
+            {"name": "Ada", "entityType": "again", "observations": []},
+        ]);
+        remembered
+            .call("create_entities", json!({"entities": entities}))
+            .await;
+        let relation = json!({"from": "Ada", "to": "Engine", "relationType": "programs"});
+        remembered
+            .call(
+                "create_relations",
+                json!({"relations": [relation, relation]}),
+            )
+            .await;
+        remembered
+    }
+
+    fn file(&self) -> PathBuf {
+        self.scratch.path().join("memory.jsonl")
+    }
+
+    /// Calls a tool, and returns its structured content, or the text of its error.
+    async fn try_call(&self, tool: &str, arguments: Value) -> Result<Value, String> {
+        let result = self.client.call_tool(tool, &arguments).await.unwrap();
+        match result.structured_content {
+            Some(structured) => Ok(structured.decode().unwrap()),
+            None => Err(result.text().into_owned()),
+        }
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.try_call(tool, arguments).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn what_exists_is_not_created_again() {
+    let remembered = Remembered::new().await;
+    let graph = remembered.call("read_graph", json!({})).await;
+    assert_eq!(
+        graph,
+        json!({
+            "entities": [
+                {"name": "Ada", "entityType": "person", "observations": ["writes programs"]},
+                {"name": "Engine", "entityType": "machine", "observations": []},
+            ],
+            "relations": [{"from": "Ada", "to": "Engine", "relationType": "programs"}],
+        })
+    );
+    let again = json!({"entities": [{"name": "Ada", "entityType": "x", "observations": []}]});
+    assert_eq!(
+        remembered.call("create_entities", again).await,
+        json!({"entities": []})
+    );
+    let lines = fs::read_to_string(remembered.file()).unwrap();
+    assert_eq!(
+        lines,
+        "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"writes programs\"]}\n\
+         {\"type\":\"entity\",\"name\":\"Engine\",\"entityType\":\"machine\",\"observations\":[]}\n\
+         {\"type\":\"relation\",\"from\":\"Ada\",\"to\":\"Engine\",\"relationType\":\"programs\"}"
+    );
+}
+
+#[tokio::test]
+async fn observations_are_added_all_or_none() {
+    let remembered = Remembered::new().await;
+    let add = |contents: &[&str], other: &str| {
+        json!({"observations": [
+            {"entityName": "Ada", "contents": contents}, {"entityName": other, "contents": ["big"]},
+        ]})
+    };
+    let error = remembered
+        .try_call("add_observations", add(&["new"], "Nobody"))
+        .await
+        .unwrap_err();
+    assert_eq!(error, "Entity with name Nobody not found");
+    let added = remembered
+        .call(
+            "add_observations",
+            add(&["writes programs", "new", "new"], "Engine"),
+        )
+        .await;
+    assert_eq!(
+        added,
+        json!({"results": [
+            {"entityName": "Ada", "addedObservations": ["new"]},
+            {"entityName": "Engine", "addedObservations": ["big"]},
+        ]})
+    );
+}
+
+#[tokio::test]
+async fn nodes_are_found_with_the_relations_of_either_end() {
+    let remembered = Remembered::new().await;
+    let names = |view: &Value| {
+        let names = view["entities"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entity| entity["name"].to_string());
+        (
+            names.collect::<String>(),
+            view["relations"].as_array().unwrap().len(),
+        )
+    };
+    for (query, found) in [
+        ("WRITES", ("\"Ada\"", 1)),
+        ("mach", ("\"Engine\"", 1)),
+        ("nothing", ("", 0)),
+    ] {
+        let view = remembered
+            .call("search_nodes", json!({"query": query}))
+            .await;
+        assert_eq!(names(&view), (found.0.to_owned(), found.1), "{query}");
+    }
+    let view = remembered
+        .call("open_nodes", json!({"names": ["Engine", "Nobody"]}))
+        .await;
+    assert_eq!(names(&view), ("\"Engine\"".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn deletions_take_the_relations_along() {
+    let remembered = Remembered::new().await;
+    let deletion = json!({"deletions": [{"entityName": "Ada", "observations": ["writes programs", "no"]}, {"entityName": "No", "observations": []}]});
+    let deleted = remembered.call("delete_observations", deletion).await;
+    assert_eq!(
+        deleted,
+        json!({"success": true, "message": "Observations deleted successfully"})
+    );
+    remembered
+        .call("delete_entities", json!({"entityNames": ["Engine"]}))
+        .await;
+    let graph = remembered.call("read_graph", json!({})).await;
+    assert_eq!(
+        graph,
+        json!({"entities": [{"name": "Ada", "entityType": "person", "observations": []}], "relations": []})
+    );
+    let relation = json!({"from": "a", "to": "b", "relationType": "c"});
+    remembered
+        .call("create_relations", json!({"relations": [relation]}))
+        .await;
+    remembered
+        .call("delete_relations", json!({"relations": [relation]}))
+        .await;
+    assert_eq!(
+        remembered.call("read_graph", json!({})).await["relations"],
+        json!([])
+    );
+    let read = remembered
+        .client
+        .read_resource("memory://knowledge-graph")
+        .await
+        .unwrap();
+    let read = serde_json::to_value(read).unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(read["contents"][0]["text"].as_str().unwrap()).unwrap(),
+        graph
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_servers_at_one_file_lose_nothing() {
+    let remembered = Remembered::new().await;
+    let work = async |prefix: &'static str| {
+        let server = server(Options::new(remembered.file())).unwrap();
+        let client = testing::connect(server).await.unwrap();
+        for number in 0..50 {
+            let entity =
+                json!({"name": format!("{prefix}{number}"), "entityType": "", "observations": []});
+            let result = client
+                .call_tool("create_entities", &json!({"entities": [entity]}))
+                .await
+                .unwrap();
+            assert_ne!(result.is_error, Some(true), "{}", result.text());
+        }
+    };
+    tokio::join!(work("a"), work("b"), work("c"));
+    let graph = remembered.call("read_graph", json!({})).await;
+    assert_eq!(graph["entities"].as_array().unwrap().len(), 152);
+}
+
+#[tokio::test]
+async fn a_broken_file_is_neither_served_nor_written() {
+    let scratch = TempDir::new().unwrap();
+    let file = scratch.path().join("memory.jsonl");
+    for broken in ["{\"type\":\"entity\"}", "not json", "\u{feff}{}"] {
+        fs::write(&file, broken).unwrap();
+        let error = server(Options::new(&file)).unwrap_err().to_string();
+        assert!(error.contains("line 1 of the graph is invalid"), "{error}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), broken);
+    }
+    assert!(
+        server(Options::new(scratch.path())).is_err(),
+        "a directory is no file"
+    );
+    assert!(server(Options::new(scratch.path().join("no/file"))).is_err());
+}
+
+#[tokio::test]
+async fn lines_of_other_types_stay_and_the_size_is_bounded() {
+    let scratch = TempDir::new().unwrap();
+    let file = scratch.path().join("memory.jsonl");
+    fs::write(&file, "{\"type\":\"note\",\"text\":\"mine\"}\n").unwrap();
+    let server = server(Options::new(&file).max_file_bytes(200)).unwrap();
+    let client = testing::connect(server).await.unwrap();
+    let create =
+        |name: String| json!({"entities": [{"name": name, "entityType": "", "observations": []}]});
+    let result = client
+        .call_tool("create_entities", &create("x".to_owned()))
+        .await
+        .unwrap();
+    assert_ne!(result.is_error, Some(true), "{}", result.text());
+    let before = fs::read_to_string(&file).unwrap();
+    assert!(
+        before.contains("{\"type\":\"note\",\"text\":\"mine\"}"),
+        "{before}"
+    );
+    let result = client
+        .call_tool("create_entities", &create("y".repeat(100)))
+        .await
+        .unwrap();
+    assert!(
+        result.text().contains("max_file_bytes"),
+        "{}",
+        result.text()
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), before);
+}
+
+#[tokio::test]
+async fn the_check_is_clean() {
+    let scratch = TempDir::new().unwrap();
+    let options = Options::new(scratch.path().join("memory.jsonl"));
+    let checked = Checker::new(server(options).unwrap()).run().await.unwrap();
+    checked.assert_clean();
+}
