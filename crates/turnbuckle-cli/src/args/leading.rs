@@ -25,7 +25,7 @@ pub(crate) fn move_options_behind_verb(
     let mut rest: Vec<OsString> = words.collect();
     let mut options = Vec::new();
     let mut command = cli;
-    while command.has_subcommands() {
+    while command.has_subcommands() && !uses_own_options(command, &rest) {
         let Some(verb_at) = find_verb(&rest)? else {
             // The parser shows the help, and which verbs there are.
             rest.retain(|word| HELP_WORDS.iter().any(|help| word == help));
@@ -44,6 +44,13 @@ pub(crate) fn move_options_behind_verb(
     moved.append(&mut options);
     moved.append(&mut rest);
     Ok(moved)
+}
+
+/// Returns whether the words are the options of the command itself, which it takes instead of a subcommand.
+fn uses_own_options(command: &Command, words: &[OsString]) -> bool {
+    let name = words.first().and_then(|word| word.to_str());
+    let subcommand = name.and_then(|name| command.find_subcommand(name));
+    command.is_args_conflicts_with_subcommands_set() && subcommand.is_none()
 }
 
 /// The words that ask for the help or the version.
@@ -92,7 +99,12 @@ mod tests {
         let verb = |name| Command::new(name);
         let cli = Command::new("turnbuckle")
             .subcommand(verb("call"))
-            .subcommand(verb("auth").subcommand(verb("status")));
+            .subcommand(verb("auth").subcommand(verb("status")))
+            .subcommand(
+                verb("gateway")
+                    .args_conflicts_with_subcommands(true)
+                    .subcommand(verb("check")),
+            );
         let words = words.split(' ').map(OsString::from).collect();
         let moved = move_options_behind_verb(&cli, words)?;
         let moved: Vec<_> = moved.iter().map(|word| word.to_string_lossy()).collect();
@@ -111,6 +123,9 @@ mod tests {
             ("t --config=call call call", "t call --config=call call"),
             ("t -s call call x", "t call -s call x"),
             ("t -q auth -v status x", "t auth status -q -v x"),
+            ("t gateway -f x", "t gateway -f x"),
+            ("t gateway --port 1 --help", "t gateway --port 1 --help"),
+            ("t -q gateway check x", "t gateway check -q x"),
             // Checked later, together with `--trace`.
             (
                 "t --trace-secrets --timeout x call --trace a",

@@ -19,6 +19,7 @@ mod completion;
 mod config;
 mod errors;
 mod formats;
+mod gateway;
 mod guide;
 mod inspect;
 mod network;

@@ -110,10 +110,10 @@ fn print_text(console: &Console, upstream: &CheckedUpstream<'_>) -> Result<(), C
         for item in items {
             let name = console.style(Style::Strong, &shown(item.name));
             let whom = match item.scopes {
-                [] => "everybody".to_owned(),
+                [] => "for everybody".to_owned(),
                 scopes => format!("with the scopes {}", scopes.join(" ")),
             };
-            let about = format!("is {}, for {whom}", item.own_name);
+            let about = format!("is {}, {whom}", item.own_name);
             let about = console.style(Style::Dim, &shown(&about));
             console.print(&format!("    {name}  {about}"))?;
         }

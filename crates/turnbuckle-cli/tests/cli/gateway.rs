@@ -1,0 +1,92 @@
+//! `gateway` and `gateway check`.
+
+use serde_json::json;
+
+use crate::support::{Scratch, TOOL, run};
+
+#[test]
+fn check_prints_what_each_upstream_would_offer() {
+    let folder = Scratch::new();
+    let file = |name: &str, rules: &str| {
+        let command = format!("command = ['{TOOL}', 'demo', '--stdio']");
+        folder.file(name, &format!("[upstream.demo]\n{command}\n{rules}"))
+    };
+    let good = file(
+        "good.toml",
+        "allow = ['echo']\nrename = { echo = 'say' }\nscopes = { echo = ['talk'] }",
+    );
+    let checked = run(&["gateway", "check", &good, "-o", "json"])
+        .ends(0)
+        .json();
+    let tools = json!([{"name": "say", "ownName": "echo", "scopes": ["talk"]}]);
+    assert_eq!(
+        (&checked[0]["tools"], &checked[0]["resources"]),
+        (&tools, &json!([]))
+    );
+    let text = run(&["gateway", "check", &good]).ends(0).out;
+    assert!(
+        text.contains("say  is echo, with the scopes talk"),
+        "{text}"
+    );
+
+    let unused = file("unused.toml", "allow = ['echo', 'ehco']");
+    let found = run(&["gateway", "check", &unused]).ends(1);
+    assert!(
+        found.out.contains("\"ehco\" matches none of its items"),
+        "{found:?}"
+    );
+    let down = folder.file(
+        "down.toml",
+        "[upstream.gone]\nurl = 'http://127.0.0.1:9/mcp'",
+    );
+    run(&["gateway", "check", &down]).ends(7);
+    let wrong = file("wrong.toml", "alow = []");
+    let error = run(&["gateway", "check", &wrong, "-o", "json"])
+        .ends(2)
+        .error();
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.ends_with("line 3: unknown key \"alow\": did you mean \"allow\"?"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_gateway_serves_the_servers_of_its_file() {
+    let folder = Scratch::new();
+    let text = format!(
+        "audit = 'audit.jsonl'\n[upstream.demo]\ncommand = ['{TOOL}', 'demo', '--stdio']\n\
+         allow = ['echo']"
+    );
+    let file = folder.file("gateway.toml", &text);
+    let words = [
+        "call",
+        "demo__echo",
+        "message=hello",
+        "--",
+        TOOL,
+        "gateway",
+        "--file",
+        &file,
+        "--stdio",
+    ];
+    assert_eq!(run(&words).ends(0).out.trim(), "hello");
+    let audit = std::fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
+    assert!(
+        audit.contains("\"item\":\"echo\"") && !audit.contains("hello"),
+        "{audit}"
+    );
+    let words = [
+        "call",
+        "search_tools",
+        "query=echo",
+        "--",
+        TOOL,
+        "gateway",
+        "-f",
+        &file,
+        "--stdio",
+        "--lazy",
+    ];
+    assert!(run(&words).ends(0).out.contains("demo__echo"));
+}
