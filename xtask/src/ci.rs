@@ -22,7 +22,7 @@ use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
-use crate::{api, cluster, node, page, programs, references, soak, tidy};
+use crate::{api, cluster, node, page, programs, soak, tidy};
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -91,7 +91,6 @@ const APART: &[Step] = &[
     }),
     ("interop", || node::interop(&[])),
     ("cluster", || cluster::run(&[])),
-    ("references", || references::run(&[])),
 ];
 
 /// Steps that go on beside others, and the option with which this program takes them.
