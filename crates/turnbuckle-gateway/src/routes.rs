@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use turnbuckle::servers::{Servers, WeakServers};
+use turnbuckle::servers::{ServerState, Servers, WeakServers};
 use turnbuckle_wire::revision::Method;
 
 use crate::policy::Policy;
@@ -23,14 +23,16 @@ pub(crate) struct Target {
     pub(crate) upstream: Arc<str>,
     /// The name or URI at the upstream.
     pub(crate) item: Arc<str>,
+    /// False if the upstream is not connected, of a request that has failed.
     pub(crate) is_ready: bool,
     /// True if a rule of the upstream is why the item is not offered.
     pub(crate) is_denied: bool,
 }
 
 impl Routes {
-    /// Returns the target of a request with this name or URI.
-    pub(crate) fn find(&self, method: &str, name: &str) -> Option<Target> {
+    /// Returns the target of a request with this name or URI. The state of its upstream is looked up if the
+    /// request has failed.
+    pub(crate) fn find(&self, method: &str, name: &str, has_failed: bool) -> Option<Target> {
         let servers = self.servers.upgrade()?;
         let (is_uri, listed) = match Method::parse(method)? {
             Method::CallTool => (false, servers.tool(name).map(|it| (it.server, it.own_name))),
@@ -48,12 +50,19 @@ impl Routes {
             false => !policy.permits(&item),
         });
         Some(Target {
-            is_ready: servers.client(&upstream).is_ok(),
+            is_ready: !has_failed || is_ready(&servers, &upstream),
             upstream,
             item,
             is_denied,
         })
     }
+}
+
+/// Returns whether an upstream is connected, or would be for its next request.
+fn is_ready(servers: &Servers, upstream: &str) -> bool {
+    let status = servers.status().into_iter();
+    let mut own = status.filter(|status| *status.server == *upstream);
+    own.any(|status| matches!(status.state, ServerState::Ready | ServerState::Idle))
 }
 
 /// Returns the upstream whose name a name or a URI begins with, and the rest.

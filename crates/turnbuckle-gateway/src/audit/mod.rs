@@ -69,11 +69,10 @@ impl AuditLog {
 
 impl Audit for AuditLog {
     fn record(&self, record: &AuditRecord<'_>) {
-        let routes = self.routes.get();
-        let target = record.method.zip(record.target);
-        let target = routes
-            .zip(target)
-            .and_then(|(routes, (method, name))| routes.find(method, name));
+        let has_failed = record.outcome != AuditOutcome::Completed;
+        let named = self.routes.get().zip(record.method.zip(record.target));
+        let target =
+            named.and_then(|(routes, (method, name))| routes.find(method, name, has_failed));
         let (outcome, detail) = outcome(record, target.as_ref());
         self.add(&Event {
             record,

@@ -14,7 +14,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use turnbuckle::servers::config::jsonc_to_json;
 
-pub use values::{Hidden, Mode, Size, Time};
+pub use values::{Hidden, Mode, PrincipalPart, Size, Time};
 
 use crate::error::GatewayError;
 use table::table;
@@ -75,8 +75,15 @@ table! {
         headers: BTreeMap<String, Hidden>,
         /// Headers whose values environment variables of the gateway hold.
         header_env: BTreeMap<String, String>,
+        /// Headers that say who calls: each has `subject`, `issuer` or `client` of the principal. The mode is
+        /// `per-principal` then.
+        header_principal: BTreeMap<String, PrincipalPart>,
         /// True if the URL is one of HTTP+SSE.
         sse: Option<bool>,
+        /// An OpenAPI document, whose operations become tools; a relative path starts at the file.
+        openapi: Option<String>,
+        /// The URL that the paths of the OpenAPI document are below. Default: that of the document.
+        server_url: Option<Hidden>,
         /// The connections: the clients that share one. Default: all.
         mode: Option<Mode>,
         /// Patterns of the tools, prompts and URIs that are offered. Default: all.
@@ -87,6 +94,8 @@ table! {
         rename: BTreeMap<String, String>,
         /// Scopes that items need, by patterns.
         scopes: BTreeMap<String, Vec<String>>,
+        /// The time without a request after which a connection is closed, and opened again when needed.
+        idle: Option<Time>,
         /// The bounds of requests to the upstream.
         limits: UpstreamLimits,
     }

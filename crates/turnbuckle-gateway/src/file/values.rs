@@ -138,3 +138,16 @@ impl TryFrom<String> for Mode {
         }
     }
 }
+
+/// A part of a principal that a header tells an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum PrincipalPart {
+    /// The subject of the token.
+    Subject,
+    /// The issuer of the token.
+    Issuer,
+    /// The client that the token was issued to.
+    Client,
+}

@@ -25,7 +25,7 @@ use crate::lazy::LazyTools;
 use crate::metrics::Metrics;
 use crate::policy::Policy;
 use crate::routes::{Policies, Routes};
-use crate::upstreams::{HttpHook, connector};
+use crate::upstreams::{HttpHook, connector, connector_of_principal, principal_headers};
 
 /// The name that clients see if the file has none.
 const DEFAULT_NAME: &str = "turnbuckle-gateway";
@@ -245,8 +245,38 @@ impl GatewayBuilder {
             servers = servers
                 .server(name.as_str(), connector)
                 .upstream(name, |options| upstream_options(options, upstream));
+            if !upstream.header_principal.is_empty() {
+                servers = self.with_principal_headers(servers, name, upstream)?;
+            }
         }
         Ok(servers)
+    }
+}
+
+impl GatewayBuilder {
+    /// Tells an upstream who calls, by headers.
+    fn with_principal_headers(
+        &self,
+        servers: ServersBuilder,
+        name: &str,
+        upstream: &Upstream,
+    ) -> Result<ServersBuilder, GatewayError> {
+        if upstream.url.is_none() || upstream.mode != Some(Mode::PerPrincipal) {
+            let error = GatewayError::new(
+                "`header_principal` needs a `url` and `mode = \"per-principal\"`",
+            );
+            return Err(error.in_upstream(name));
+        }
+        let (table, settings) = (upstream.clone(), upstream.clone());
+        let (upstream_name, hook) = (name.to_owned(), self.http.clone());
+        Ok(servers.upstream(name, move |options| {
+            options.connector_for(
+                move |context| principal_headers(&settings, context.principal()),
+                move |headers| {
+                    connector_of_principal(&upstream_name, &table, headers, hook.as_deref())
+                },
+            )
+        }))
     }
 }
 
@@ -288,6 +318,9 @@ fn upstream_options(mut options: UpstreamOptions, upstream: &Upstream) -> Upstre
             Mode::PerPrincipal => UpstreamMode::PerPrincipal,
             Mode::Pool(size) => UpstreamMode::Pool(size),
         });
+    }
+    if let Some(idle) = upstream.idle {
+        options = options.idle_timeout(idle.0);
     }
     let limits = &upstream.limits;
     if let Some(requests) = limits.in_flight {

@@ -5,3 +5,4 @@ mod audit;
 mod lazy;
 mod policy;
 mod support;
+mod upstreams;

@@ -1,0 +1,103 @@
+//! Upstreams by an OpenAPI document, and settings that cannot be used.
+
+use turnbuckle_gateway::{Gateway, GatewayFile};
+
+const DOCUMENT: &str = r#"{
+    "openapi": "3.1.0",
+    "info": {"title": "CRM", "version": "1"},
+    "servers": [{"url": "https://crm.example.com"}],
+    "paths": {
+        "/contacts": {
+            "get": {"operationId": "listContacts", "responses": {}},
+            "delete": {"operationId": "deleteContacts", "responses": {}}
+        }
+    }
+}"#;
+
+async fn connect(text: &str, directory: &std::path::Path) -> Result<Gateway, String> {
+    let file = GatewayFile::parse_toml(text).unwrap();
+    let builder = Gateway::builder(file).directory(directory);
+    builder.connect().await.map_err(|error| error.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn operations_of_a_document_are_tools_as_far_as_they_are_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("crm.json"), DOCUMENT).unwrap();
+    let text = "[upstream.crm]\nopenapi = 'crm.json'\nallow = ['list*']\n\
+                headers = { Authorization = 'Bearer hunter2' }";
+    let gateway = connect(text, folder.path()).await.unwrap();
+    let offers = gateway.offers();
+    let tools: Vec<&str> = offers[0].tools.iter().map(|it| &*it.name).collect();
+    assert_eq!(tools, ["crm__listContacts"]);
+    assert!(!format!("{gateway:?}").contains("hunter2"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_setting_that_cannot_be_used_names_its_upstream() {
+    let folder = tempfile::tempdir().unwrap();
+    for (table, reason) in [
+        (
+            "allow = ['a']",
+            "it needs either `command`, `url` or `openapi`",
+        ),
+        ("command = []", "`command` is empty"),
+        ("command = ['a']\nurl = 'https://b'", "it needs either"),
+        (
+            "command = ['a']\nheaders = { A = 'b' }",
+            "are for an upstream with a `url`",
+        ),
+        (
+            "url = 'https://a'\ncwd = 'b'",
+            "are for an upstream with a `command`",
+        ),
+        (
+            "url = 'http://a.example'\nheaders = { A = 'b' }",
+            "without encryption",
+        ),
+        (
+            "command = ['a']\npass_env = ['TURNBUCKLE_NOT_SET']",
+            "\"TURNBUCKLE_NOT_SET\" is not set",
+        ),
+        ("openapi = 'none.json'", "`openapi`"),
+        (
+            "url = 'https://a'\nserver_url = 'https://b'",
+            "`server_url` is for",
+        ),
+        (
+            "url = 'https://a'\nheader_principal = { X-User = 'subject' }",
+            "per-principal",
+        ),
+        ("url = 'https://a'\ndeny = ['']", "1 to 256 characters"),
+    ] {
+        let error = connect(&format!("[upstream.crm]\n{table}"), folder.path())
+            .await
+            .unwrap_err();
+        assert!(
+            error.starts_with("the upstream \"crm\": ") && error.contains(reason),
+            "{error}"
+        );
+    }
+    for (text, reason) in [
+        ("", "there is no upstream"),
+        (
+            "store = 'sqlite:a.db'\n[upstream.a]\ncommand = ['a']",
+            "`store` needs `keys_env`",
+        ),
+        (
+            "keys_env = 'TURNBUCKLE_NOT_SET'\n[upstream.a]\ncommand = ['a']",
+            "`keys_env`",
+        ),
+        (
+            "audit = '.'\n[upstream.a]\ncommand = ['a']",
+            "the audit log",
+        ),
+        (
+            "auth = { issuer = 'x', resource = 'y' }\n[upstream.a]\ncommand = ['a']",
+            "`auth`",
+        ),
+    ] {
+        let error = connect(text, folder.path()).await.unwrap_err();
+        assert!(error.contains(reason), "{error}");
+    }
+}
