@@ -45,7 +45,7 @@ type InstallHandlers = Arc<dyn Fn(ClientBuilder, &Arc<str>) -> ClientBuilder + S
 pub struct ServersBuilder {
     name: String,
     version: String,
-    limits: ServersLimits,
+    pub(crate) limits: ServersLimits,
     drafts: Vec<MemberDraft>,
     rules: ItemRules,
     install: Vec<InstallHandlers>,
@@ -183,11 +183,12 @@ impl ServersBuilder {
         ///
         /// The rule decides also about URIs that are not listed, such as those that a template matches, whenever
         /// one is read: the definition has the URI, the name is the URI at the server, and nothing else is
-        /// set. Texts and scopes that the rule gives to these have no effect.
+        /// set.
         resources: Resource => resources;
 
         /// Adds a rule about the resource templates of all servers, as [`tools`](Self::tools) does. It holds
-        /// on lists, completions, and reads of URIs that only this template matches.
+        /// on lists, completions, and reads of URIs that only this template matches. With such a rule, a proxy
+        /// lets no resource be read that is neither listed nor matched by a template.
         resource_templates: ResourceTemplate => templates;
     }
 

@@ -35,6 +35,10 @@ settings! {
         // Beyond: the call fails: `its clients have as many connections as they may …`
         // Tests: turnbuckle_servers::tests::connections::connections_have_a_bound_for_each_server_and_in_all
         max_connections: usize = 256,
+        /// The time for which a proxy waits for the first attempts to connect.
+        // Beyond: it serves the servers that are ready
+        // Tests: turnbuckle_servers::tests::capabilities::a_silent_server_keeps_no_client_waiting
+        first_attempt_timeout: Duration = Duration::from_secs(10),
         /// The delay before the second attempt to connect. Each further one waits twice as long.
         // Tests: turnbuckle_servers::tests::reconnect::attempts_follow_after_growing_delays_until_the_server_is_back
         initial_backoff: Duration = Duration::from_secs(1),

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{Principal, Prompt, Resource, ResourceTemplate, Tool};
+use turnbuckle_types::{
+    Principal, Prompt, ProtocolError, RequiredScopes, Resource, ResourceTemplate, Tool,
+};
 
 use crate::view::items::Listed;
 
@@ -28,6 +30,27 @@ pub(crate) struct ItemAccess {
 }
 
 debug_fields!(ItemAccess { scopes });
+
+impl ItemAccess {
+    /// Checks that a principal can use a resource, also where a template stands for it.
+    ///
+    /// # Errors
+    /// If the principal cannot see it, or lacks a scope.
+    pub(crate) fn check(
+        &self,
+        uri: &str,
+        principal: Option<&Principal>,
+    ) -> Result<(), ProtocolError> {
+        if !self.visible.iter().all(|visible| visible(principal)) {
+            return Err(ProtocolError::resource_not_found(uri));
+        }
+        let needed = RequiredScopes::new(self.scopes.iter().map(String::as_str));
+        match self.scopes.is_empty() || needed.is_met_by(principal) {
+            true => Ok(()),
+            false => Err(ProtocolError::forbidden(needed)),
+        }
+    }
+}
 
 /// Functions cannot be compared: only the same function is equal.
 impl PartialEq for ItemAccess {

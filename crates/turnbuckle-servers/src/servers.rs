@@ -21,7 +21,7 @@ use crate::member::state::Member;
 use crate::member::status::ServerStatus;
 use crate::member::supervisor::supervise;
 use crate::request::ServerRequest;
-use crate::rules::Ruled;
+use crate::rules::{ItemAccess, Ruled};
 use crate::view::item_kind::ItemKind;
 use crate::view::items::ServerItem;
 
@@ -33,6 +33,9 @@ use crate::view::items::ServerItem;
 /// prefix of its server, and depends on nothing else.
 #[derive(Clone)]
 pub struct Servers(Arc<Handle>);
+
+/// The server and the own URI of a resource, and the principals that can read it.
+pub(crate) type ReadableUri = ((Arc<str>, Arc<str>), Option<Arc<ItemAccess>>);
 
 /// A reference to [`Servers`] that does not keep them open.
 #[derive(Clone)]
@@ -318,14 +321,31 @@ impl Servers {
     /// Returns the server that has a resource at a URI of the merged view, and the server's own URI. The
     /// resource need not be listed: then the rules about resources decide about its URI.
     pub(crate) fn readable_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+        self.readable(uri).map(|(owner, _)| owner)
+    }
+
+    /// Returns the owner of a URI, and the principals that can read it if a rule restricts them.
+    pub(crate) fn readable(&self, uri: &str) -> Option<ReadableUri> {
         let (server, own) = self.resource_owner(uri)?;
         let rules = &self.state().rules;
-        if rules.resources.is_empty() || self.state().view().has_resource(uri) {
-            return Some((server, own));
+        if rules.resources.is_empty() {
+            return Some(((server, own), None));
         }
-        let unlisted = Resource::new(uri, &*own);
-        let ruled = rules.apply(&server, &own, unlisted);
-        matches!(ruled, Ruled::Kept(_)).then_some((server, own))
+        if let Some(listed) = self.state().view().resource(uri) {
+            return Some(((server, own), listed.access.clone()));
+        }
+        match rules.apply(&server, &own, Resource::new(uri, &*own)) {
+            Ruled::Kept(kept) => Some(((server, own), kept.access)),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a client of a proxy may read a resource that is neither listed nor matched by a
+    /// template. Rules about templates decide about such URIs, so that none may be read beside them.
+    pub(crate) fn may_read_unlisted(&self, uri: &str) -> bool {
+        self.state().rules.templates.is_empty()
+            && self.state().view().resource(uri).is_none()
+            && self.readable_owner(uri).is_some()
     }
 
     /// Routes a request to the server that has the item.

@@ -97,6 +97,7 @@ pub mod internal {
     // The server's end.
     pub use crate::server::change::{ChangeNotification, TopicNotification};
     pub use crate::server::change_feed::{ChangeFeed, PendingChange};
+    pub use crate::server::context::DuplexConnection;
     pub use crate::server::context::detached::{Outlet, RestoredRequest};
     pub use crate::server::detached_handler::DetachedHandler;
     pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};

@@ -50,6 +50,8 @@ pub enum ErrorKind {
     Internal,
     /// The application's own error code, or one that no other kind stands for.
     Application(i64),
+    /// The code of an error that another peer sent, passed on as it is.
+    Forwarded(i64),
 }
 
 /// A failure to be reported to the peer. The size of a pointer.
@@ -312,7 +314,9 @@ impl fmt::Display for Inner {
             ErrorKind::Forbidden(_) => "forbidden",
             ErrorKind::RateLimited { .. } => "rate limited",
             ErrorKind::Internal => "internal error",
-            ErrorKind::Application(code) => return write!(f, "error {code}"),
+            ErrorKind::Application(code) | ErrorKind::Forwarded(code) => {
+                return write!(f, "error {code}");
+            }
         })
     }
 }

@@ -66,6 +66,16 @@ where
     }
 }
 
+/// A result with its total, such as that of another server.
+impl<E> HandlerOutput<Completer> for std::result::Result<CompleteResult, E>
+where
+    E: IntoFailure + Send + 'static,
+{
+    fn into_handler_reply(self, (): &(), _: Option<&str>) -> Result<Reply> {
+        Ok(Reply::complete(self.map_err(IntoFailure::into_failure)?))
+    }
+}
+
 /// The completers of one item, by argument.
 #[derive(Default)]
 pub(crate) struct Completers(BTreeMap<String, Completer>);

@@ -66,6 +66,8 @@ pub(crate) struct PromptDraft {
     pub(crate) completers: Completers,
     /// The arguments to list, if they do not follow from the handler.
     arguments: Option<Vec<PromptArgument>>,
+    /// The definition of the server that has the prompt.
+    forwarded: Option<Arc<turnbuckle_types::Prompt>>,
 }
 
 impl<H> Prompt<H> {
@@ -74,6 +76,14 @@ impl<H> Prompt<H> {
     /// takes them as [`RawArguments`](crate::RawArguments).
     pub fn arguments(mut self, arguments: impl IntoIterator<Item = PromptArgument>) -> Self {
         self.draft.arguments = Some(arguments.into_iter().collect());
+        self
+    }
+
+    /// Sends this definition as it is, under the name of the builder, for a prompt that another server has.
+    /// Arguments are not checked: that server does so.
+    pub fn foreign_definition(mut self, definition: Arc<turnbuckle_types::Prompt>) -> Self {
+        self.draft.arguments = Some(definition.arguments.clone().unwrap_or_default());
+        self.draft.forwarded = Some(definition);
         self
     }
 
@@ -99,6 +109,7 @@ impl Prompt<NoHandler> {
                 settings: ItemSettings::default(),
                 completers: Completers::default(),
                 arguments: None,
+                forwarded: None,
             }),
             handler: NoHandler,
         }
@@ -218,6 +229,7 @@ impl Prompt {
             settings,
             completers,
             arguments: listed,
+            forwarded,
         } = *self.draft;
         let ItemSettings {
             info,
@@ -232,11 +244,11 @@ impl Prompt {
         check_constraints(&schema)?;
         let arguments = arguments_from_schema(&reorder_properties(schema, needs.order))
             .map_err(BuildError::new)?;
-        let reader = ArgumentReader::new(
-            EnforcedSchema::of_type(source),
-            true,
-            needs.arguments.is_none(),
-        );
+        let unread = needs.arguments.is_none();
+        let reader = match &forwarded {
+            None => ArgumentReader::new(EnforcedSchema::of_type(source), true, unread),
+            Some(_) => ArgumentReader::without_arguments(),
+        };
         let arguments = listed.unwrap_or(arguments);
         let is_argument = |name: &str| arguments.iter().any(|argument| argument.name == name);
         if let Some(unknown) = completers.first_unknown(is_argument) {
@@ -253,6 +265,7 @@ impl Prompt {
             name,
             info,
             arguments,
+            forwarded,
         })
     }
 }
@@ -280,6 +293,7 @@ pub(crate) struct PromptEntry {
     name: Cow<'static, str>,
     info: ItemInfo,
     arguments: Vec<PromptArgument>,
+    forwarded: Option<Arc<turnbuckle_types::Prompt>>,
     access: AccessRules,
     pub(crate) completers: CompleterEntries,
     call: Arc<dyn ErasedHandler>,
@@ -298,6 +312,11 @@ impl CatalogItem for PromptEntry {
 impl PromptEntry {
     /// Returns the definition for `prompts/list`.
     pub(crate) fn definition(&self) -> turnbuckle_types::Prompt {
+        if let Some(forwarded) = &self.forwarded {
+            let mut definition = turnbuckle_types::Prompt::clone(forwarded);
+            definition.name = self.name.clone().into_owned();
+            return definition;
+        }
         let definition = turnbuckle_types::Prompt::new(&*self.name);
         let mut definition = with_item_info!(definition, self.info);
         definition.arguments = (!self.arguments.is_empty()).then(|| self.arguments.clone());

@@ -46,6 +46,7 @@ struct ServerDraft {
     dynamic_tools: bool,
     dynamic_prompts: bool,
     dynamic_resources: bool,
+    unsubscribable_resources: bool,
     dynamic_completions: bool,
     logging: bool,
     server_info_in_results: bool,
@@ -91,6 +92,7 @@ impl ServerBuilder {
             dynamic_tools: false,
             dynamic_prompts: false,
             dynamic_resources: false,
+            unsubscribable_resources: false,
             dynamic_completions: false,
             logging: false,
             server_info_in_results: true,
@@ -170,6 +172,10 @@ impl ServerBuilder {
         /// Declares the resources capability even if the server has no resource yet.
         dynamic_resources() { draft.dynamic_resources = true }
 
+        /// Declares the resources capability even if the server has no resource yet, without subscriptions to
+        /// single resources unless it has one.
+        dynamic_unsubscribable_resources() { draft.unsubscribable_resources = true }
+
         /// Declares the completions capability even if no item has a completer yet.
         dynamic_completions() { draft.dynamic_completions = true }
 
@@ -202,6 +208,14 @@ impl ServerBuilder {
         /// Give every instance of a server behind a load balancer the same keys. Default: a random key
         /// that lives as long as the process.
         keys(keys: KeyRing) { draft.keys = Some(keys) }
+    }
+
+    /// Sets instructions for a model, unless they were set before.
+    pub fn default_instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.draft
+            .instructions
+            .get_or_insert_with(|| instructions.into());
+        self
     }
 
     /// Adds a protocol extension, unless one with its id was added before.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use turnbuckle_server::HandlerContext;
+use turnbuckle_session::internal::DuplexConnection;
 use turnbuckle_types::ClientAddress;
 
 /// A client, as shares count it: whoever sends requests over any number of connections has one key.
@@ -49,5 +50,10 @@ impl ClientKeys {
             None => (None, self.last_request.fetch_add(1, Ordering::Relaxed)),
         };
         self.hasher.hash_one((session, request))
+    }
+
+    /// Returns a number that requests of the same duplex connection have in common, such as those of a pipe.
+    pub(crate) fn connection(&self, connection: &DuplexConnection) -> u64 {
+        self.hasher.hash_one(connection.number())
     }
 }

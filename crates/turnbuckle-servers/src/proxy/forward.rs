@@ -18,7 +18,7 @@ use crate::proxy::parked::ParkingPlace;
 use crate::proxy::question::Question;
 use crate::request::ServerRequest;
 use crate::servers::Servers;
-use crate::view::merged_uris::MergedUris;
+use crate::view::merged_uris::{MergedUris, sealed};
 
 /// The most reports of progress that wait for the client; further ones are left out.
 const MAX_WAITING_REPORTS: usize = 64;
@@ -80,7 +80,10 @@ where
             biased;
             Some(report) = upstream.reported.recv() => {
                 let ProgressNotificationParams { progress, total, message, .. } = report;
-                context.progress_message(progress, total, message.unwrap_or_default()).await;
+                match message {
+                    Some(message) => context.progress_message(progress, total, message).await,
+                    None => context.progress(progress, total).await,
+                }
             }
             Some(message) = upstream.asked.recv() => match message {
                 FromServer::Log(message) => {
@@ -98,7 +101,9 @@ where
             },
             outcome = &mut upstream.task => {
                 let ended = |_| Failure::new("the request to the server has ended");
-                return outcome.map_err(ended)?.map_err(to_failure);
+                let mut result = outcome.map_err(ended)?.map_err(to_failure)?;
+                sealed::Rewrite::remove_envelope(&mut result);
+                return Ok(result);
             }
             () = context.cancelled() => return Err(Failure::new("the request was cancelled")),
         }
@@ -231,15 +236,21 @@ where
     }
 }
 
+/// The code of "resource not found" in the revisions that have one.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+
 /// Returns the failure for the client. An error of the protocol keeps its code.
 pub(super) fn to_failure(error: Error) -> Failure {
     let Some(turnbuckle_client::Error::ErrorResponse(response)) = error.request_error() else {
         return Failure::new(error.to_string());
     };
     let kind = match response.code {
+        -32600 => ErrorKind::InvalidRequest,
+        -32601 => ErrorKind::MethodNotFound,
         -32602 => ErrorKind::InvalidParams,
         -32603 => ErrorKind::Internal,
-        code => ErrorKind::Application(code),
+        RESOURCE_NOT_FOUND => ErrorKind::ResourceNotFound,
+        code => ErrorKind::Forwarded(code),
     };
     let failure = ProtocolError::new(kind, response.message.clone());
     match &response.data {

@@ -46,7 +46,14 @@ pub(super) fn tag(
         messages,
         _session: context.session_change_feed().cloned(),
     };
-    (RequestTag::new(keys.sender(context), receiver), received)
+    let sender = keys.sender(context);
+    let tag = RequestTag::new(sender, receiver);
+    let tag = match (context.session_change_feed(), context.duplex_connection()) {
+        (Some(session), _) => tag.with_connection(sender, Arc::downgrade(session)),
+        (None, Some(connection)) => tag.with_connection(keys.connection(&connection), connection),
+        (None, None) => tag,
+    };
+    (tag, received)
 }
 
 /// Returns the way to the client that sent the request of a tag.

@@ -1,7 +1,6 @@
 //! Items of a proxy: definitions of the merged view with handlers that forward requests.
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use turnbuckle_client::EraKind;
@@ -10,22 +9,50 @@ use turnbuckle_server::{
     Ask, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest, TaskSupport,
 };
 use turnbuckle_types::{
-    CallToolResult, CompletionContext, CompletionReference, GetPromptResult, Map, Prompt,
-    PromptReference, ReadResourceResult, Resource, ResourceTemplate, ResourceTemplateReference,
-    TASKS_EXTENSION, TaskSupportLevel, Tool,
+    CallToolResult, CompleteResult, CompletionContext, CompletionReference, GetPromptResult, Map,
+    Meta, Prompt, PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
+    ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
 };
 
 use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::capabilities::Declared;
 use crate::proxy::forward::{connect, forward, to_failure};
 use crate::proxy::from_server;
 use crate::servers::{Servers, WeakServers};
 use crate::view::items::{Listed, ServerItem};
+use crate::view::merged_uris::sealed;
 
 /// The way from a handler to the servers, which the handler does not keep open.
 #[derive(Clone)]
 pub(super) struct Route {
     pub(super) servers: WeakServers,
     pub(super) calls: Arc<ActiveCalls>,
+    pub(super) declared: Declared,
+}
+
+/// The upstream item that a handler was made for.
+#[derive(Clone)]
+struct Owner {
+    server: Arc<str>,
+    own_name: Arc<str>,
+}
+
+impl Owner {
+    fn new<T>(listed: &ServerItem<T>) -> Self {
+        Self {
+            server: listed.server.clone(),
+            own_name: listed.own_name.clone(),
+        }
+    }
+
+    /// Checks that the item still has its name in the merged view. Otherwise another item might be used, for
+    /// which the client may lack scopes.
+    fn check<T>(&self, found: Option<ServerItem<T>>, kind: &str) -> Result<(), Failure> {
+        match found {
+            Some(it) if it.server == self.server && it.own_name == self.own_name => Ok(()),
+            _ => Err(ProtocolError::invalid_params(format!("the {kind} is gone")).into()),
+        }
+    }
 }
 
 impl Route {
@@ -57,7 +84,7 @@ impl Route {
         argument: &str,
         typing: CompletionRequest,
         context: &HandlerContext,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<CompleteResult, Failure> {
         let servers = self.servers()?;
         let request = servers.complete(reference, argument, &typing.value);
         let server = request.server().unwrap_or_default().into();
@@ -66,28 +93,24 @@ impl Route {
         let request = connect(&servers, request, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (tag, _) = from_server::tag(context, &self.calls.keys);
-        let arguments = CompletionContext::new().arguments(typing.arguments);
+        let meta = forwarded_meta(context);
         let request = request.configure(|mut request| {
-            request.params_mut().context = Some(arguments);
+            let params = request.params_mut();
+            params.meta = meta;
+            if !typing.arguments.is_empty() {
+                params.context = Some(CompletionContext::new().arguments(typing.arguments));
+            }
             request.tag(tag)
         });
-        let completed = request.await.map_err(to_failure)?;
-        Ok(completed.completion.values)
+        let mut result = request.await.map_err(to_failure)?;
+        sealed::Rewrite::remove_envelope(&mut result);
+        Ok(result)
     }
 }
 
-macro_rules! copy_info {
-    ($builder:ident, $definition:ident, $listed:ident) => {
-        if let Some(title) = &$definition.title {
-            $builder = $builder.title(title.clone());
-        }
-        if let Some(description) = &$definition.description {
-            $builder = $builder.description(description.clone());
-        }
-        for icon in $definition.icons.iter().flatten() {
-            $builder = $builder.icon(icon.clone());
-        }
-        $builder = $builder.meta($definition.meta.clone());
+/// Restricts an item of the server to the principals that a rule names.
+macro_rules! restrict {
+    ($builder:ident, $listed:ident) => {
         if let Some(access) = &$listed.access {
             for scope in &access.scopes {
                 $builder = $builder.scope(scope);
@@ -98,6 +121,25 @@ macro_rules! copy_info {
             }
         }
     };
+}
+
+/// The `_meta` keys of requests that are about the connection which a message came on.
+const CONNECTION_KEYS: [&str; 6] = [
+    meta::PROGRESS_TOKEN,
+    meta::PROTOCOL_VERSION,
+    meta::CLIENT_INFO,
+    meta::CLIENT_CAPABILITIES,
+    meta::LOG_LEVEL,
+    meta::RELATED_TASK,
+];
+
+/// Returns the `_meta` of a request as it is passed on.
+fn forwarded_meta(context: &HandlerContext) -> Meta {
+    let mut meta = context.meta().unwrap_or_default();
+    for key in CONNECTION_KEYS {
+        meta.remove(key);
+    }
+    meta
 }
 
 /// A type of item that a proxy serves.
@@ -119,25 +161,26 @@ impl Proxied for Tool {
         server: &server::Server,
         route: Route,
     ) -> Result<(), String> {
-        let item = &*listed.item;
-        let name = item.name.clone();
+        let name = listed.item.name.clone();
         let mut builder =
-            server::Tool::builder(name.clone()).input_schema(item.input_schema.clone());
-        copy_info!(builder, item, listed);
-        if let Some(schema) = &item.output_schema {
-            builder = builder.output_schema(schema.clone());
-        }
-        if let Some(annotations) = &item.annotations {
-            builder = builder.annotations(annotations.clone());
-        }
-        if route.has_tasks(listed) {
+            server::Tool::builder(name.clone()).foreign_definition(listed.item.clone());
+        restrict!(builder, listed);
+        if route.declared.tasks && route.has_tasks(listed) {
             // A call becomes a task when that of the server does; clients without tasks wait for it.
             builder = builder.task(TaskSupport::optional().after(Duration::MAX));
         }
+        let owner = Owner::new(listed);
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
-            let (route, name) = (route.clone(), name.clone());
+            let (route, name, owner) = (route.clone(), name.clone(), owner.clone());
             async move {
-                let request = route.servers()?.call_tool(&name, &arguments.0);
+                let servers = route.servers()?;
+                owner.check(servers.tool(&name), "tool")?;
+                let meta = forwarded_meta(&context);
+                let request = servers.call_tool(&name, &arguments.0);
+                let request = request.configure(|mut request| {
+                    request.params_mut().meta = meta;
+                    request
+                });
                 forward(&route, request, &context, &ask).await as server::Result<CallToolResult>
             }
         };
@@ -157,35 +200,44 @@ impl Proxied for Prompt {
         server: &server::Server,
         route: Route,
     ) -> Result<(), String> {
-        let item = &*listed.item;
-        let name = item.name.clone();
-        let arguments = item.arguments.clone().unwrap_or_default();
-        let mut builder = server::Prompt::builder(name.clone());
-        copy_info!(builder, item, listed);
-        for argument in &arguments {
+        let name = listed.item.name.clone();
+        let mut builder =
+            server::Prompt::builder(name.clone()).foreign_definition(listed.item.clone());
+        restrict!(builder, listed);
+        let owner = Owner::new(listed);
+        let arguments = listed.item.arguments.iter().flatten();
+        for argument in arguments.filter(|_| route.declared.completions) {
             let (route, argument) = (route.clone(), argument.name.clone());
-            let name = name.clone();
+            let (name, owner) = (name.clone(), owner.clone());
             builder = builder.complete(
                 argument.clone(),
                 move |typing: CompletionRequest, context: HandlerContext| {
                     let (route, name, argument) = (route.clone(), name.clone(), argument.clone());
+                    let owner = owner.clone();
                     async move {
+                        owner.check(route.servers()?.prompt(&name), "prompt")?;
                         let reference = PromptReference::new(name).into();
                         route.complete(reference, &argument, typing, &context).await
                     }
                 },
             );
         }
-        let builder = builder.arguments(arguments);
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
-            let (route, name) = (route.clone(), name.clone());
+            let (route, name, owner) = (route.clone(), name.clone(), owner.clone());
             async move {
                 let given: Map<String> = arguments.0.decode()?;
                 let given = given
                     .iter()
                     .map(|(name, value)| (name.to_owned(), value.clone()));
                 let given: Vec<(String, String)> = given.collect();
-                let request = route.servers()?.get_prompt(&name, given);
+                let servers = route.servers()?;
+                owner.check(servers.prompt(&name), "prompt")?;
+                let meta = forwarded_meta(&context);
+                let request = servers.get_prompt(&name, given);
+                let request = request.configure(|mut request| {
+                    request.params_mut().meta = meta;
+                    request
+                });
                 forward(&route, request, &context, &ask).await as server::Result<GetPromptResult>
             }
         };
@@ -205,11 +257,35 @@ macro_rules! read_handler {
         move |read: ReadRequest, context: HandlerContext, ask: Ask| {
             let route = $route.clone();
             async move {
-                let request = route.servers()?.read_resource(&read.uri);
+                let meta = forwarded_meta(&context);
+                let servers = route.servers()?;
+                if let Some((_, Some(access))) = servers.readable(&read.uri) {
+                    access.check(&read.uri, context.principal())?;
+                }
+                let request = servers.read_resource(&read.uri);
+                let request = request.configure(|mut request| {
+                    request.params_mut().meta = meta;
+                    request
+                });
                 forward(&route, request, &context, &ask).await as server::Result<ReadResourceResult>
             }
         }
     };
+}
+
+/// Returns a provider of the resources that no server lists and no template matches, such as those that the
+/// result of a tool links to.
+pub(super) fn unlisted_resources(
+    route: Arc<OnceLock<Route>>,
+) -> server::Provider<server::Resource> {
+    server::Provider::resources("unlisted").find(move |server::ItemName(uri): server::ItemName| {
+        let route = route.get()?.clone();
+        if !route.servers().ok()?.may_read_unlisted(&uri) {
+            return None;
+        }
+        let resource = server::Resource::builder(uri.clone(), uri);
+        Some(resource.handler(read_handler!(route)))
+    })
 }
 
 impl Proxied for Resource {
@@ -218,15 +294,10 @@ impl Proxied for Resource {
         server: &server::Server,
         route: Route,
     ) -> Result<(), String> {
-        let item = &*listed.item;
-        let mut builder = server::Resource::builder(item.uri.clone(), item.name.clone());
-        copy_info!(builder, item, listed);
-        if let Some(mime_type) = &item.mime_type {
-            builder = builder.mime_type(Cow::Owned(mime_type.clone()));
-        }
-        if let Some(annotations) = &item.annotations {
-            builder = builder.annotations(annotations.clone());
-        }
+        let item = &listed.item;
+        let mut builder = server::Resource::builder(item.uri.clone(), item.name.clone())
+            .foreign_definition(item.clone());
+        restrict!(builder, listed);
         server
             .add_resource(builder.handler(read_handler!(route)))
             .map_err(|error| error.to_string())
@@ -243,18 +314,14 @@ impl Proxied for ResourceTemplate {
         server: &server::Server,
         route: Route,
     ) -> Result<(), String> {
-        let item = &*listed.item;
+        let item = &listed.item;
         let template = item.uri_template.clone();
-        let mut builder = server::Resource::builder(template.clone(), item.name.clone());
-        copy_info!(builder, item, listed);
-        if let Some(mime_type) = &item.mime_type {
-            builder = builder.mime_type(Cow::Owned(mime_type.clone()));
-        }
-        if let Some(annotations) = &item.annotations {
-            builder = builder.annotations(annotations.clone());
-        }
+        let mut builder = server::Resource::builder(template.clone(), item.name.clone())
+            .foreign_template(item.clone());
+        restrict!(builder, listed);
         let parsed = server::UriTemplate::parse(&template).map_err(|error| error.to_string())?;
-        for variable in parsed.variables() {
+        let variables = parsed.variables().into_iter();
+        for variable in variables.filter(|_| route.declared.completions) {
             let (route, template) = (route.clone(), template.clone());
             let variable = variable.to_owned();
             builder = builder.complete(

@@ -1,6 +1,7 @@
 //! A proxy: many servers, served as one.
 
 mod active_calls;
+mod capabilities;
 mod forward;
 mod from_server;
 mod items;
@@ -12,13 +13,12 @@ pub(crate) mod tool_caller;
 mod updates;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use turnbuckle_server::{BuildError, Server, ServerBuilder, Tasks};
+use turnbuckle_server::{BuildError, Server, ServerBuilder};
 
 use crate::builder::ServersBuilder;
-use crate::proxy::active_calls::ActiveCalls;
-use crate::proxy::items::Route;
+use crate::proxy::items::{Route, unlisted_resources};
 use crate::proxy::sync::ItemSync;
 use crate::proxy::target::ProxiedServers;
 use crate::proxy::tool_caller::ToolCaller;
@@ -59,7 +59,7 @@ use turnbuckle_types::base::debug_fields;
 pub struct Proxy {
     server: Server,
     servers: Servers,
-    calls: Arc<ActiveCalls>,
+    route: Route,
 }
 
 impl Proxy {
@@ -78,16 +78,21 @@ impl Proxy {
     /// Returns a caller of the tools of the servers, for a handler of the proxy's own.
     #[must_use]
     pub fn tool_caller(&self) -> ToolCaller {
-        ToolCaller::new(Route {
-            servers: self.servers.downgrade(),
-            calls: self.calls.clone(),
-        })
+        ToolCaller::new(self.route.clone())
     }
 }
 
 impl ServersBuilder {
-    /// Connects all servers, as [`connect`](Self::connect) does, and adds their items to `server`, a builder
-    /// with whatever the proxy has of its own: layers, instructions, keys, a store, further items.
+    /// Connects all servers and adds their items to `server`, a builder with whatever the proxy has of its
+    /// own: layers, instructions, keys, a store, further items. Returns once each server is ready or its first
+    /// attempt to connect has failed, and after [`ServersLimits::first_attempt_timeout`](crate::ServersLimits)
+    /// in any case.
+    ///
+    /// The proxy declares the capabilities that its servers declare, with the settings of extensions that they
+    /// agree on. Extensions other than tasks are declared only: their methods do not pass. While a server is
+    /// missing, everything is declared that it may have, since capabilities stay as they are. Lists are always
+    /// declared to change, as they do when a server comes or goes. Without instructions of its own, the proxy
+    /// has those of its servers.
     ///
     /// Handlers of questions and roots that were installed before are replaced, but those of a single server
     /// ([`client`](Self::client)) are not: questions go to the clients of the proxy. An item that `server`
@@ -98,16 +103,16 @@ impl ServersBuilder {
     /// As [`start`](Self::start), and if the server cannot be built.
     pub async fn proxy(self, server: ServerBuilder) -> Result<Proxy, BuildError> {
         let target = Arc::new(ProxiedServers::default());
-        let servers = from_server::install(self).connect().await?;
-        let server = server
-            .dynamic_tools()
-            .dynamic_resources()
-            .dynamic_prompts()
-            .dynamic_completions()
-            .logging()
-            .default_extension(Tasks::new())
-            .state(target.clone())
-            .build()?;
+        let timeout = self.limits.first_attempt_timeout;
+        let servers = from_server::install(self).start()?;
+        // A server that is silent for longer keeps no client of the others waiting.
+        let _ = tokio::time::timeout(timeout, servers.wait_for_first_attempts()).await;
+        let (mut server, declared) = capabilities::declare(server, &servers);
+        let later_route = Arc::new(OnceLock::new());
+        if declared.resources {
+            server = server.provider(unlisted_resources(later_route.clone()));
+        }
+        let server = server.state(target.clone()).build()?;
         let mut members = servers.state().members.iter();
         if members.any(|member| member.options.by_client.is_some()) {
             server.keep_http_heads();
@@ -119,12 +124,17 @@ impl ServersBuilder {
             prompts: server.prompt_names().into_iter().collect(),
             uris: own_uris,
         });
-        let calls = Arc::new(ActiveCalls::default());
-        ItemSync::start(&servers, server.clone(), calls.clone());
+        let route = Route {
+            servers: servers.downgrade(),
+            calls: Arc::default(),
+            declared,
+        };
+        later_route.get_or_init(|| route.clone());
+        ItemSync::start(&servers, server.clone(), route.clone());
         Ok(Proxy {
             server,
             servers,
-            calls,
+            route,
         })
     }
 }

@@ -1,12 +1,10 @@
 //! Keeps the items of a proxy's server equal to the merged view.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use turnbuckle_server::Server;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
-use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::items::{Proxied, Route};
 use crate::proxy::updates::ResourceUpdates;
 use crate::servers::Servers;
@@ -26,13 +24,10 @@ pub(super) struct ItemSync {
 impl ItemSync {
     /// Adds all items to the server, and starts a task that follows changes until the servers are
     /// closed.
-    pub(super) fn start(servers: &Servers, server: Server, calls: Arc<ActiveCalls>) {
+    pub(super) fn start(servers: &Servers, server: Server, route: Route) {
         let mut sync = Self {
             server,
-            route: Route {
-                servers: servers.downgrade(),
-                calls,
-            },
+            route,
             tools: HashMap::new(),
             resources: HashMap::new(),
             templates: HashMap::new(),

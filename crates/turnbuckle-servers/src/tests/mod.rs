@@ -1,7 +1,9 @@
 //! Tests of many servers, which are servers in memory under a paused clock.
 
+mod capabilities;
 mod config;
 mod connections;
+mod fidelity;
 mod items;
 mod proxy;
 mod questions;

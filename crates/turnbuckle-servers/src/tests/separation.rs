@@ -134,6 +134,31 @@ async fn messages_about_a_cancelled_call_reach_no_other_client() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_late_log_message_about_an_answered_call_reaches_no_other_client() {
+    for era in ERAS {
+        let (proxy, mut script) = scripted_proxy().await;
+        let ann = Shown::connect(&proxy, era).await;
+        let bob = Shown::connect(&proxy, era).await;
+        let answered = ann.work();
+        let call = script.next("tools/call").await;
+        script.answer(&call);
+        answered.await.unwrap().unwrap();
+
+        for (wait, shown) in [(0, vec![]), (600, vec!["\"about ann\"".to_owned()])] {
+            tokio::time::sleep(Duration::from_secs(wait)).await;
+            let waiting = bob.work();
+            let call = script.next("tools/call").await;
+            script.log("about ann");
+            // A question comes while the server works on its call.
+            assert_eq!(script.ask("about bob").await["action"], "accept", "{era:?}");
+            script.answer(&call);
+            waiting.await.unwrap().unwrap();
+            assert_eq!(bob.logs(), shown, "{era:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cancelled_call_that_is_never_answered_is_forgotten_after_ten_minutes() {
     let (proxy, mut script) = scripted_proxy().await;
     let ann = Shown::connect(&proxy, EraPreference::Legacy).await;

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use turnbuckle_types::base::text::shorten;
-use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
+use turnbuckle_types::{Meta, Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::limits::ServersLimits;
 use crate::rules::{DroppedUris, ItemAccess, ItemRule, ItemRules, Ruled};
+use crate::view::merged_uris::rewrite_meta;
 use crate::view::names::Prefix;
 
 /// An item of one server in the merged view.
@@ -123,6 +124,9 @@ pub(crate) trait Listed: Serialize + PartialEq + Sized {
     /// Returns the description, to change it.
     fn description_mut(&mut self) -> &mut Option<String>;
 
+    /// Returns the metadata, to change them.
+    fn meta_mut(&mut self) -> &mut Meta;
+
     /// Replaces the title.
     fn set_title(&mut self, title: String);
 
@@ -154,6 +158,10 @@ macro_rules! listed {
 
             fn description_mut(&mut self) -> &mut Option<String> {
                 &mut self.description
+            }
+
+            fn meta_mut(&mut self) -> &mut Meta {
+                &mut self.meta
             }
 
             fn set_title(&mut self, title: String) {
@@ -215,6 +223,7 @@ pub(crate) fn rename<T: Listed>(
             continue;
         }
         *item.key_mut() = T::merged_name(prefix, &own_name);
+        rewrite_meta(item.meta_mut(), prefix);
         let kept = match rules.apply(server, &own_name, item) {
             Ruled::Kept(kept) => kept,
             Ruled::Dropped => {

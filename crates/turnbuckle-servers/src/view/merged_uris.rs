@@ -1,8 +1,8 @@
 //! URIs in results, which become those of the merged view.
 
 use turnbuckle_types::{
-    CallToolResult, CompleteResult, ContentBlock, GetPromptResult, ReadResourceResult,
-    ResourceContents,
+    CallToolResult, CompleteResult, ContentBlock, GetPromptResult, Json, Map, Meta,
+    ReadResourceResult, ResourceContents, meta,
 };
 
 use crate::view::names::Prefix;
@@ -20,6 +20,43 @@ pub(crate) mod sealed {
         /// Replaces the server's own URIs by those of the merged view.
         #[expect(private_interfaces, reason = "nobody outside can call it")]
         fn to_merged(&mut self, prefix: &Prefix);
+
+        /// Removes the members that a server of the modern era adds to each result.
+        fn remove_envelope(&mut self);
+    }
+}
+
+/// The `_meta` member of a tool whose object names the page of an app.
+const UI: &str = "ui";
+/// The member of that object with the URI of the page.
+const RESOURCE_URI: &str = "resourceUri";
+/// The `_meta` member with the same URI, in the first versions of the extension.
+const UI_RESOURCE_URI: &str = "ui/resourceUri";
+
+/// The member of modern results with their type.
+const RESULT_TYPE: &str = "resultType";
+
+/// Replaces the URI of the page of an app in metadata.
+pub(crate) fn rewrite_meta(meta: &mut Meta, prefix: &Prefix) {
+    if prefix.is_empty() {
+        return;
+    }
+    if let Some(uri) = meta.get::<String>(UI_RESOURCE_URI)
+        && let Ok(uri) = Json::encode(&prefix.uri(&uri))
+    {
+        meta.insert_unchecked(UI_RESOURCE_URI, uri);
+    }
+    let Some(mut ui) = meta.get::<Map<Json>>(UI) else {
+        return;
+    };
+    let own: Option<String> = ui.get(RESOURCE_URI).and_then(|uri| uri.decode().ok());
+    if let Some(own) = own
+        && let Ok(uri) = Json::encode(&prefix.uri(&own))
+    {
+        ui.insert(RESOURCE_URI, uri);
+        if let Ok(ui) = Json::encode(&ui) {
+            meta.insert_unchecked(UI, ui);
+        }
     }
 }
 
@@ -53,12 +90,20 @@ macro_rules! rewritten {
                 let $result = self;
                 $rewrite
             }
+
+            fn remove_envelope(&mut self) {
+                self.meta.remove(meta::SERVER_INFO);
+                self.extra.remove(RESULT_TYPE);
+            }
         }
     )+};
 }
 
 rewritten! {
-    CallToolResult: |result, prefix| rewrite_content(result.content.iter_mut(), prefix);
+    CallToolResult: |result, prefix| {
+        rewrite_content(result.content.iter_mut(), prefix);
+        rewrite_meta(&mut result.meta, prefix);
+    };
     GetPromptResult: |result, prefix| {
         let messages = result.messages.iter_mut();
         rewrite_content(messages.map(|message| &mut message.content), prefix);

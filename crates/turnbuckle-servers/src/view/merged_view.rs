@@ -22,7 +22,7 @@ pub(crate) struct MergedView {
     pub(crate) prompts: Vec<ServerItem<Prompt>>,
     tools_by_name: HashMap<String, usize>,
     prompts_by_name: HashMap<String, usize>,
-    resource_uris: HashSet<String>,
+    resources_by_uri: HashMap<String, usize>,
     /// The URIs that rules have dropped, by the index of the server.
     dropped_uris: Vec<DroppedUris>,
     /// The reasons why items of a server are left out, by the index of the server.
@@ -86,7 +86,7 @@ impl MergedView {
             .resources
             .iter()
             .map(|resource| resource.item.uri.clone());
-        view.resource_uris = uris.collect();
+        view.resources_by_uri = uris.zip(0..).collect();
         view
     }
 
@@ -112,9 +112,9 @@ impl MergedView {
             .is_some_and(|dropped| dropped.contains(own_uri))
     }
 
-    /// Returns whether a resource is listed under a URI.
-    pub(crate) fn has_resource(&self, uri: &str) -> bool {
-        self.resource_uris.contains(uri)
+    /// Returns the resource that is listed under this URI.
+    pub(crate) fn resource(&self, uri: &str) -> Option<&ServerItem<Resource>> {
+        self.resources.get(*self.resources_by_uri.get(uri)?)
     }
 
     /// Returns the tool of this name.

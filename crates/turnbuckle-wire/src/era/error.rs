@@ -44,6 +44,7 @@ pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
         | ErrorKind::ResourceNotFound
         | ErrorKind::UrlElicitationRequired(_)
         | ErrorKind::InvalidParams => code::INVALID_PARAMS,
+        ErrorKind::Forwarded(code) => *code,
         // A reserved code is not for applications.
         ErrorKind::Application(code) if !RESERVED.contains(code) => *code,
         _ => code::INTERNAL_ERROR,
@@ -58,7 +59,7 @@ pub fn kind_of_code(code: i64) -> ErrorKind {
         code::METHOD_NOT_FOUND => ErrorKind::MethodNotFound,
         code::INVALID_PARAMS => ErrorKind::InvalidParams,
         code::INTERNAL_ERROR => ErrorKind::Internal,
-        code => ErrorKind::Application(code),
+        code => ErrorKind::Forwarded(code),
     }
 }
 

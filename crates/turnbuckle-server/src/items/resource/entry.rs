@@ -8,7 +8,7 @@ use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
-use super::{Resource, ResourceFields};
+use super::{ForwardedResource, Resource, ResourceFields};
 use crate::error::failure::Result;
 use crate::handler::CallKind;
 use crate::handler::output::resource::ResourceOutput;
@@ -120,6 +120,11 @@ impl ResourceEntry {
     /// Returns the definition for `resources/list`.
     pub(crate) fn definition(&self) -> turnbuckle_types::Resource {
         let fields = &self.fields;
+        if let Some(ForwardedResource::Resource(forwarded)) = &fields.forwarded {
+            let mut definition = turnbuckle_types::Resource::clone(forwarded);
+            definition.uri = fields.uri.clone().into_owned();
+            return definition;
+        }
         let definition = turnbuckle_types::Resource::new(&*fields.uri, &*fields.name);
         let mut definition = with_item_info!(definition, self.info);
         definition.mime_type = fields.mime_type.as_deref().map(str::to_owned);
@@ -142,6 +147,11 @@ impl TemplateEntry {
     /// Returns the definition for `resources/templates/list`.
     pub(crate) fn definition(&self) -> turnbuckle_types::ResourceTemplate {
         let fields = &self.entry.fields;
+        if let Some(ForwardedResource::Template(forwarded)) = &fields.forwarded {
+            let mut definition = turnbuckle_types::ResourceTemplate::clone(forwarded);
+            definition.uri_template = fields.uri.clone().into_owned();
+            return definition;
+        }
         let definition = turnbuckle_types::ResourceTemplate::new(&*fields.uri, &*fields.name);
         let mut definition = with_item_info!(definition, self.entry.info);
         definition.mime_type = fields.mime_type.as_deref().map(str::to_owned);

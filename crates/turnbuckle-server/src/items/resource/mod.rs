@@ -69,6 +69,14 @@ pub(crate) struct ResourceFields {
     mime_type: Option<Cow<'static, str>>,
     annotations: Option<Annotations>,
     size: Option<u64>,
+    forwarded: Option<ForwardedResource>,
+}
+
+/// The definition of a resource or a template that another server has.
+#[derive(Debug)]
+enum ForwardedResource {
+    Resource(Arc<turnbuckle_types::Resource>),
+    Template(Arc<turnbuckle_types::ResourceTemplate>),
 }
 
 /// Returns whether this is a URI template: URIs have no braces.
@@ -92,6 +100,20 @@ impl<H> Resource<H> {
         /// Sets for how long clients may cache what they read, in whole milliseconds, and whether
         /// caches may share it. Default: not cached.
         cache(ttl: Duration, scope: CacheScope) { draft.cache = Some(CacheHint::new(ttl, scope)) }
+    }
+
+    setters! {
+        /// Sends this definition as it is, under the URI of the builder, for a resource that another server
+        /// has.
+        foreign_definition(definition: Arc<turnbuckle_types::Resource>) {
+            draft.fields.forwarded = Some(ForwardedResource::Resource(definition))
+        }
+
+        /// Sends this definition as it is, under the template of the builder, for the resources of a template
+        /// that another server has.
+        foreign_template(definition: Arc<turnbuckle_types::ResourceTemplate>) {
+            draft.fields.forwarded = Some(ForwardedResource::Template(definition))
+        }
     }
 
     /// Sets a completer for one of the template's variables.
@@ -118,6 +140,7 @@ impl Resource<NoHandler> {
                     mime_type: None,
                     annotations: None,
                     size: None,
+                    forwarded: None,
                 },
                 settings: ItemSettings::default(),
                 completers: Completers::default(),

@@ -64,6 +64,16 @@ struct ToolSchemas {
 }
 
 impl SchemaFactories {
+    /// Creates the sources of a tool whose schemas are those of another server.
+    pub(super) fn without_sources() -> Self {
+        Self {
+            input: None,
+            output: None,
+            order: &[],
+            profile: Profile::Portable,
+        }
+    }
+
     fn derive(&self) -> Result<DerivedSchemas, BuildError> {
         Ok(DerivedSchemas {
             input: self.input.map(|make| make()).transpose()?,
@@ -77,7 +87,11 @@ impl SchemaFactories {
                 for_clients(derived, self.profile.apply(derived))?,
                 self.order,
             ),
-            None => draft.input.clone().unwrap_or_else(Schema::object),
+            None => match (&draft.forwarded, &draft.input) {
+                (Some(forwarded), _) => forwarded.input_schema.clone(),
+                (None, Some(written)) => written.clone(),
+                (None, None) => Schema::object(),
+            },
         };
         let headers = param_headers(&input).map_err(|error| BuildError::new(error.to_string()))?;
         let output = match &derived.output {
@@ -177,6 +191,14 @@ impl ToolEntry {
     /// Returns the definition for `tools/list`; `None` if the schemas are not valid.
     pub(crate) fn definition(&self) -> Option<Tool> {
         let schemas = self.schemas().ok()?;
+        if let Some(forwarded) = &self.draft.forwarded {
+            let mut definition = Tool::clone(forwarded);
+            definition.name = self.draft.name.clone().into_owned();
+            if let Some(support) = self.task_support() {
+                definition.execution = Some(support.to_execution());
+            }
+            return Some(definition);
+        }
         let definition = Tool::new(&*self.draft.name, schemas.input.clone());
         let mut definition = with_item_info!(definition, self.draft.settings.info);
         definition.output_schema.clone_from(&schemas.output);

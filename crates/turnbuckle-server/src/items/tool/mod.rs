@@ -8,6 +8,7 @@ mod task_support;
 mod tests;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use turnbuckle_types::base::{debug_fields, setters};
 use turnbuckle_types::{Schema, ToolAnnotations};
@@ -75,6 +76,8 @@ pub(crate) struct ToolDraft {
     annotations: Option<Box<ToolAnnotations>>,
     /// Set if calls may become tasks.
     task: Option<TaskSupport>,
+    /// The definition of the server that runs the tool.
+    forwarded: Option<Arc<turnbuckle_types::Tool>>,
     /// The input schema written by hand, if any. It is validated itself, and arguments against it.
     input: Option<Schema>,
     /// The output schema written by hand, if any. It is validated itself, and structured output
@@ -102,6 +105,10 @@ impl<H> Tool<H> {
         /// Sets an output schema written by hand. Every result is validated against it; a result
         /// that does not match is an internal error.
         output_schema(schema: Schema) { draft.output = Some(schema) }
+
+        /// Sends this definition as it is, under the name of the builder, for a tool that another server runs.
+        /// Neither arguments nor output are checked against its schemas: that server does so.
+        foreign_definition(definition: Arc<turnbuckle_types::Tool>) { draft.forwarded = Some(definition) }
     }
 
     item_setters!("Tool");
@@ -159,6 +166,7 @@ impl Tool<NoHandler> {
                 settings: ItemSettings::default(),
                 annotations: None,
                 task: None,
+                forwarded: None,
                 input: None,
                 output: None,
             }),
@@ -180,7 +188,9 @@ impl Tool {
         *access = registration.access(std::mem::take(access));
         let settings = registration.handler_settings(needs.asks, policy);
         let call = (handler.make)(output_check, reader, &settings);
-        let annotations = draft.annotations.as_deref();
+        let forwarded = draft.forwarded.as_deref();
+        let annotations =
+            forwarded.map_or(draft.annotations.as_deref(), |it| it.annotations.as_ref());
         let read_only = annotations.and_then(|hints| hints.read_only_hint) == Some(true);
         let policy = &draft.settings.policy;
         let call = registration.wrap_handler::<Self>(call, &draft.name, read_only, policy);
@@ -211,6 +221,11 @@ impl ToolDraft {
         registration.check_requirements(needs)?;
         registration.check_tasks(self.task.is_some())?;
         let source = needs.schema_factory()?;
+        if self.forwarded.is_some() {
+            let factories = SchemaFactories::without_sources();
+            let unchecked = OutputSchemaCheck::of_type(|| Ok(None));
+            return Ok((ArgumentReader::without_arguments(), unchecked, factories));
+        }
         let SchemaOptions {
             profile, lenient, ..
         } = registration.schemas;

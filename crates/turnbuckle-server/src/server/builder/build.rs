@@ -189,13 +189,13 @@ impl ServerDraft {
         if self.dynamic_prompts || has_prompts {
             capabilities.prompts = Some(changing());
         }
-        let reads = !catalogs.resources.is_empty()
-            || !catalogs.templates.is_empty()
-            || !providers.resources.is_empty();
-        if self.dynamic_resources || reads {
-            let resources = ResourcesCapability::new()
-                .list_changed(true)
-                .subscribe(true);
+        let has_resources = !catalogs.resources.is_empty() || !catalogs.templates.is_empty();
+        let provides = !providers.resources.is_empty();
+        let can_subscribe =
+            self.dynamic_resources || has_resources || (provides && !self.unsubscribable_resources);
+        if can_subscribe || provides || self.unsubscribable_resources {
+            let mut resources = ResourcesCapability::new().list_changed(true);
+            resources.subscribe = can_subscribe.then_some(true);
             capabilities.resources = Some(resources);
         }
         if registry.completes || self.dynamic_completions {

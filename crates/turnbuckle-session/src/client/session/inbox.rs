@@ -154,9 +154,18 @@ impl ClientSession {
         }
     }
 
+    /// Returns the tag of the request that a log message is about, as [`find_tag`](Self::find_tag) does for
+    /// questions. A log message may come late: it may also be about a request that the server has answered in
+    /// the last minutes.
+    fn find_log_tag(&self, exchange: Option<&RequestId>) -> Option<RequestTag> {
+        let tag = self.find_tag(exchange)?;
+        let is_certain = exchange.is_some() || self.abandoned_requests().were_all_of(&tag);
+        is_certain.then_some(tag)
+    }
+
     /// Returns the tag of the request that a message of the server is about. On the exchange of a
     /// request it is about that request. Elsewhere it is about one of the requests that the server may
-    /// be working on, and the tag is that of the newest: if all tagged ones have the same sender, and
+    /// be working on, and the tag is that of the newest: if all tagged ones came on the same connection, and
     /// `None` otherwise.
     pub(super) fn find_tag(&self, exchange: Option<&RequestId>) -> Option<RequestTag> {
         let kernel = self.kernel();
@@ -171,9 +180,9 @@ impl ClientSession {
             requests.filter_map(|(id, pending)| Some((id, pending.tag.as_ref()?)))
         };
         let (_, newest) = waiting().max_by_key(|(id, _)| *id)?;
-        let sender = newest.sender();
-        let is_only_sender = waiting().all(|(_, tag)| tag.sender() == sender);
-        (is_only_sender && abandoned.are_all_of(sender)).then(|| newest.clone())
+        let connection = newest.connection();
+        let is_only_one = waiting().all(|(_, tag)| tag.connection() == connection);
+        (is_only_one && abandoned.are_all_of(connection)).then(|| newest.clone())
     }
 
     fn complete_request(&self, id: Option<&RequestId>, outcome: Result<RawResult, RequestError>) {
@@ -186,6 +195,9 @@ impl ClientSession {
             tracing::debug!(?id, "a response to a request that is not pending");
             return;
         };
+        if let Some(tag) = &pending.tag {
+            self.abandoned_requests().insert_answered(tag);
+        }
         drop(kernel);
         pending.response.complete(outcome);
     }
@@ -242,7 +254,7 @@ impl ClientSession {
             let name = &*notification.method;
             let notice = IncomingNotification { method, name, text };
             let tag = match method {
-                Some(Method::LoggingMessage) => self.find_tag(exchange),
+                Some(Method::LoggingMessage) => self.find_log_tag(exchange),
                 _ => None,
             };
             guard_callback(|| self.handler.handle_notification(notice, tag.as_ref()));

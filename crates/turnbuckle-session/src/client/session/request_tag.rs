@@ -19,11 +19,16 @@ const MAX_ABANDONED: usize = 1024;
 /// none, so that only time ends the memory of them.
 const ABANDONED_TTL: Duration = Duration::from_secs(10 * 60);
 
+/// A value that keeps the number of a connection from being given to another one.
+type ConnectionGuard = Arc<dyn Any + Send + Sync>;
+
 /// A value that the sender of a request attaches to it. Handlers of the server's questions and log
 /// messages get the tag of the request that a message is about. Clones are the same tag.
 #[derive(Clone)]
 pub struct RequestTag {
     sender: u64,
+    connection: u64,
+    guard: Option<ConnectionGuard>,
     value: Arc<dyn Any + Send + Sync>,
 }
 
@@ -33,8 +38,25 @@ impl RequestTag {
     pub fn new(sender: u64, value: impl Any + Send + Sync) -> Self {
         Self {
             sender,
+            connection: sender,
+            guard: None,
             value: Arc::new(value),
         }
+    }
+
+    /// Sets the number of the connection or session that the sender is reached by, where requests of one have
+    /// different senders: messages of the server about one of them may reach another. No other connection has
+    /// the number while `guard` exists. Default: the number of the sender.
+    #[must_use]
+    pub fn with_connection(mut self, number: u64, guard: impl Any + Send + Sync) -> Self {
+        self.connection = number;
+        self.guard = Some(Arc::new(guard));
+        self
+    }
+
+    /// Returns the number of the connection.
+    pub(super) fn connection(&self) -> u64 {
+        self.connection
     }
 
     /// Returns the number of the sender.
@@ -51,14 +73,19 @@ impl RequestTag {
 }
 
 debug_fields!(RequestTag { sender });
+debug_fields!(AbandonedRequests { by_id });
 
-/// The tagged requests that were taken back before the server answered them. The server may still be
-/// working on them, and send messages about them.
-#[derive(Debug, Default)]
+/// The tagged requests that were taken back before the server answered them, and the senders of those that
+/// it has answered. The server may still send messages about them.
+#[derive(Default)]
 pub(super) struct AbandonedRequests {
     by_id: HashMap<RequestId, (RequestTag, Instant)>,
     /// The time until which requests are missing here, because there were too many.
     incomplete_until: Option<Instant>,
+    /// The newest answered request of each connection. Late messages may still be about it.
+    answered: HashMap<u64, (Option<ConnectionGuard>, Instant)>,
+    /// The time until which connections are missing there.
+    answered_incomplete_until: Option<Instant>,
 }
 
 impl AbandonedRequests {
@@ -74,6 +101,23 @@ impl AbandonedRequests {
         }
     }
 
+    /// Adds a request that the server has answered.
+    pub(super) fn insert_answered(&mut self, tag: &RequestTag) {
+        let end = Instant::now() + ABANDONED_TTL;
+        if self.answered.len() < MAX_ABANDONED || self.answered.contains_key(&tag.connection) {
+            self.answered
+                .insert(tag.connection, (tag.guard.clone(), end));
+        } else {
+            self.answered_incomplete_until = Some(end);
+        }
+    }
+
+    /// Returns whether all requests that were answered in the last minutes are of the connection of a tag.
+    pub(super) fn were_all_of(&self, tag: &RequestTag) -> bool {
+        let own = usize::from(self.answered.contains_key(&tag.connection));
+        self.answered_incomplete_until.is_none() && self.answered.len() == own
+    }
+
     /// Removes a request that the server has answered.
     pub(super) fn remove(&mut self, id: &RequestId) {
         self.by_id.remove(id);
@@ -87,16 +131,19 @@ impl AbandonedRequests {
         Some(&self.by_id.get(id)?.0)
     }
 
-    /// Returns whether all requests here have this sender, and none is missing.
-    pub(super) fn are_all_of(&self, sender: u64) -> bool {
+    /// Returns whether all requests here came on this connection, and none is missing.
+    pub(super) fn are_all_of(&self, connection: u64) -> bool {
         let mut tags = self.by_id.values();
-        self.incomplete_until.is_none() && tags.all(|(tag, _)| tag.sender == sender)
+        self.incomplete_until.is_none() && tags.all(|(tag, _)| tag.connection == connection)
     }
 
     /// Forgets the requests that are too old.
     pub(super) fn remove_expired(&mut self, now: Instant) {
         self.by_id.retain(|_, (_, end)| *end > now);
         self.incomplete_until = self.incomplete_until.filter(|end| *end > now);
+        self.answered.retain(|_, (_, end)| *end > now);
+        let incomplete_until = self.answered_incomplete_until;
+        self.answered_incomplete_until = incomplete_until.filter(|end| *end > now);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Facts about the client that sent a request, and the client itself where it can be asked.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::value::RawValue;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{ClientCapabilities, Implementation, Json};
 use turnbuckle_wire::era::params::member_of;
 
@@ -13,6 +14,8 @@ use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
 use crate::server::session::state::SessionState;
 use crate::shared::frame_range::FrameRange;
+use crate::shared::reply_sink::ReplySink;
+use crate::shared::transport::Binding;
 
 /// The source of the facts about a client.
 pub(crate) enum ClientDetails {
@@ -35,6 +38,22 @@ pub(crate) enum ClientDetails {
         legacy: Arc<LegacyState>,
     },
 }
+
+/// A duplex connection, to tell the requests of one from those of another. Does not keep it open.
+#[derive(Clone)]
+pub struct DuplexConnection(Weak<dyn ReplySink>);
+
+impl DuplexConnection {
+    /// Returns a number that no other connection has while this value exists.
+    #[must_use]
+    pub fn number(&self) -> usize {
+        Weak::as_ptr(&self.0).addr()
+    }
+}
+
+debug_fields!(DuplexConnection {
+    number = |connection| connection.number()
+});
 
 impl ClientDetails {
     /// Returns the state of the legacy session, or of the legacy client without one.
@@ -126,6 +145,18 @@ impl RequestContext {
             ClientDetails::Session { session, legacy } if legacy.can_be_asked() => {
                 Some(&session.feed)
             }
+            _ => None,
+        }
+    }
+
+    /// Returns the duplex connection that the request came on, such as a pipe. `None` for HTTP.
+    #[must_use]
+    pub fn duplex_connection(&self) -> Option<DuplexConnection> {
+        match (&self.state.sink, self.state.binding) {
+            (RequestSink::Shared(sink), Binding::Duplex) => {
+                Some(DuplexConnection(Arc::downgrade(sink)))
+            }
+            (RequestSink::Detached(outlet), _) => outlet.request()?.duplex_connection(),
             _ => None,
         }
     }

@@ -29,6 +29,7 @@ use crate::shared::transport::{Binding, HttpHead, TransportContext};
 use progress::ProgressThrottle;
 
 pub(crate) use client_details::ClientDetails;
+pub use client_details::DuplexConnection;
 use detached::Outlet;
 
 /// The bytes that a request takes besides its frame and its arguments: its state, its task, and the

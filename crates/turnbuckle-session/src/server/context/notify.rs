@@ -131,6 +131,9 @@ impl RequestContext {
     /// wants none, or the server did not declare the logging capability.
     #[must_use]
     pub fn log_level(&self) -> Option<LoggingLevel> {
+        if let Some(outlet) = self.outlet() {
+            return outlet.request()?.log_level();
+        }
         if !self.state.logging_declared {
             return None;
         }
