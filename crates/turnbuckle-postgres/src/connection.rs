@@ -77,12 +77,7 @@ impl Connection {
     /// Connects to the database, and creates the tables if there are none.
     pub(crate) async fn open(settings: &Settings) -> Result<Self, StoreError> {
         let (mut client, driver) = settings.connect().await?;
-        let driver = tokio::spawn(async move {
-            if let Err(error) = driver.await {
-                tracing::debug!(target: "turnbuckle", ?error, "a connection to the database has ended");
-            }
-        });
-        let driver = DriverTask(driver.abort_handle());
+        let driver = DriverTask::spawn(driver);
         let options = &settings.options;
         settings
             .in_time(async {
@@ -133,7 +128,19 @@ impl Connection {
 }
 
 /// The task that reads and writes a connection, which ends when this is dropped.
-struct DriverTask(AbortHandle);
+#[derive(Debug)]
+pub(crate) struct DriverTask(AbortHandle);
+
+impl DriverTask {
+    pub(crate) fn spawn(driver: Driver) -> Self {
+        let task = tokio::spawn(async move {
+            if let Err(error) = driver.await {
+                tracing::debug!(target: "turnbuckle", ?error, "a connection to the database has ended");
+            }
+        });
+        Self(task.abort_handle())
+    }
+}
 
 impl Drop for DriverTask {
     fn drop(&mut self) {

@@ -30,6 +30,7 @@ mod address;
 mod cleanup;
 mod connection;
 mod database;
+mod direct;
 mod error;
 mod listener;
 mod options;
@@ -38,6 +39,9 @@ mod schema;
 mod store;
 mod tls;
 
+// Hidden, since only other crates of the workspace connect without a store.
+#[doc(hidden)]
+pub use direct::{ConnectionTask, check_address, connect};
 pub use options::PostgresStoreOptions;
 pub use store::PostgresStore;
 

@@ -7,6 +7,7 @@ mod filesystem;
 mod git;
 mod memory;
 mod openapi;
+mod postgres;
 mod recorded;
 mod sequential_thinking;
 mod sqlite;

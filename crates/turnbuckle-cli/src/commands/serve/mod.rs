@@ -6,6 +6,8 @@ mod filesystem;
 mod git;
 mod memory;
 mod openapi;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod program;
 mod sequential_thinking;
 mod skills;
@@ -42,6 +44,10 @@ pub(crate) enum ServeCommand {
     #[command(name = "openapi")]
     OpenApi(Box<openapi::OpenApiOptions>),
 
+    /// Serves a PostgreSQL database: read-only queries, and tables as resources
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::PostgresOptions),
+
     /// Serves a tool by which a model thinks in steps
     SequentialThinking(sequential_thinking::SequentialThinkingOptions),
 
@@ -60,6 +66,8 @@ pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
         ServeCommand::Memory(options) => memory::run(options).await,
         ServeCommand::Time(options) => time::run(options).await,
         ServeCommand::OpenApi(options) => openapi::run(*options).await,
+        #[cfg(feature = "postgres")]
+        ServeCommand::Postgres(options) => postgres::run(options).await,
         ServeCommand::SequentialThinking(options) => sequential_thinking::run(options).await,
         ServeCommand::Sqlite(options) => sqlite::run(options).await,
     }

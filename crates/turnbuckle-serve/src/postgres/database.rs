@@ -1,0 +1,132 @@
+//! One query at a time in a read-only transaction, with bounds.
+
+use std::time::Duration;
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Error};
+use turnbuckle::prelude::*;
+use turnbuckle::types::{Json, Map};
+use turnbuckle_postgres::{ConnectionTask, PostgresStoreOptions, connect};
+
+/// The time that the server gets to end a statement itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The bytes of a query.
+const MAX_SQL_BYTES: usize = 1 << 20;
+
+/// A database. Each query has a connection of its own, so that nothing is left for the next one.
+#[derive(Debug)]
+pub(super) struct Database {
+    pub(super) address: String,
+    pub(super) options: PostgresStoreOptions,
+    pub(super) max_rows: usize,
+    pub(super) max_result_bytes: usize,
+    pub(super) query_timeout: Duration,
+}
+
+/// The rows of a result.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<Map<Json>>,
+    /// True if there are more rows than the bounds allow.
+    pub(super) is_cut: bool,
+}
+
+impl Database {
+    /// Runs a query and returns its rows.
+    pub(super) async fn query(&self, sql: &str) -> Result<Rows> {
+        let sql = sql.trim().trim_end_matches(';');
+        if sql.is_empty() || sql.len() > MAX_SQL_BYTES {
+            let text = format!("a query has 1 to {MAX_SQL_BYTES} bytes");
+            return Err(Failure::new(text));
+        }
+        self.in_time(async {
+            let (client, _task) = self.begin().await?;
+            // Alone, the text is one statement: this is how PostgreSQL reads it when it prepares one.
+            client.prepare(sql).await.map_err(|error| failure(&error))?;
+            // The server makes JSON of each row, and sends no more of it than is read here.
+            let rows = format!(
+                "SELECT left(row_to_json(result)::text, {bytes}) FROM (\n{sql}\n) AS result LIMIT {limit}",
+                bytes = self.max_result_bytes.saturating_add(1),
+                limit = self.max_rows.saturating_add(1),
+            );
+            match client.query(&rows, &[]).await {
+                Ok(rows) => self.read(rows.iter().map(|row| row.try_get(0))),
+                Err(error) if is_not_a_query(&error) => Err(Failure::new(
+                    "only queries are allowed: SELECT, VALUES, TABLE or WITH",
+                )),
+                Err(error) => Err(failure(&error)),
+            }
+        })
+        .await
+    }
+
+    /// Runs a query of this program, and returns its first column as text.
+    pub(super) async fn texts(
+        &self,
+        sql: &str,
+        parameters: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<String>> {
+        self.in_time(async {
+            let (client, _task) = self.begin().await?;
+            let rows = client
+                .query(sql, parameters)
+                .await
+                .map_err(|error| failure(&error))?;
+            let texts = rows
+                .iter()
+                .map(|row| row.try_get(0).map_err(|error| failure(&error)));
+            texts.collect()
+        })
+        .await
+    }
+
+    /// Connects, and begins a transaction that ends with the connection.
+    async fn begin(&self) -> Result<(Client, ConnectionTask)> {
+        let (client, task) = connect(&self.address, &self.options)
+            .await
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let begin = format!(
+            "SET statement_timeout = {}; SET default_transaction_read_only = on; BEGIN TRANSACTION READ ONLY",
+            self.query_timeout.as_millis()
+        );
+        client
+            .batch_execute(&begin)
+            .await
+            .map_err(|error| failure(&error))?;
+        Ok((client, task))
+    }
+
+    async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let answer = tokio::time::timeout(self.query_timeout + GRACE, work).await;
+        answer.unwrap_or_else(|_| Err(Failure::new("the database does not answer (query_timeout)")))
+    }
+
+    fn read(&self, texts: impl Iterator<Item = Result<String, Error>>) -> Result<Rows> {
+        let mut found = Rows::default();
+        let mut bytes = 0;
+        for text in texts {
+            let text = text.map_err(|error| failure(&error))?;
+            bytes += text.len();
+            if found.rows.len() == self.max_rows || bytes > self.max_result_bytes {
+                found.is_cut = true;
+                break;
+            }
+            found.rows.push(serde_json::from_str(&text)?);
+        }
+        Ok(found)
+    }
+}
+
+/// Returns whether a statement cannot stand where a query can.
+fn is_not_a_query(error: &Error) -> bool {
+    error.code() == Some(&SqlState::SYNTAX_ERROR)
+}
+
+fn failure(error: &Error) -> Failure {
+    match error.as_db_error() {
+        Some(error) => Failure::new(format!("{}: {}", error.code().code(), error.message())),
+        None => Failure::new(format!("the connection to the database failed: {error}")),
+    }
+}

@@ -1,0 +1,159 @@
+//! A database: queries, tables as resources, and statements that are not allowed.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use turnbuckle::testing::{self, Checker, TestClient};
+use turnbuckle::types::CallToolResult;
+use turnbuckle_engines::PostgresServer;
+use turnbuckle_postgres::PostgresStoreOptions;
+use turnbuckle_serve::postgres::{Options, server};
+
+const TABLES: &str = "CREATE TABLE pets (id int8 PRIMARY KEY, name text, tags text[]); \
+                      INSERT INTO pets VALUES (1, 'Ida', '{a,b}'), (2, NULL, NULL); \
+                      CREATE TABLE \"odd/näme\" (day date)";
+
+async fn start() -> PostgresServer {
+    let server = PostgresServer::start();
+    let address = server.address("postgres");
+    let options = PostgresStoreOptions::new();
+    let (client, _task) = turnbuckle_postgres::connect(&address, &options)
+        .await
+        .unwrap();
+    client.batch_execute(TABLES).await.unwrap();
+    server
+}
+
+async fn connect(options: Options) -> TestClient {
+    testing::connect(server(options).unwrap()).await.unwrap()
+}
+
+async fn query(client: &TestClient, sql: &str) -> CallToolResult {
+    client
+        .call_tool("query", &json!({"sql": sql}))
+        .await
+        .unwrap()
+}
+
+async fn error(client: &TestClient, sql: &str) -> String {
+    let result = query(client, sql).await;
+    assert_eq!(result.is_error, Some(true), "{sql}: {}", result.text());
+    result.text().to_string()
+}
+
+async fn rows(client: &TestClient, sql: &str) -> Value {
+    let result = query(client, sql).await;
+    serde_json::from_str(&result.text()).unwrap_or_else(|_| panic!("{sql}: {}", result.text()))
+}
+
+#[tokio::test]
+async fn queries_read_and_nothing_else() {
+    let database = start().await;
+    let client = connect(Options::new(database.address("postgres"))).await;
+    let pets = rows(
+        &client,
+        "SELECT name, id, tags FROM pets ORDER BY id -- all;",
+    )
+    .await;
+    assert_eq!(
+        pets,
+        json!([{"name": "Ida", "id": 1, "tags": ["a", "b"]}, {"name": null, "id": 2, "tags": null}])
+    );
+    assert_eq!(
+        rows(&client, "WITH x AS (VALUES (1)) TABLE x;").await,
+        json!([{"column1": 1}])
+    );
+    for sql in [
+        "INSERT INTO pets VALUES (3)",
+        "DELETE FROM pets",
+        "DROP TABLE pets",
+        "CREATE TABLE x (a int)",
+        "WITH x AS (DELETE FROM pets RETURNING id) SELECT * FROM x",
+        "COMMIT",
+        "ROLLBACK",
+        "SET TRANSACTION READ WRITE",
+        "SELECT 1; DROP TABLE pets",
+        "COMMIT; DROP TABLE pets",
+        "SELECT 1) AS a; DROP TABLE pets; SELECT (1",
+        "COPY pets TO PROGRAM 'true'",
+        "COPY pets TO STDOUT",
+        "LISTEN x",
+        "",
+        ";",
+        "SELECT nextval('x')",
+        "DO $$ BEGIN DELETE FROM pets; END $$",
+        "PREPARE x AS SELECT 1",
+    ] {
+        error(&client, sql).await;
+    }
+    let read_only = error(&client, "SELECT * FROM pets FOR UPDATE").await;
+    assert!(read_only.contains("read-only"), "{read_only}");
+    assert_eq!(
+        rows(&client, "SELECT count(*) AS n FROM pets").await,
+        json!([{"n": 2}])
+    );
+}
+
+#[tokio::test]
+async fn results_and_times_are_bounded() {
+    let database = start().await;
+    let options = Options::new(database.address("postgres"))
+        .max_rows(10)
+        .max_result_bytes(1_000)
+        .query_timeout(Duration::from_millis(500));
+    let client = connect(options).await;
+    let many = query(&client, "SELECT generate_series(1, 1000000000) AS n").await;
+    assert_eq!(many.content.len(), 2, "{}", many.text());
+    let large = query(&client, "SELECT repeat('x', 100000) AS a").await;
+    assert!(
+        format!("{:?}", large.content).contains("only the first 0 rows"),
+        "{:?}",
+        large.content.len()
+    );
+    let slow = error(&client, "SELECT pg_sleep(60)").await;
+    assert!(slow.contains("statement timeout"), "{slow}");
+}
+
+#[tokio::test]
+async fn tables_are_resources() {
+    let database = start().await;
+    let client = connect(Options::new(database.url("postgres"))).await;
+    let resources = client.list_resources().fetch_all().await.unwrap();
+    let names: Vec<&str> = resources.iter().map(|resource| &*resource.name).collect();
+    assert_eq!(
+        names,
+        ["\"odd/näme\" database schema", "\"pets\" database schema"]
+    );
+    for resource in &resources {
+        assert!(
+            resource.uri.starts_with("postgres://turnbuckle@") && resource.uri.ends_with("/schema"),
+            "{}",
+            resource.uri
+        );
+        let read = client.read_resource(&*resource.uri).await.unwrap();
+        assert!(
+            format!("{:?}", read.contents).contains("data_type"),
+            "{:?}",
+            read.contents
+        );
+    }
+    let missing = resources[1].uri.replace("pets", "none");
+    assert!(client.read_resource(&*missing).await.is_err());
+}
+
+#[tokio::test]
+async fn the_check_is_clean() {
+    let database = start().await;
+    let server = server(Options::new(database.address("postgres"))).unwrap();
+    Checker::new(server).run().await.unwrap().assert_clean();
+}
+
+#[tokio::test]
+async fn an_address_is_not_shown() {
+    let options = Options::new("postgres://u:hush@localhost:1/d");
+    assert!(!format!("{options:?}").contains("hush"));
+    let refused = error(&connect(options).await, "SELECT 1").await;
+    assert!(!refused.contains("hush"), "{refused}");
+    let unreadable = server(Options::new("hush")).err().unwrap();
+    assert!(!unreadable.to_string().contains("hush"));
+}
