@@ -76,6 +76,7 @@ pub(crate) fn test(packages: &[&str]) -> Result<(), String> {
             "--no-fail-fast",
             "--status-level=fail",
             "--no-tests=pass",
+            &format!("--test-threads={}", test_threads()),
         ]),
         false => cargo(["test", "--no-fail-fast", "--quiet", "--all-targets"]),
     };
@@ -86,6 +87,12 @@ pub(crate) fn test(packages: &[&str]) -> Result<(), String> {
         tests.args(["--package", package]);
     }
     process::run(&mut tests)
+}
+
+/// Returns how many tests run at once: more than there are cores, because many tests wait for time.
+fn test_threads() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    cores + cores.div_ceil(2)
 }
 
 /// Returns the packages that differ from the merge base with `base`, and those that depend on them.

@@ -38,6 +38,8 @@ const FIRST: &[Step] = &[
     ("crates", || {
         programs::report("weigh", &["--crates".to_owned()])
     }),
+    // It installs Node where there is none, before lanes need it at once.
+    ("conformance judge", node::check_scripts),
 ];
 
 /// Steps that keep all cores busy, up to the programs that [`RUNS`] needs.
@@ -60,6 +62,10 @@ const REST: &[Step] = &[
     ("doc tests", || {
         process::run(&mut cargo(["test", "--workspace", "--doc", "--quiet"]))
     }),
+    (
+        "conformance of the authorization server",
+        node::check_authorization_server,
+    ),
     ("documentation and public API", || {
         api::run(&api::Options { check: true })
     }),
@@ -99,19 +105,25 @@ struct Lane {
     steps: &'static [Step],
 }
 
-/// Beside [`REST`]: the programs with all kinds of peers.
-const RUNS: Lane = Lane {
-    option: "runs",
-    steps: &[
-        ("conformance judge", node::check_scripts),
-        ("page", page::check_sources),
-        ("page in the browser", page::check_in_browser),
-        ("soak", soak::run_briefly),
-        ("cluster", cluster::run_briefly),
-        ("conformance", || node::check_server(&[])),
-        ("conformance-client", || node::check_client(&[])),
-    ],
-};
+/// Beside [`REST`]: the programs with all kinds of peers. No step runs cargo, which would wait for the builds.
+const LANES: [Lane; 2] = [
+    Lane {
+        option: "runs",
+        steps: &[
+            ("soak", soak::run_briefly),
+            ("cluster", cluster::run_briefly),
+            ("conformance", || node::check_server(&[])),
+            ("conformance-client", || node::check_client(&[])),
+        ],
+    },
+    Lane {
+        option: "page",
+        steps: &[
+            ("page", page::check_sources),
+            ("page in the browser", page::check_in_browser),
+        ],
+    },
+];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -122,15 +134,20 @@ pub(crate) struct Options {
 
 /// Takes every step, and stops at the first that fails.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
-    if options.lane.as_deref() == Some(RUNS.option) {
+    if let Some(option) = &options.lane {
+        let lane = LANES.iter().find(|lane| lane.option == option);
+        let lane = lane.ok_or_else(|| format!("there is no lane {option}"))?;
         end_with_input();
-        return take(RUNS.steps, || Ok(()));
+        return take(lane.steps, || Ok(()));
     }
     take(FIRST, || Ok(()))?;
     take(BUILDS, || Ok(()))?;
-    let mut runs = Beside::start(&RUNS)?;
-    take(REST, || runs.check())?;
-    runs.end()
+    let mut lanes = Vec::new();
+    for lane in &LANES {
+        lanes.push(Beside::start(lane)?);
+    }
+    take(REST, || lanes.iter_mut().try_for_each(Beside::check))?;
+    lanes.iter_mut().try_for_each(Beside::end)
 }
 
 /// Takes the steps that build much, rarely fail, and decide about a merge all the same: on a machine of

@@ -7,11 +7,15 @@ use std::process::Command;
 use crate::process::{cargo, node, root, run, target};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
 
-/// Builds our server and runs the official suite against it; the arguments of
-/// tests/js/conformance.mjs narrow it down.
+/// Builds our server and runs the official suite against it, and without arguments also against the
+/// authorization server for tests; the arguments of tests/js/conformance.mjs narrow it down.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     TOOL.build()?;
-    check_server(arguments)
+    check_server(arguments)?;
+    match arguments.is_empty() {
+        true => check_authorization_server(),
+        false => Ok(()),
+    }
 }
 
 /// Builds our client and runs the official suite against it, or one scenario.
@@ -29,14 +33,15 @@ pub(crate) fn interop(arguments: &[String]) -> Result<(), String> {
     check_interop(arguments)
 }
 
-/// Runs the official suite against our server, which is built, and without arguments also against the
-/// authorization server for tests.
+/// Runs the official suite against our server, which is built.
 pub(crate) fn check_server(arguments: &[String]) -> Result<(), String> {
-    run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))?;
-    if !arguments.is_empty() {
-        return Ok(());
-    }
-    let mut test = cargo(["test", "--quiet", "-p", "turnbuckle-auth-testing", "--lib"]);
+    run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))
+}
+
+/// Runs the official suite against the authorization server for tests. Of the whole workspace, because one
+/// package alone has dependencies with other features, which are built anew.
+pub(crate) fn check_authorization_server() -> Result<(), String> {
+    let mut test = cargo(["test", "--quiet", "--workspace", "--lib"]);
     let name = "the_official_authorization_scenarios_pass";
     run(test.args(["--", "--ignored", name]).env("NODE", node()?))
 }

@@ -34,11 +34,12 @@ pub(super) struct SourceFile {
     pub(super) functions: Vec<Function>,
 }
 
-/// Reads every Rust file of `tests/it` and `crates`.
+/// Reads every Rust file of `tests/it`, `tests/macros` and `crates`.
 pub(super) fn scan(tree: &Tree) -> Vec<SourceFile> {
+    let folders = ["tests/it/", "tests/macros/", "crates/"];
     let files = tree
         .texts(".rs")
-        .filter(|(path, _)| path.starts_with("tests/it/") || path.starts_with("crates/"));
+        .filter(|(path, _)| folders.iter().any(|folder| path.starts_with(folder)));
     let read = files.map(|(path, text)| SourceFile {
         path: path.to_owned(),
         functions: functions(&module_of(path), text),
@@ -51,7 +52,11 @@ fn module_of(file: &str) -> Vec<String> {
     let parts = file.trim_end_matches(".rs").split('/');
     let parts: Vec<String> = parts.map(|part| part.replace('-', "_")).collect();
     let is_crate = parts.first().is_some_and(|part| part == "crates");
-    let name = parts.get(1).filter(|_| is_crate);
+    let macros = "turnbuckle_macros_test".to_owned();
+    let name = match file.starts_with("tests/macros/") {
+        true => Some(&macros),
+        false => parts.get(1).filter(|_| is_crate),
+    };
     let mut inner = parts.iter().skip(2).peekable();
     inner.next_if(|part| *part == "src" || *part == "tests");
     // The one test binary is named like its package.
@@ -184,6 +189,10 @@ mod tests {
         assert_eq!(module("tests/it/src/http/origin.rs"), "http::origin");
         assert_eq!(module("tests/it/tests/stdio/mod.rs"), "stdio");
         assert_eq!(module("crates/a-b/src/rpc/id.rs"), "a_b::rpc::id");
+        assert_eq!(
+            module("tests/macros/tests/macros/task.rs"),
+            "turnbuckle_macros_test::macros::task"
+        );
     }
 
     #[test]

@@ -8,6 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::Faults;
 
+/// The unions of messages that have methods.
+const UNIONS: [&str; 4] = [
+    "ClientNotification",
+    "ClientRequest",
+    "ServerNotification",
+    "ServerRequest",
+];
+
 /// The official schema of one revision.
 pub struct Schema {
     revision: &'static str,
@@ -15,6 +23,12 @@ pub struct Schema {
     /// Under which keyword the definitions stand.
     keyword: &'static str,
     definitions: Value,
+    /// The name of each definition, by its address: a definition never moves.
+    names: HashMap<usize, String>,
+    /// The definition of each method, by union.
+    methods: HashMap<&'static str, BTreeMap<String, String>>,
+    /// The definition of each error that has a code.
+    errors: Vec<(Value, String)>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
@@ -25,13 +39,26 @@ impl Schema {
         } else {
             "definitions"
         };
-        Self {
+        let mut this = Self {
             revision,
             dialect: schema["$schema"].take(),
             keyword,
             definitions: schema[keyword].take(),
+            names: HashMap::new(),
+            methods: HashMap::new(),
+            errors: Vec::new(),
             validators: Mutex::default(),
-        }
+        };
+        this.names = this.named_addresses();
+        this.methods = UNIONS.map(|union| (union, this.members(union))).into();
+        this.errors = this.error_codes();
+        this
+    }
+
+    fn named_addresses(&self) -> HashMap<usize, String> {
+        let definitions = self.definitions.as_object().into_iter().flatten();
+        let entry = |(name, definition): (&String, &Value)| (address(definition), name.clone());
+        definitions.map(entry).collect()
     }
 
     pub(super) fn revision(&self) -> &'static str {
@@ -52,10 +79,7 @@ impl Schema {
 
     /// Returns the name of a definition of this very schema.
     pub(super) fn name_of(&self, definition: &Value) -> Option<&str> {
-        let mut definitions = self.definitions.as_object()?.iter();
-        definitions
-            .find(|(_, other)| std::ptr::eq(*other, definition))
-            .map(|(name, _)| &**name)
+        self.names.get(&address(definition)).map(String::as_str)
     }
 
     /// Follows references; returns the schema itself if it is no reference.
@@ -73,6 +97,10 @@ impl Schema {
     /// definition.
     #[must_use]
     pub fn methods(&self, union: &str) -> BTreeMap<String, String> {
+        self.methods.get(union).cloned().unwrap_or_default()
+    }
+
+    fn members(&self, union: &str) -> BTreeMap<String, String> {
         let definition = self.definition(union);
         let members: Vec<_> = match &definition["anyOf"] {
             Value::Array(members) => members.iter().collect(),
@@ -93,21 +121,29 @@ impl Schema {
     /// Returns the definition of a method within a union.
     pub(super) fn of_method(&self, union: &str, method: &str) -> Result<String, Faults> {
         let fault = || vec![format!("{} has no {method} as a {union}", self.revision)];
-        self.methods(union).remove(method).ok_or_else(fault)
+        let methods = self.methods.get(union);
+        let definition = methods.and_then(|methods| methods.get(method));
+        definition.cloned().ok_or_else(fault)
     }
 
     /// Returns the definition of the error with that code.
     pub(super) fn of_error_code(&self, code: &Value) -> Option<String> {
-        let says = |schema: &Value| schema["properties"]["code"].get("const") == Some(code);
-        let mut definitions = self.definitions.as_object()?.iter();
-        let (name, _) = definitions.find(|(_, definition)| {
-            let error = &definition["properties"]["error"];
-            says(definition)
-                || error["allOf"]
-                    .as_array()
-                    .is_some_and(|all| all.iter().any(says))
-        })?;
+        let mut errors = self.errors.iter();
+        let (_, name) = errors.find(|(other, _)| other == code)?;
         Some(name.clone())
+    }
+
+    /// Returns the code of each error, with the name of its definition.
+    fn error_codes(&self) -> Vec<(Value, String)> {
+        let code = |schema: &Value| schema["properties"]["code"].get("const").cloned();
+        let mut codes = Vec::new();
+        for (name, definition) in self.definitions.as_object().into_iter().flatten() {
+            let error = &definition["properties"]["error"];
+            let parts = error["allOf"].as_array().into_iter().flatten();
+            let all = code(definition).into_iter().chain(parts.filter_map(code));
+            codes.extend(all.map(|code| (code, name.clone())));
+        }
+        codes
     }
 
     /// Returns the `const` of every `method` in the schema, at any depth.
@@ -139,6 +175,10 @@ impl Schema {
 
     pub(super) fn faults(&self, definition: &str, value: &Value) -> Faults {
         let validator = self.validator(definition);
+        // Nearly every value is valid, and that is found faster than every error.
+        if validator.is_valid(value) {
+            return Faults::new();
+        }
         let fault = |error: jsonschema::ValidationError<'_>| {
             format!(
                 "{} {definition}{}: {error}",
@@ -164,6 +204,11 @@ impl Schema {
         };
         Arc::clone(validators.entry(definition.to_owned()).or_insert_with(make))
     }
+}
+
+/// Returns the address of a definition.
+fn address(definition: &Value) -> usize {
+    std::ptr::from_ref(definition).addr()
 }
 
 /// Adds the names of the definitions that a schema refers to, at any depth.
