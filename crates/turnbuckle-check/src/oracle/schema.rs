@@ -93,11 +93,11 @@ impl Schema {
         schema
     }
 
-    /// Returns the methods of one of the four unions (`ClientRequest`, …), each with its
-    /// definition.
+    /// Returns the methods of a union (`ClientRequest`, …), each with its definition.
     #[must_use]
     pub fn methods(&self, union: &str) -> BTreeMap<String, String> {
-        self.methods.get(union).cloned().unwrap_or_default()
+        let known = self.methods.get(union);
+        known.cloned().unwrap_or_else(|| self.members(union))
     }
 
     fn members(&self, union: &str) -> BTreeMap<String, String> {
