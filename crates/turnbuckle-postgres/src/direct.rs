@@ -1,4 +1,4 @@
-//! Connections without a store, for other crates of the workspace.
+//! Connections without a store. Internal: for other crates of the workspace, and may change in any release.
 
 use tokio_postgres::Client;
 use turnbuckle_store::StoreError;

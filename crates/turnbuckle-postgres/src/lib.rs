@@ -39,8 +39,6 @@ mod schema;
 mod store;
 mod tls;
 
-// Hidden, since only other crates of the workspace connect without a store.
-#[doc(hidden)]
 pub use direct::{ConnectionTask, check_address, connect};
 pub use options::PostgresStoreOptions;
 pub use store::PostgresStore;
