@@ -53,6 +53,8 @@ const AGREED: &[(&str, &[&str])] = &[
     // What those services are about over HTTP: hyper, axum and tower-http use the same types.
     ("http", &["Extensions", "Request", "Response", "Uri"]),
     ("clap_builder", &["Args", "FromArgMatches"]),
+    // A connection that `turnbuckle-serve` takes from `turnbuckle-postgres`; the facade does not have it.
+    ("tokio_postgres", &["Client"]),
     ("http_body", &["Body"]),
     // The pieces of such a body, and a frame that is shared without a copy.
     ("bytes", &["Buf", "Bytes"]),

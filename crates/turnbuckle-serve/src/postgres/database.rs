@@ -84,7 +84,8 @@ impl Database {
 
     /// Connects, and begins a transaction that ends with the connection.
     async fn begin(&self) -> Result<(Client, ConnectionTask)> {
-        let (client, task) = connect(&self.address, &self.options)
+        // The futures of a handshake are large.
+        let (client, task) = Box::pin(connect(&self.address, &self.options))
             .await
             .map_err(|error| Failure::new(error.to_string()))?;
         let begin = format!(

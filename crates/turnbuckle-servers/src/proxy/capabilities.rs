@@ -82,7 +82,8 @@ pub(super) fn declare(mut server: ServerBuilder, servers: &Servers) -> (ServerBu
         [(_, text)] if status.len() == 1 => server = server.default_instructions(*text),
         several => {
             let blocks = several.iter().map(|(name, text)| {
-                let end = text.floor_char_boundary(MAX_JOINED_BYTES);
+                let mut ends = (0..=text.len().min(MAX_JOINED_BYTES)).rev();
+                let end = ends.find(|end| text.is_char_boundary(*end)).unwrap_or(0);
                 format!("Instructions of the server {name:?}:\n{}", &text[..end])
             });
             server = server.default_instructions(blocks.collect::<Vec<_>>().join("\n\n"));
