@@ -116,9 +116,12 @@ pub use turnbuckle_macros::{IntoFailure, data, prompt, resource, server, tool};
 // Hidden, since only the code that the attributes generate uses it.
 #[doc(hidden)]
 pub mod __private;
+/// A store in PostgreSQL.
 #[cfg(feature = "postgres")]
 #[cfg_attr(docsrs, doc(cfg(feature = "postgres")))]
-pub use turnbuckle_postgres as postgres;
+pub mod postgres {
+    pub use turnbuckle_postgres::{PostgresStore, PostgresStoreOptions};
+}
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub use turnbuckle_redis as redis;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::run;
 
 /// The pages of the guide about the command.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "command.md",
     "command-look.md",
     "command-use.md",
@@ -17,6 +17,7 @@ const PAGES: [&str; 9] = [
     "gateway.md",
     "inspect.md",
     "hosts.md",
+    "example-servers.md",
 ];
 
 /// Returns the texts of the pages.

@@ -44,6 +44,12 @@ pub fn code_of(kind: &ErrorKind, features: &Features) -> i64 {
         | ErrorKind::ResourceNotFound
         | ErrorKind::UrlElicitationRequired(_)
         | ErrorKind::InvalidParams => code::INVALID_PARAMS,
+        // A code of the modern era means nothing to a reader of the legacy one.
+        ErrorKind::Forwarded(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION)
+            if !features.result_envelope =>
+        {
+            code::INVALID_PARAMS
+        }
         ErrorKind::Forwarded(code) => *code,
         // A reserved code is not for applications.
         ErrorKind::Application(code) if !RESERVED.contains(code) => *code,

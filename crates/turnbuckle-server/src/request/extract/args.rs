@@ -15,7 +15,7 @@ use crate::schema::field_names;
 /// comments included. Arguments that do not match are refused before the handler runs, with an
 /// error for the sender.
 ///
-/// Specification: server/tools, "ForwardedCall Tools" (2026-07-28).
+/// Specification: server/tools, "Calling Tools" (2026-07-28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
@@ -48,7 +48,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> Extract for Args<T> {
 
 /// Arguments as received, for tools with a schema written by hand.
 ///
-/// Specification: server/tools, "ForwardedCall Tools" (2026-07-28).
+/// Specification: server/tools, "Calling Tools" (2026-07-28).
 #[derive(Debug, Clone)]
 pub struct RawArguments(pub Json);
 

@@ -1,5 +1,5 @@
 //! Prints the time that operations of a store in PostgreSQL take.
-//! `cargo run --release -p turnbuckle-postgres --example store_time ADDRESS [CONNECTIONS]`
+//! `cargo run --release -p turnbuckle-postgres --example postgres_store_time ADDRESS [CONNECTIONS]`
 
 use std::error::Error;
 use std::sync::Arc;

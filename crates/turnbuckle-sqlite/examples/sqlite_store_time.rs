@@ -1,5 +1,5 @@
 //! Prints the time that operations of a store in a file take.
-//! `cargo run --release -p turnbuckle-sqlite --example store_time [FILE]`
+//! `cargo run --release -p turnbuckle-sqlite --example sqlite_store_time [FILE]`
 
 use std::error::Error;
 use std::sync::Arc;

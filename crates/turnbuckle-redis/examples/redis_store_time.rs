@@ -1,5 +1,5 @@
 //! Prints the time that operations of a store in Redis take.
-//! `cargo run --release -p turnbuckle-redis --example store_time URL`
+//! `cargo run --release -p turnbuckle-redis --example redis_store_time URL`
 
 use std::error::Error;
 use std::sync::Arc;
