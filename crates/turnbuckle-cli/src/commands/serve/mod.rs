@@ -16,6 +16,7 @@ mod time;
 
 use clap::Subcommand;
 
+use crate::demo;
 use crate::error::CliError;
 
 /// A kind of server.
@@ -23,6 +24,9 @@ use crate::error::CliError;
 pub(crate) enum ServeCommand {
     /// Serves the skills of folders: each folder in them that has a SKILL.md
     Skills(skills::SkillsOptions),
+
+    /// Serves every feature of the protocol, as `turnbuckle demo` does
+    Everything(demo::Options),
 
     /// Serves a tool that fetches web pages as Markdown
     Fetch(fetch::FetchOptions),
@@ -59,6 +63,7 @@ pub(crate) enum ServeCommand {
 pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
     match command {
         ServeCommand::Skills(options) => skills::run(options).await,
+        ServeCommand::Everything(options) => demo::run(options).await,
         ServeCommand::Fetch(options) => fetch::run(options).await,
         ServeCommand::Filesystem(options) => filesystem::run(options).await,
         #[cfg(feature = "git")]

@@ -36,6 +36,9 @@ const fill = async (selector: string, value: string) => {
   actions += 1;
   await page.locator(selector).first().fill(value);
 };
+// The number of an earlier request; beside this list stands one of timeouts.
+const earlier = (number: number) =>
+  page.getByLabel("Earlier requests").locator(`option:nth-child(${number})`);
 const block = (hasText: string) => page.locator(".block-text", { hasText }).first();
 
 /** The jobs in order, each with its actions. */
@@ -55,7 +58,7 @@ const JOBS: Record<string, () => Promise<unknown>> = {
   "call it again with one value changed": async () => {
     await fill("#field-city", "Oslo");
     await press("Control+Enter");
-    await page.locator(".runs option:nth-child(2)").waitFor({ state: "attached" });
+    await earlier(2).waitFor({ state: "attached" });
     expect((await newestEntry(page, "kind:sent method:tools/call")).text).toContain("Oslo");
   },
   "see the raw JSON": async () => {
@@ -98,7 +101,7 @@ const JOBS: Record<string, () => Promise<unknown>> = {
     demo = await startDemo(demo.port);
     // Nothing has to be done: the next call finds the new server.
     await page.keyboard.press("Control+Enter");
-    await page.locator(".runs option:nth-child(3)").waitFor({ state: "attached" });
+    await earlier(3).waitFor({ state: "attached" });
     await page.waitForSelector(".run-status .tag-ok");
     expect(await page.locator("#field-city").inputValue()).toBe("Oslo");
   },
