@@ -7,28 +7,20 @@ use crate::process::{cargo, run as run_to_end, target};
 /// The most bytes of the tool.
 const MAX_BYTES: u64 = 20_000_000;
 
-/// SQLite without what the stores of the tool have no use for: a third of its code.
-const SQLITE_FLAGS: [&str; 23] = [
+/// SQLite without what neither the stores of the tool nor the users of `serve sqlite` have a use for.
+const SQLITE_FLAGS: [&str; 15] = [
     "-USQLITE_ENABLE_API_ARMOR",
     "-USQLITE_ENABLE_COLUMN_METADATA",
     "-USQLITE_ENABLE_DBSTAT_VTAB",
-    "-USQLITE_ENABLE_FTS3",
-    "-USQLITE_ENABLE_FTS3_PARENTHESIS",
-    "-USQLITE_ENABLE_FTS5",
     "-USQLITE_ENABLE_MEMORY_MANAGEMENT",
-    "-USQLITE_ENABLE_RTREE",
     "-USQLITE_ENABLE_STAT4",
     "-USQLITE_SOUNDEX",
-    "-DSQLITE_OMIT_AUTHORIZATION",
     "-DSQLITE_OMIT_COMPLETE",
-    "-DSQLITE_OMIT_DATETIME_FUNCS",
     "-DSQLITE_OMIT_DECLTYPE",
     "-DSQLITE_OMIT_DEPRECATED",
     "-DSQLITE_OMIT_DESERIALIZE",
     "-DSQLITE_OMIT_GET_TABLE",
-    "-DSQLITE_OMIT_JSON",
     "-DSQLITE_OMIT_LOAD_EXTENSION",
-    "-DSQLITE_OMIT_PROGRESS_CALLBACK",
     "-DSQLITE_OMIT_SHARED_CACHE",
     "-DSQLITE_OMIT_TCL_VARIABLE",
     "-DSQLITE_OMIT_UTF16",
@@ -37,7 +29,10 @@ const SQLITE_FLAGS: [&str; 23] = [
 /// Builds the tool, and fails if it is too big.
 pub(crate) fn run() -> Result<(), String> {
     let mut build = cargo(["build", "--profile", "dist", "--package", "turnbuckle-cli"]);
-    run_to_end(build.env("LIBSQLITE3_FLAGS", SQLITE_FLAGS.join(" ")))?;
+    build.env("LIBSQLITE3_FLAGS", SQLITE_FLAGS.join(" "));
+    // Not every system has a zlib to load.
+    build.env("LIBZ_SYS_STATIC", "1");
+    run_to_end(&mut build)?;
     let program = target().join("dist/turnbuckle");
     let metadata = fs::metadata(&program);
     let size = metadata.map_err(|error| format!("{}: {error}", program.display()))?;
