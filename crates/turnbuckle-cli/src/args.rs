@@ -13,6 +13,7 @@ use turnbuckle::types::LoggingLevel;
 
 pub(crate) use leading::move_options_behind_verb;
 use limits::{LimitValue, parse_limit};
+pub(crate) use turnbuckle_types::base::units::{parse_size, parse_time};
 
 /// The options that every command shares.
 #[derive(Args, Clone)]
@@ -130,11 +131,11 @@ pub(crate) struct ProtocolArgs {
     pub(crate) no_input: bool,
 
     /// Time limit of a request: 500ms, 30s, 5m [default: 60s since the last progress report]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) timeout: Option<Duration>,
 
     /// Time limit of connecting
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
     pub(crate) connect_timeout: Duration,
 
     /// The largest message that the server may send, in bytes, with k, M or G: 64M
@@ -285,83 +286,9 @@ fn parse_log_level(text: &str) -> Result<LoggingLevel, String> {
     })
 }
 
-/// Parses `500ms`, `30s`, `5m` or `1h`. A number without a unit counts seconds.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, &'static str> {
-    const FORMAT: &str = "a time is written like 500ms, 30s, 5m or 1h";
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| FORMAT)?;
-    let millis = match unit {
-        "ms" => Some(1),
-        "" | "s" => Some(1_000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let millis = millis
-        .and_then(|unit: u64| number.checked_mul(unit))
-        .ok_or(FORMAT)?;
-    match millis {
-        0 => Err("a time must be longer than zero"),
-        // At most a year: some platforms cannot add more to a clock.
-        1..=31_536_000_000 => Ok(Duration::from_millis(millis)),
-        _ => Err("a time must not exceed a year"),
-    }
-}
-
-/// Parses a number of bytes: `4096`, `512k`, `64M` or `1G`, in powers of 1,024.
-pub(crate) fn parse_size(text: &str) -> Result<usize, &'static str> {
-    const FORMAT: &str = "a size is written like 4096, 512k, 64M or 1G";
-    let (number, unit) = match text.char_indices().next_back() {
-        Some((end, 'k' | 'K')) => (&text[..end], 1 << 10),
-        Some((end, 'M' | 'm')) => (&text[..end], 1 << 20),
-        Some((end, 'G' | 'g')) => (&text[..end], 1 << 30),
-        _ => (text, 1),
-    };
-    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(FORMAT);
-    }
-    let bytes = number.parse::<usize>().ok();
-    match bytes.and_then(|number| number.checked_mul(unit)) {
-        Some(0) | None => Err(FORMAT),
-        Some(bytes) => Ok(bytes),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_have_a_unit_or_count_bytes() {
-        for (text, bytes) in [("1", 1), ("2k", 2048), ("16M", 16 << 20), ("1G", 1 << 30)] {
-            assert_eq!(parse_size(text), Ok(bytes), "{text}");
-        }
-        for text in ["", "0", "M", "-1", "+1", "1T", "1.5M", "99999999999999999G"] {
-            assert!(parse_size(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_time_has_a_unit() {
-        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(parse_duration("3"), Ok(Duration::from_secs(3)));
-        assert_eq!(parse_duration("2m"), Ok(Duration::from_secs(120)));
-        for wrong in [
-            "",
-            "0s",
-            "s",
-            "1d",
-            "-1s",
-            "1.5s",
-            "99999999999999999999s",
-            "99999999h",
-        ] {
-            assert!(parse_duration(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn a_header_needs_a_name() {

@@ -5,6 +5,7 @@ use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
+use turnbuckle::auth::Secret;
 use turnbuckle::http::{ConnectorError, HttpConnector, SseConnector};
 use turnbuckle::servers::InProcess;
 use turnbuckle::session::transport::Connector;
@@ -13,7 +14,7 @@ use turnbuckle::types::Principal;
 use turnbuckle_serve::openapi::{self, Credential, Document};
 
 use crate::error::GatewayError;
-use crate::file::{Hidden, PrincipalPart, Upstream};
+use crate::file::{PrincipalPart, Upstream};
 
 /// Changes the connector to the URL of an upstream.
 pub(crate) type HttpHook =
@@ -37,7 +38,7 @@ pub(crate) fn connector(
             command(words, upstream, directory).map(|it| Arc::new(it) as _)
         }
         (None, Some(url), None) => {
-            let connector = http_connector(name, url.as_str(), upstream, hook)?;
+            let connector = http_connector(name, url.expose(), upstream, hook)?;
             Ok(to_dyn(connector, upstream))
         }
         (None, None, Some(document)) => {
@@ -64,7 +65,7 @@ pub(crate) fn connector_of_principal(
     headers: &str,
     hook: Option<&HttpHook>,
 ) -> Result<Arc<dyn Connector>, GatewayError> {
-    let url = upstream.url.as_ref().map_or("", Hidden::as_str);
+    let url = upstream.url.as_ref().map_or("", Secret::expose);
     let mut connector = http_connector(name, url, upstream, hook)?;
     let headers: BTreeMap<&str, String> =
         serde_json::from_str(headers).map_err(|error| GatewayError::new(error.to_string()))?;
@@ -104,7 +105,7 @@ fn api(document: &Path, upstream: &Upstream) -> Result<InProcess, GatewayError> 
         options = options.credential(credential);
     }
     if let Some(url) = &upstream.server_url {
-        options = options.server_url(url.as_str());
+        options = options.server_url(url.expose());
     }
     let limits = &upstream.limits;
     if let Some(requests) = limits.in_flight {
@@ -125,7 +126,7 @@ fn api(document: &Path, upstream: &Upstream) -> Result<InProcess, GatewayError> 
 fn headers(upstream: &Upstream) -> Result<Vec<(String, String)>, GatewayError> {
     let of_file = upstream.headers.iter();
     let mut headers: Vec<_> = of_file
-        .map(|(name, value)| (name.clone(), value.as_str().to_owned()))
+        .map(|(name, value)| (name.clone(), value.expose().to_owned()))
         .collect();
     for (name, variable) in &upstream.header_env {
         headers.push((name.clone(), read_variable(variable)?));
@@ -152,7 +153,7 @@ fn command(
         command = command.env(name, read_variable(name)?);
     }
     for (name, value) in &upstream.env {
-        command = command.env(name, value.as_str());
+        command = command.env(name, value.expose());
     }
     Ok(match &upstream.cwd {
         Some(cwd) => command.current_dir(directory.join(cwd)),

@@ -8,7 +8,7 @@ use turnbuckle::session::transport::ClientLimits;
 use turnbuckle::skills::client::SkillLimits;
 use turnbuckle::{ClientBuilder, SchemaLimits};
 
-use super::{parse_duration, parse_size};
+use super::{parse_size, parse_time};
 
 /// The name and the number of a `--limit`.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +91,7 @@ pub(crate) fn parse_limit(text: &str) -> Result<LimitValue, String> {
     let limit = LIMITS.iter().find(|(other, ..)| *other == name);
     let (.., setting) = limit.ok_or_else(names)?;
     let value = if name.ends_with("-timeout") {
-        let time = parse_duration(value)?;
+        let time = parse_time(value)?;
         usize::try_from(time.as_millis()).map_err(|_| "the time is too long")?
     } else {
         parse_size(value)?

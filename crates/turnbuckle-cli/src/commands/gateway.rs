@@ -80,7 +80,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let mut builder = builder(options.file.as_deref()).await?.lazy(options.lazy);
     let transport = options.transport.or_listen(builder.file().listen.clone());
     if let Some(place) = &builder.file().store {
-        let place = parse_store(place.as_str());
+        let place = parse_store(place.expose());
         let place = place.map_err(|error| CliError::usage(format!("`store`: {error}")))?;
         builder = builder.store(open_store(&place).await?);
     }

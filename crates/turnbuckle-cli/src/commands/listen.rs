@@ -9,7 +9,7 @@ use turnbuckle::session::handler::Change;
 use turnbuckle::types::{Notification as _, ServerCapabilities, method};
 
 use super::TargetArgs;
-use crate::args::parse_duration;
+use crate::args::parse_time;
 use crate::connection::{ServerConnection, with_server};
 use crate::error::{CliError, ExitStatus};
 use crate::output::{Style, sanitize_line};
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     count: Option<u64>,
 
     /// End after this time
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
 
     #[command(flatten)]

@@ -12,9 +12,11 @@ use std::io::Read as _;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use turnbuckle::auth::Secret;
+use turnbuckle::servers::UpstreamMode;
 use turnbuckle::servers::config::jsonc_to_json;
 
-pub use values::{Hidden, Mode, PrincipalPart, Size, Time};
+pub use values::{PrincipalPart, Size, Time};
 
 use crate::error::GatewayError;
 use table::table;
@@ -36,7 +38,7 @@ table! {
         /// The authorization of clients. Default: none.
         auth: Option<Auth>,
         /// The store that instances share.
-        store: Option<Hidden>,
+        store: Option<Secret>,
         /// The environment variable with the keys that instances share.
         keys_env: Option<String>,
         /// The audit log: `stderr`, `off` or a file. Default: `off`.
@@ -64,15 +66,15 @@ table! {
         /// The command that starts the server, with its arguments.
         command: Option<Vec<String>>,
         /// Variables of the command's environment.
-        env: BTreeMap<String, Hidden>,
+        env: BTreeMap<String, Secret>,
         /// Names of variables that the command gets from the environment of the gateway.
         pass_env: Vec<String>,
         /// The directory that the command runs in; a relative one starts at the file.
         cwd: Option<String>,
         /// The URL of the server.
-        url: Option<Hidden>,
+        url: Option<Secret>,
         /// Headers of each request to the URL.
-        headers: BTreeMap<String, Hidden>,
+        headers: BTreeMap<String, Secret>,
         /// Headers whose values environment variables of the gateway hold.
         header_env: BTreeMap<String, String>,
         /// Headers that say who calls: each has `subject`, `issuer` or `client` of the principal. The mode is
@@ -83,9 +85,9 @@ table! {
         /// An OpenAPI document, whose operations become tools; a relative path starts at the file.
         openapi: Option<String>,
         /// The URL that the paths of the OpenAPI document are below. Default: that of the document.
-        server_url: Option<Hidden>,
+        server_url: Option<Secret>,
         /// The connections: the clients that share one. Default: all.
-        mode: Option<Mode>,
+        mode: Option<UpstreamMode>,
         /// Patterns of the tools, prompts and URIs that are offered. Default: all.
         allow: Option<Vec<String>>,
         /// Patterns of those that are not offered, although `allow` has them.

@@ -20,7 +20,7 @@ use turnbuckle_types::base::{debug_fields, random};
 use super::Gateway;
 use crate::audit::{AuditLog, AuditPlace, AuditWriter};
 use crate::error::GatewayError;
-use crate::file::{Auth, GatewayFile, Mode, Upstream};
+use crate::file::{Auth, GatewayFile, Upstream};
 use crate::lazy::LazyTools;
 use crate::metrics::Metrics;
 use crate::policy::Policy;
@@ -261,7 +261,7 @@ impl GatewayBuilder {
         name: &str,
         upstream: &Upstream,
     ) -> Result<ServersBuilder, GatewayError> {
-        if upstream.url.is_none() || upstream.mode != Some(Mode::PerPrincipal) {
+        if upstream.url.is_none() || upstream.mode != Some(UpstreamMode::PerPrincipal) {
             let error = GatewayError::new(
                 "`header_principal` needs a `url` and `mode = \"per-principal\"`",
             );
@@ -312,12 +312,7 @@ fn resource_server(
 
 fn upstream_options(mut options: UpstreamOptions, upstream: &Upstream) -> UpstreamOptions {
     if let Some(mode) = upstream.mode {
-        options = options.mode(match mode {
-            Mode::Shared => UpstreamMode::Shared,
-            Mode::PerSession => UpstreamMode::PerSession,
-            Mode::PerPrincipal => UpstreamMode::PerPrincipal,
-            Mode::Pool(size) => UpstreamMode::Pool(size),
-        });
+        options = options.mode(mode);
     }
     if let Some(idle) = upstream.idle {
         options = options.idle_timeout(idle.0);

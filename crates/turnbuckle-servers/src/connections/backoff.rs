@@ -9,14 +9,15 @@ use crate::limits::ServersLimits;
 /// The delay before the next attempt to connect, which grows with each attempt that fails and each
 /// connection that is lost soon.
 #[derive(Default)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     delay: Option<Duration>,
     until: Option<Instant>,
 }
 
 impl Backoff {
-    /// Notes a failed attempt, or the loss of a connection that was opened at `opened`.
-    pub(super) fn fail(&mut self, opened: Option<Instant>, limits: &ServersLimits) {
+    /// Notes a failed attempt, or the loss of a connection that was opened at `opened`, and returns the delay
+    /// before the next attempt. A connection that is lost again and again is not tried faster and faster.
+    pub(crate) fn fail(&mut self, opened: Option<Instant>, limits: &ServersLimits) -> Duration {
         if opened.is_some_and(|opened| opened.elapsed() >= limits.max_backoff) {
             self.delay = None;
         }
@@ -26,6 +27,7 @@ impl Backoff {
         };
         self.delay = Some(delay);
         self.until = Some(Instant::now() + delay);
+        delay
     }
 
     /// Returns the time until the next attempt; zero if it may be made now.

@@ -3,7 +3,7 @@
 //! [`Connections::acquire`] decides by the server's [`UpstreamMode`]. The connection that lists are read
 //! over belongs to the server's supervisor; all others belong to this module.
 
-mod backoff;
+pub(crate) mod backoff;
 pub(crate) mod client_key;
 pub(crate) mod connection;
 mod keyed;

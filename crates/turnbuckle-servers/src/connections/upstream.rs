@@ -1,9 +1,11 @@
 //! Settings of one server behind the merged view or the proxy.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Deserialize;
 use turnbuckle_server::HandlerContext;
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::base::setters;
@@ -14,8 +16,12 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 /// The most connections of sessions or principals to one server.
 const MAX_CONNECTIONS: usize = 64;
 
+/// The largest pool that a text names.
+const MAX_POOL: usize = 1024;
+
 /// The connections to an upstream server: which clients of a proxy share one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(try_from = "String")]
 #[non_exhaustive]
 pub enum UpstreamMode {
     /// One connection for all clients.
@@ -29,6 +35,32 @@ pub enum UpstreamMode {
     /// At most so many connections, each of which serves one request at a time. No client has more than half
     /// of them.
     Pool(usize),
+}
+
+/// Parses `shared`, `per-session`, `per-principal` or `pool:8`.
+impl FromStr for UpstreamMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let size = text.strip_prefix("pool:").map(str::parse);
+        match (text, size) {
+            ("shared", _) => Ok(Self::Shared),
+            ("per-session", _) => Ok(Self::PerSession),
+            ("per-principal", _) => Ok(Self::PerPrincipal),
+            (_, Some(Ok(size @ 1..=MAX_POOL))) => Ok(Self::Pool(size)),
+            _ => Err(format!(
+                "the modes are shared, per-session, per-principal, and pool:N for 1 to {MAX_POOL} connections"
+            )),
+        }
+    }
+}
+
+impl TryFrom<String> for UpstreamMode {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl UpstreamMode {
@@ -163,5 +195,34 @@ impl UpstreamOptions {
         /// Sets how long a request to the server may take in all, with questions to the client. Default:
         /// the total timeout of the client.
         total_timeout(timeout: Duration) { total_timeout = Some(timeout) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_has_a_name_and_a_pool_a_size() {
+        for (text, mode) in [
+            ("shared", UpstreamMode::Shared),
+            ("per-session", UpstreamMode::PerSession),
+            ("per-principal", UpstreamMode::PerPrincipal),
+            ("pool:8", UpstreamMode::Pool(8)),
+            ("pool:1024", UpstreamMode::Pool(1024)),
+        ] {
+            assert_eq!(text.parse::<UpstreamMode>(), Ok(mode), "{text}");
+        }
+        for text in [
+            "",
+            "pool",
+            "pool:",
+            "pool:0",
+            "pool:1025",
+            "pool:-1",
+            "session",
+        ] {
+            assert!(text.parse::<UpstreamMode>().is_err(), "{text}");
+        }
     }
 }

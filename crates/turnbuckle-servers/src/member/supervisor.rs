@@ -13,6 +13,7 @@ use turnbuckle_types::base::text::Escaped;
 use turnbuckle_types::method::Discover;
 
 use crate::change::ChangeKind;
+use crate::connections::backoff::Backoff;
 use crate::connections::open::open;
 use crate::member::lists::{ListProblems, ListsToRead, is_loss, read_lists};
 use crate::member::shared::Shared;
@@ -62,7 +63,7 @@ impl Supervisor<'_> {
             Err(reason) => return self.fail(reason.clone(), ServerState::Failed),
         };
         let mut era = None;
-        let mut backoff = limits.initial_backoff;
+        let mut backoff = Backoff::default();
         loop {
             self.member.begin_attempt();
             self.publish(ChangeKind::Status);
@@ -81,14 +82,9 @@ impl Supervisor<'_> {
                     if let Some(connection) = self.member.take_connection() {
                         connection.client.close().await;
                     }
-                    // A server that is lost again and again is not tried faster and faster.
-                    if ready_at.elapsed() >= limits.max_backoff {
-                        backoff = limits.initial_backoff;
-                    }
                     match connector.can_reopen() {
                         true => {
-                            self.wait(backoff).await;
-                            backoff = next_backoff(backoff, limits.max_backoff);
+                            self.wait(backoff.fail(Some(ready_at), limits)).await;
                             continue;
                         }
                         false => error,
@@ -99,9 +95,9 @@ impl Supervisor<'_> {
             if !connector.can_reopen() {
                 return self.fail(describe(&error), ServerState::Failed);
             }
-            self.fail(describe(&error), ServerState::Waiting(backoff));
-            self.wait(backoff).await;
-            backoff = next_backoff(backoff, limits.max_backoff);
+            let delay = backoff.fail(None, limits);
+            self.fail(describe(&error), ServerState::Waiting(delay));
+            self.wait(delay).await;
         }
     }
 
@@ -338,8 +334,4 @@ fn describe(error: &Error) -> String {
         Error::ReconnectsExhausted { last_error, .. } => last_error.clone(),
         error => error.to_string(),
     }
-}
-
-fn next_backoff(backoff: Duration, longest: Duration) -> Duration {
-    backoff.saturating_mul(2).min(longest)
 }

@@ -19,6 +19,7 @@ pub mod secrets;
 mod setters;
 pub mod terminal;
 pub mod text;
+pub mod units;
 
 #[doc(inline)]
 pub use crate::{debug_fields, setters};

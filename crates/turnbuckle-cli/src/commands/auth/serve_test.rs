@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use turnbuckle::auth_testing::{TestAuthorizationServer, TestAuthorizationServerBuilder};
 
-use crate::args::parse_duration;
+use crate::args::parse_time;
 use crate::error::CliError;
 use turnbuckle_session::internal::ShutdownSignals;
 
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     auto_approve: bool,
 
     /// The lifetime of access tokens
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "1h")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "1h")]
     token_ttl: Duration,
 
     /// Issue opaque tokens instead of JWTs

@@ -1,7 +1,6 @@
 //! The `bridge` command: serves a server over another transport, in every revision.
 
 mod header_env;
-mod mode;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +12,12 @@ use turnbuckle::session::transport::{Connector, Timeouts};
 
 use super::TargetArgs;
 use crate::args::limits::limit_client;
-use crate::args::{CommonArgs, parse_duration};
+use crate::args::{CommonArgs, parse_time};
 use crate::connection::{LoginLayer, Target, TargetLogin, prepare, prepare_command};
 use crate::error::{CliError, ExitStatus};
 use crate::output::sanitize_line;
 use crate::serving::{ServingArgs, serve};
 use header_env::{HeaderVariable, parse_header_variable, with_header_variables};
-use mode::parse_mode;
 
 /// The name of the server behind the bridge. It shows in logs and errors alone.
 const UPSTREAM: &str = "server";
@@ -43,12 +41,12 @@ pub(crate) struct Options {
 struct ConnectionArgs {
     /// The clients that share a connection: shared, per-session, per-principal, or pool:N for N connections
     /// that take turns [default: per-session for a command that is served over HTTP, otherwise shared]
-    #[arg(long, value_name = "MODE", value_parser = parse_mode)]
+    #[arg(long, value_name = "MODE", value_parser = str::parse::<UpstreamMode>)]
     mode: Option<UpstreamMode>,
 
     /// Close a connection after this time without a request, and end its command; the next request starts
     /// another
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10m")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10m")]
     idle: Duration,
 
     /// The most connections of per-session and per-principal; no client has more than half of them

@@ -7,7 +7,7 @@ use clap::Args;
 use turnbuckle_serve::openapi::{Credential, Document, Options, server};
 
 use super::program::{options_error, serve};
-use crate::args::{parse_duration, parse_pair, parse_size};
+use crate::args::{parse_pair, parse_size, parse_time};
 use crate::error::CliError;
 use crate::input::read_variable;
 use crate::serving::ServingArgs;
@@ -55,7 +55,7 @@ pub(crate) struct OpenApiOptions {
     max_response: usize,
 
     /// Give a request up after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
     request_timeout: Duration,
 
     #[command(flatten)]

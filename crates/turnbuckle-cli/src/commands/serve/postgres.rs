@@ -6,7 +6,7 @@ use clap::Args;
 use turnbuckle_serve::postgres::{Options, server};
 
 use super::program::{options_error, serve};
-use crate::args::parse_duration;
+use crate::args::parse_time;
 use crate::error::CliError;
 use crate::input::read_variable;
 use crate::serving::ServingArgs;
@@ -27,7 +27,7 @@ pub(crate) struct PostgresOptions {
     max_rows: usize,
 
     /// Give a query up after this time
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10s")]
     query_timeout: Duration,
 
     #[command(flatten)]
