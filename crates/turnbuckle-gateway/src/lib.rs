@@ -15,10 +15,12 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod audit;
+mod caller;
 mod error;
 mod event;
 pub mod file;
 mod gateway;
+mod headers_command;
 mod lazy;
 mod metrics;
 mod offers;

@@ -1,30 +1,30 @@
 //! The connectors to the upstreams of a file.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
-use turnbuckle::auth::Secret;
 use turnbuckle::http::{ConnectorError, HttpConnector, SseConnector};
-use turnbuckle::servers::InProcess;
+use turnbuckle::servers::{InProcess, UpstreamMode};
 use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::Command;
-use turnbuckle::types::Principal;
 use turnbuckle_serve::openapi::{self, Credential, Document};
 
+use crate::caller::Caller;
 use crate::error::GatewayError;
-use crate::file::{PrincipalPart, Upstream};
+use crate::file::Upstream;
+use crate::headers_command::HeadersCommand;
 
 /// Changes the connector to the URL of an upstream.
 pub(crate) type HttpHook =
     dyn Fn(&str, HttpConnector) -> Result<HttpConnector, GatewayError> + Send + Sync;
 
-/// Returns the connector to an upstream. Nothing is opened yet.
+/// Returns the connector to an upstream for the requests of a caller. Nothing is opened yet.
 pub(crate) fn connector(
     name: &str,
     upstream: &Upstream,
     directory: &Path,
+    caller: &Caller,
     hook: Option<&HttpHook>,
 ) -> Result<Arc<dyn Connector>, GatewayError> {
     let is_api = upstream.openapi.is_some();
@@ -33,13 +33,32 @@ pub(crate) fn connector(
             "`server_url` is for an upstream with an `openapi`",
         ));
     }
+    if upstream.has_caller_headers() && upstream.url.is_none() {
+        return Err(GatewayError::new(
+            "`header_principal` and `headers_command` are for an upstream with a `url`",
+        ));
+    }
+    let is_per_principal = upstream.mode == Some(UpstreamMode::PerPrincipal);
+    if !upstream.header_principal.is_empty() && !is_per_principal {
+        return Err(GatewayError::new(
+            "`header_principal` needs `mode = \"per-principal\"`",
+        ));
+    }
     match (&upstream.command, &upstream.url, &upstream.openapi) {
         (Some(words), None, None) => {
             command(words, upstream, directory).map(|it| Arc::new(it) as _)
         }
         (None, Some(url), None) => {
-            let connector = http_connector(name, url.expose(), upstream, hook)?;
-            Ok(to_dyn(connector, upstream))
+            let connector = http_connector(url.expose(), upstream)?;
+            let connector = with_caller(connector, name, upstream, directory, caller)?;
+            let connector = match hook {
+                Some(hook) => hook(name, connector)?,
+                None => connector,
+            };
+            Ok(match upstream.sse {
+                Some(true) => Arc::new(SseConnector::new(connector)),
+                _ => Arc::new(connector),
+            })
         }
         (None, None, Some(document)) => {
             api(&directory.join(document), upstream).map(|it| Arc::new(it) as _)
@@ -50,47 +69,28 @@ pub(crate) fn connector(
     }
 }
 
-fn to_dyn(connector: HttpConnector, upstream: &Upstream) -> Arc<dyn Connector> {
-    match upstream.sse {
-        Some(true) => Arc::new(SseConnector::new(connector)),
-        _ => Arc::new(connector),
-    }
-}
-
-/// Returns the connector for the requests of one principal: `headers` is what
-/// [`principal_headers`] has returned for it.
-pub(crate) fn connector_of_principal(
+/// Adds the headers that depend on the caller.
+fn with_caller(
+    mut connector: HttpConnector,
     name: &str,
     upstream: &Upstream,
-    headers: &str,
-    hook: Option<&HttpHook>,
-) -> Result<Arc<dyn Connector>, GatewayError> {
-    let url = upstream.url.as_ref().map_or("", Secret::expose);
-    let mut connector = http_connector(name, url, upstream, hook)?;
-    let headers: BTreeMap<&str, String> =
-        serde_json::from_str(headers).map_err(|error| GatewayError::new(error.to_string()))?;
-    for (name, value) in headers {
-        let header = connector.header(name, &value);
-        connector = header.map_err(|error| GatewayError::new(format!("{name}: {error}")))?;
-    }
-    Ok(to_dyn(connector, upstream))
-}
-
-/// Returns the headers that say who calls, as JSON. Without a principal there are none.
-pub(crate) fn principal_headers(upstream: &Upstream, principal: Option<&Principal>) -> String {
-    let mut headers = BTreeMap::new();
-    for (name, part) in &upstream.header_principal {
-        let value = principal.and_then(|it| match part {
-            PrincipalPart::Subject => Some(&*it.subject),
-            PrincipalPart::Issuer => Some(&*it.issuer),
-            PrincipalPart::Client => it.client.as_deref(),
-        });
-        if let Some(value) = value {
-            headers.insert(name, value);
+    directory: &Path,
+    caller: &Caller,
+) -> Result<HttpConnector, GatewayError> {
+    for (header, part) in &upstream.header_principal {
+        if let Some(value) = caller.part(*part) {
+            let with_header = connector.header(header, value);
+            connector =
+                with_header.map_err(|error| GatewayError::new(format!("{header}: {error}")))?;
         }
     }
-    // Texts always have a JSON form.
-    serde_json::to_string(&headers).unwrap_or_default()
+    match &upstream.headers_command {
+        Some(words) => {
+            let command = HeadersCommand::new(words, directory, name, caller)?;
+            Ok(connector.layer(command))
+        }
+        None => Ok(connector),
+    }
 }
 
 /// Returns the connector to a server of the operations of an OpenAPI document.
@@ -161,12 +161,7 @@ fn command(
     })
 }
 
-fn http_connector(
-    name: &str,
-    url: &str,
-    upstream: &Upstream,
-    hook: Option<&HttpHook>,
-) -> Result<HttpConnector, GatewayError> {
+fn http_connector(url: &str, upstream: &Upstream) -> Result<HttpConnector, GatewayError> {
     let is_for_command = !upstream.env.is_empty() || !upstream.pass_env.is_empty();
     if is_for_command || upstream.cwd.is_some() {
         return Err(GatewayError::new(
@@ -176,7 +171,7 @@ fn http_connector(
     let wrong = |error: ConnectorError| GatewayError::new(format!("`url`: {error}"));
     let mut connector = HttpConnector::new(url).map_err(wrong)?;
     let has_headers = !upstream.headers.is_empty() || !upstream.header_env.is_empty();
-    let has_headers = has_headers || !upstream.header_principal.is_empty();
+    let has_headers = has_headers || upstream.has_caller_headers();
     if has_headers && connector.is_unencrypted_remote() {
         return Err(GatewayError::new(
             "its headers would be sent without encryption: use https",
@@ -185,10 +180,7 @@ fn http_connector(
     for (name, value) in headers(upstream)? {
         connector = connector.header(&name, &value).map_err(wrong)?;
     }
-    match hook {
-        Some(hook) => hook(name, connector),
-        None => Ok(connector),
-    }
+    Ok(connector)
 }
 
 /// Returns the value of a variable of this process.

@@ -80,6 +80,9 @@ table! {
         /// Headers that say who calls: each has `subject`, `issuer` or `client` of the principal. The mode is
         /// `per-principal` then.
         header_principal: BTreeMap<String, PrincipalPart>,
+        /// A command that prints headers as a JSON object, for credentials that end. With the mode `per-principal` it
+        /// runs for each principal. It runs again when the server refuses what it has printed.
+        headers_command: Option<Vec<String>>,
         /// True if the URL is one of HTTP+SSE.
         sse: Option<bool>,
         /// An OpenAPI document, whose operations become tools; a relative path starts at the file.
@@ -156,6 +159,13 @@ impl GatewayFile {
             let reason = text.rsplit_once(" at line ").map_or(&*text, |it| it.0);
             GatewayError::new(format!("line {}: {reason}", error.line()))
         })
+    }
+}
+
+impl Upstream {
+    /// Returns whether some headers depend on the caller or on a command.
+    pub(crate) fn has_caller_headers(&self) -> bool {
+        !self.header_principal.is_empty() || self.headers_command.is_some()
     }
 }
 

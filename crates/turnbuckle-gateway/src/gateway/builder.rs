@@ -19,13 +19,14 @@ use turnbuckle_types::base::{debug_fields, random};
 
 use super::Gateway;
 use crate::audit::{AuditLog, AuditPlace, AuditWriter};
+use crate::caller::Caller;
 use crate::error::GatewayError;
 use crate::file::{Auth, GatewayFile, Upstream};
 use crate::lazy::LazyTools;
 use crate::metrics::Metrics;
 use crate::policy::Policy;
 use crate::routes::{Policies, Routes};
-use crate::upstreams::{HttpHook, connector, connector_of_principal, principal_headers};
+use crate::upstreams::{HttpHook, connector};
 
 /// The name that clients see if the file has none.
 const DEFAULT_NAME: &str = "turnbuckle-gateway";
@@ -239,14 +240,20 @@ impl GatewayBuilder {
         for (name, upstream) in &self.file.upstream {
             let connector = match self.connectors.get(name) {
                 Some(connector) => Ok(connector.clone()),
-                None => connector(name, upstream, &self.directory, self.http.as_deref()),
+                None => connector(
+                    name,
+                    upstream,
+                    &self.directory,
+                    &Caller::default(),
+                    self.http.as_deref(),
+                ),
             };
             let connector = connector.map_err(|error| error.in_upstream(name))?;
             servers = servers
                 .server(name.as_str(), connector)
                 .upstream(name, |options| upstream_options(options, upstream));
-            if !upstream.header_principal.is_empty() {
-                servers = self.with_principal_headers(servers, name, upstream)?;
+            if upstream.mode == Some(UpstreamMode::PerPrincipal) && upstream.url.is_some() {
+                servers = self.with_caller_headers(servers, name, upstream);
             }
         }
         Ok(servers)
@@ -254,29 +261,25 @@ impl GatewayBuilder {
 }
 
 impl GatewayBuilder {
-    /// Tells an upstream who calls, by headers.
-    fn with_principal_headers(
+    /// Gives each principal its own headers.
+    fn with_caller_headers(
         &self,
         servers: ServersBuilder,
         name: &str,
         upstream: &Upstream,
-    ) -> Result<ServersBuilder, GatewayError> {
-        if upstream.url.is_none() || upstream.mode != Some(UpstreamMode::PerPrincipal) {
-            let error = GatewayError::new(
-                "`header_principal` needs a `url` and `mode = \"per-principal\"`",
-            );
-            return Err(error.in_upstream(name));
-        }
-        let (table, settings) = (upstream.clone(), upstream.clone());
-        let (upstream_name, hook) = (name.to_owned(), self.http.clone());
-        Ok(servers.upstream(name, move |options| {
+    ) -> ServersBuilder {
+        let (settings, table) = (upstream.clone(), upstream.clone());
+        let (upstream_name, directory) = (name.to_owned(), self.directory.clone());
+        let hook = self.http.clone();
+        servers.upstream(name, move |options| {
             options.connector_for(
-                move |context| principal_headers(&settings, context.principal()),
-                move |headers| {
-                    connector_of_principal(&upstream_name, &table, headers, hook.as_deref())
+                move |context| Caller::new(&settings, context.principal()).to_json(),
+                move |json| {
+                    let caller = Caller::from_json(json)?;
+                    connector(&upstream_name, &table, &directory, &caller, hook.as_deref())
                 },
             )
-        }))
+        })
     }
 }
 

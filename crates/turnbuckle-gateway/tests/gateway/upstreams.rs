@@ -56,6 +56,18 @@ async fn a_setting_that_cannot_be_used_names_its_upstream() {
             "without encryption",
         ),
         (
+            "command = ['a']\nheaders_command = ['b']",
+            "are for an upstream with a `url`",
+        ),
+        (
+            "url = 'http://a.example'\nheaders_command = ['b']",
+            "without encryption",
+        ),
+        (
+            "url = 'https://a'\nheaders_command = []",
+            "`headers_command` is empty",
+        ),
+        (
             "command = ['a']\npass_env = ['TURNBUCKLE_NOT_SET']",
             "\"TURNBUCKLE_NOT_SET\" is not set",
         ),
