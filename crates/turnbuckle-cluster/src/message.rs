@@ -39,10 +39,12 @@ pub enum MessageKind {
     SseMessage = 9,
     /// The log of changes has grown.
     ChangesGrew = 10,
+    /// A message about a call that a proxy forwards, whose client has come to another instance.
+    ProxiedCall = 11,
 }
 
 impl MessageKind {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Acknowledgement,
         Self::StoreMarked,
         Self::SessionMessage,
@@ -53,6 +55,7 @@ impl MessageKind {
         Self::StreamGrew,
         Self::SseMessage,
         Self::ChangesGrew,
+        Self::ProxiedCall,
     ];
 }
 

@@ -23,14 +23,7 @@ pub(crate) struct Owner(Option<SessionOwner>);
 
 impl Owner {
     pub(crate) fn new(principal: Option<&Principal>) -> Self {
-        Self(principal.map(|principal| {
-            let (issuer, subject, client) = principal.identity();
-            SessionOwner {
-                issuer: issuer.to_owned(),
-                subject: subject.to_owned(),
-                client: client.map(str::to_owned),
-            }
-        }))
+        Self(principal.map(SessionOwner::from))
     }
 
     /// Returns the owner that the record of a session names.

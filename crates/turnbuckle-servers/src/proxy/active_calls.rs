@@ -2,15 +2,20 @@
 //! answer which comes in another request.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::timeout;
+use turnbuckle_cluster::Cluster;
 use turnbuckle_server::{Failure, HandlerContext, Result};
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 use turnbuckle_types::{LoggingLevel, ProtocolError};
 
 use crate::connections::client_key::{ClientKey, ClientKeys};
+use crate::proxy::elsewhere::Instances;
+use crate::proxy::elsewhere::remote_call::RemoteCall;
 use crate::proxy::parked::ParkedCalls;
 
 /// The requests that wait for a permit of one server, for each permit.
@@ -20,12 +25,16 @@ const WAITING_PER_PERMIT: usize = 4;
 const MAX_PERMIT_WAIT: Duration = Duration::from_secs(30);
 
 /// The requests of a proxy that are under way.
-#[derive(Default)]
 pub(super) struct ActiveCalls {
     by_server: Mutex<HashMap<Arc<str>, ServerCalls>>,
     pub(super) keys: ClientKeys,
     /// The requests that wait for an answer which comes in another request.
     pub(super) parked: Arc<ParkedCalls>,
+    /// The other instances of the proxy, if it has a store.
+    instances: Option<Arc<Instances>>,
+    /// Random, so that no other proxy gives the same ids.
+    seed: RandomState,
+    last_id: AtomicU64,
 }
 
 /// The requests to one server.
@@ -53,6 +62,35 @@ impl Drop for ActiveCall {
 }
 
 impl ActiveCalls {
+    /// Creates the requests of a proxy, which is an instance of a cluster if it has a store.
+    pub(super) fn new(cluster: Option<&Arc<Cluster>>) -> Self {
+        let parked = Arc::<ParkedCalls>::default();
+        Self {
+            by_server: Mutex::default(),
+            keys: ClientKeys::default(),
+            instances: cluster.map(|cluster| Instances::start(cluster.clone(), parked.clone())),
+            parked,
+            seed: RandomState::new(),
+            last_id: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the id of another call, which names this instance.
+    pub(super) fn next_id(&self) -> String {
+        let number = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("{:016x}-{number}", self.seed.hash_one("proxy"));
+        match &self.instances {
+            Some(instances) => instances.name_call(&id),
+            None => id,
+        }
+    }
+
+    /// Returns the call of this id for its client, if another instance has it.
+    pub(super) fn call_elsewhere(&self, id: &str, context: &HandlerContext) -> Option<RemoteCall> {
+        let instances = self.instances.as_ref()?;
+        RemoteCall::find(instances, id, context.principal())
+    }
+
     fn by_server(&self) -> MutexGuard<'_, HashMap<Arc<str>, ServerCalls>> {
         self.by_server
             .lock()

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
-use turnbuckle_client::{FormAnswer, RequestTag, SamplingRejected, UrlAnswer};
+use turnbuckle_client::{Form, FormAnswer, RequestTag, SamplingRejected, UrlAnswer, UrlRequest};
 use turnbuckle_server::HandlerContext;
 use turnbuckle_session::internal::ChangeFeed;
-use turnbuckle_types::{LoggingMessageNotificationParams, ProtocolError};
+use turnbuckle_types::{ElicitAction, LoggingMessageNotificationParams, ProtocolError};
 
 use crate::builder::ServersBuilder;
 use crate::connections::client_key::ClientKeys;
@@ -100,21 +100,26 @@ pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
                 )),
             }
         })
-        .on_form(async |form, asked: ServerQuestion| {
-            match pass_question(&asked, Question::Form(form)).await {
-                Some(Answer::Form(answer)) => answer,
+        .on_form(async |form: Form, asked: ServerQuestion| {
+            match pass_question(&asked, form.into()).await {
+                Some(Answer::Form(answer)) => match answer.action {
+                    ElicitAction::Accept => FormAnswer::Accept(answer.content.unwrap_or_default()),
+                    ElicitAction::Decline => FormAnswer::Decline,
+                    _ => FormAnswer::Cancel,
+                },
                 _ => FormAnswer::Cancel,
             }
         })
-        .on_url(async |request, asked: ServerQuestion| {
-            match pass_question(&asked, Question::Url(request)).await {
-                Some(Answer::Url(answer)) => answer,
+        .on_url(async |request: UrlRequest, asked: ServerQuestion| {
+            match pass_question(&asked, request.into()).await {
+                Some(Answer::Url(ElicitAction::Accept)) => UrlAnswer::Accept,
+                Some(Answer::Url(ElicitAction::Decline)) => UrlAnswer::Decline,
                 _ => UrlAnswer::Cancel,
             }
         })
         .on_sampling(async |params, asked: ServerQuestion| {
             match pass_question(&asked, Question::Sampling(Box::new(params))).await {
-                Some(Answer::Sampling(answer)) => *answer,
+                Some(Answer::Sampling(Some(answer))) => Ok(*answer),
                 _ => Err(SamplingRejected.into()),
             }
         })

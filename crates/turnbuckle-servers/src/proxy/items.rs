@@ -14,21 +14,12 @@ use turnbuckle_types::{
     ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
 };
 
-use crate::proxy::active_calls::ActiveCalls;
-use crate::proxy::capabilities::Declared;
-use crate::proxy::forward::{connect, forward, to_failure};
+use crate::proxy::call_error::CallError;
+use crate::proxy::forward::forward;
 use crate::proxy::from_server;
-use crate::servers::{Servers, WeakServers};
+use crate::proxy::route::Route;
 use crate::view::items::{Listed, ServerItem};
 use crate::view::merged_uris::sealed;
-
-/// The way from a handler to the servers, which the handler does not keep open.
-#[derive(Clone)]
-pub(super) struct Route {
-    pub(super) servers: WeakServers,
-    pub(super) calls: Arc<ActiveCalls>,
-    pub(super) declared: Declared,
-}
 
 /// The upstream item that a handler was made for.
 #[derive(Clone)]
@@ -56,11 +47,6 @@ impl Owner {
 }
 
 impl Route {
-    pub(super) fn servers(&self) -> Result<Servers, Failure> {
-        let closed = || Failure::new("the servers of the proxy are closed");
-        self.servers.upgrade().ok_or_else(closed)
-    }
-
     /// Returns whether calls of a tool may become tasks of its server.
     fn has_tasks(&self, tool: &ServerItem<Tool>) -> bool {
         let support = tool.item.execution.as_ref().and_then(|it| it.task_support);
@@ -90,7 +76,7 @@ impl Route {
         let server = request.server().unwrap_or_default().into();
         let max_in_flight = request.max_in_flight();
         let _active = self.calls.begin(server, max_in_flight, context).await?;
-        let request = connect(&servers, request, context).await?;
+        let request = self.connect(request, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (tag, _) = from_server::tag(context, &self.calls.keys);
         let meta = forwarded_meta(context);
@@ -102,7 +88,7 @@ impl Route {
             }
             request.tag(tag)
         });
-        let mut result = request.await.map_err(to_failure)?;
+        let mut result = request.await.map_err(CallError::from)?;
         sealed::Rewrite::remove_envelope(&mut result);
         Ok(result)
     }

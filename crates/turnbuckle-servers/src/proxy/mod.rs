@@ -1,12 +1,16 @@
 //! A proxy: many servers, served as one.
 
 mod active_calls;
+mod call;
+mod call_error;
 mod capabilities;
+mod elsewhere;
 mod forward;
 mod from_server;
 mod items;
 mod parked;
 mod question;
+mod route;
 mod sync;
 pub(crate) mod target;
 pub(crate) mod tool_caller;
@@ -16,9 +20,12 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_server::{BuildError, Server, ServerBuilder};
+use turnbuckle_session::transport::Dispatch as _;
 
 use crate::builder::ServersBuilder;
-use crate::proxy::items::{Route, unlisted_resources};
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::items::unlisted_resources;
+use crate::proxy::route::Route;
 use crate::proxy::sync::ItemSync;
 use crate::proxy::target::ProxiedServers;
 use crate::proxy::tool_caller::ToolCaller;
@@ -34,10 +41,10 @@ use turnbuckle_types::base::debug_fields;
 /// client's level: a request sets the level of a legacy server, to the lowest of the clients with
 /// requests under way. A client without roots has an empty list of them.
 ///
-/// Over HTTP, the stream tells the request. Elsewhere, a message reaches a client only if the server
-/// works on requests of no other client; a request that was cancelled counts until the server has answered
-/// it, for ten minutes at most. All other messages reach nobody, and the server reads that its question
-/// was cancelled.
+/// Over HTTP, the stream tells the request. Elsewhere, a message reaches a client only if the server has
+/// worked on requests of no other client since it last worked on none, because it may come late; a request that
+/// was cancelled counts until the server has answered it, for ten minutes at most. All other messages reach
+/// nobody, and the server reads that its question was cancelled.
 ///
 /// All clients share the connection to a server, unless its [`UpstreamMode`](crate::UpstreamMode) gives each
 /// session or principal its own. Lists, and updates of resources, come from one connection in any mode.
@@ -48,8 +55,10 @@ use turnbuckle_types::base::debug_fields;
 ///
 /// Each side may speak any revision. A client of the modern era answers a question with another
 /// request: the request to the server waits for it, for ten minutes at most. Then, or if too many wait,
-/// the client reads an error, and has to call again: no call runs twice by itself. A client that is
-/// subscribed to a resource gets the updates of its server.
+/// the client reads an error, and has to call again: no call runs twice by itself. With a store
+/// ([`ServerBuilder::store`](turnbuckle_server::ServerBuilder::store)), the answer may come to any instance
+/// of the proxy; the request ends with the instance that sent it. A client that is subscribed to a resource
+/// gets the updates of its server.
 ///
 /// A call that becomes a task at its server becomes one of the proxy, for clients that take tasks; for others
 /// the proxy waits for it. The tasks of the proxy end with its process.
@@ -126,7 +135,7 @@ impl ServersBuilder {
         });
         let route = Route {
             servers: servers.downgrade(),
-            calls: Arc::default(),
+            calls: Arc::new(ActiveCalls::new(server.cluster())),
             declared,
         };
         later_route.get_or_init(|| route.clone());

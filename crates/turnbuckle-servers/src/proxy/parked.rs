@@ -3,15 +3,20 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use turnbuckle_server::Result;
+use turnbuckle_session::internal::SessionOwner;
 use turnbuckle_types::ProtocolError;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 
 use crate::connections::client_key::ClientKey;
+use crate::proxy::elsewhere::ForeignExchange;
+use crate::proxy::elsewhere::message::CallName;
+use crate::proxy::question::{Answer, Question};
 
 /// The most requests that wait. No client has more than half of them.
 const MAX_PARKED: usize = 256;
@@ -27,18 +32,15 @@ const PARKED_TTL: Duration = Duration::from_secs(10 * 60);
 
 /// The requests that wait, by the id of their call.
 pub(super) struct ParkedCalls {
-    /// Random, so that no other proxy gives the same ids.
-    seed: RandomState,
     places: FairPermits<ClientKey>,
-    table: Mutex<ParkedTable>,
+    by_id: Mutex<HashMap<String, Parked>>,
 }
 
 impl Default for ParkedCalls {
     fn default() -> Self {
         Self {
-            seed: RandomState::new(),
             places: FairPermits::new(MAX_PARKED, MAX_WAITING),
-            table: Mutex::default(),
+            by_id: Mutex::default(),
         }
     }
 }
@@ -46,24 +48,34 @@ impl Default for ParkedCalls {
 /// The right of one call to wait for answers.
 pub(super) type ParkingPlace = Permit<ClientKey>;
 
-#[derive(Default)]
-struct ParkedTable {
-    last_id: u64,
-    by_id: HashMap<String, Box<dyn Any + Send>>,
+/// A request that waits for the answer to its last question.
+pub(super) trait ParkedCall: Any + Send {
+    /// Returns the principal that sent the request.
+    fn owner(&self) -> Option<&SessionOwner>;
+
+    /// Returns all questions so far.
+    fn questions(&self) -> Vec<Question>;
+
+    /// Returns the number of all questions so far.
+    fn question_count(&self) -> usize;
+
+    /// Answers the last question, and goes on for a client that has come to another instance.
+    fn answer_from_elsewhere(
+        self: Box<Self>,
+        answer: Answer,
+        exchange: ForeignExchange,
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>>;
+}
+
+struct Parked {
+    call: Box<dyn ParkedCall>,
+    /// Drops the request when its time is over.
+    _expiry: JoinSet<()>,
 }
 
 impl ParkedCalls {
-    fn table(&self) -> MutexGuard<'_, ParkedTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the id of another call.
-    pub(super) fn next_id(&self) -> String {
-        let mut table = self.table();
-        table.last_id += 1;
-        let id = table.last_id;
-        drop(table);
-        format!("{:016x}-{id}", self.seed.hash_one("proxy"))
+    fn by_id(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a place for a call of the client.
@@ -82,19 +94,102 @@ impl ParkedCalls {
     }
 
     /// Keeps a request, which has a place, for ten minutes. Then it is dropped.
-    pub(super) fn park(self: &Arc<Self>, id: String, call: Box<dyn Any + Send>) {
-        self.table().by_id.insert(id.clone(), call);
-        let calls = Arc::downgrade(self);
-        tokio::spawn(async move {
+    pub(super) fn park(self: &Arc<Self>, id: String, call: Box<dyn ParkedCall>) {
+        let (calls, name) = (Arc::downgrade(self), id.clone());
+        let mut expiry = JoinSet::new();
+        expiry.spawn(async move {
             tokio::time::sleep(PARKED_TTL).await;
             if let Some(calls) = calls.upgrade() {
-                drop(calls.take(&id));
+                drop(calls.take(&name));
             }
         });
+        let parked = Parked {
+            call,
+            _expiry: expiry,
+        };
+        self.by_id().insert(id, parked);
     }
 
     /// Takes a request that waits.
-    pub(super) fn take(&self, id: &str) -> Option<Box<dyn Any + Send>> {
-        self.table().by_id.remove(id)
+    pub(super) fn take(&self, id: &str) -> Option<Box<dyn ParkedCall>> {
+        let parked = self.by_id().remove(id);
+        parked.map(|parked| parked.call)
+    }
+
+    /// Returns the questions of a call of that owner.
+    pub(super) fn questions(&self, name: &CallName) -> Option<Vec<Question>> {
+        let by_id = self.by_id();
+        let call = &by_id.get(&name.id)?.call;
+        (call.owner() == name.owner.as_ref()).then(|| call.questions())
+    }
+
+    /// Takes a call of that owner, if it has asked so many questions.
+    pub(super) fn take_at(&self, name: &CallName, questions: usize) -> Option<Box<dyn ParkedCall>> {
+        let mut by_id = self.by_id();
+        let call = &by_id.get(&name.id)?.call;
+        let is_this = call.owner() == name.owner.as_ref() && call.question_count() == questions;
+        let taken = is_this.then(|| by_id.remove(&name.id)).flatten();
+        drop(by_id);
+        taken.map(|parked| parked.call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Waiting(Option<SessionOwner>);
+
+    impl ParkedCall for Waiting {
+        fn owner(&self) -> Option<&SessionOwner> {
+            self.0.as_ref()
+        }
+
+        fn questions(&self) -> Vec<Question> {
+            vec![Question::Roots, Question::Roots]
+        }
+
+        fn question_count(&self) -> usize {
+            2
+        }
+
+        fn answer_from_elsewhere(
+            self: Box<Self>,
+            _: Answer,
+            _: ForeignExchange,
+        ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_instance_takes_a_call_of_the_same_principal_at_its_last_question() {
+        let owner = |subject: &str| SessionOwner {
+            issuer: "https://issuer.example".to_owned(),
+            subject: subject.to_owned(),
+            client: None,
+        };
+        let calls = Arc::<ParkedCalls>::default();
+        calls.park("a.1".to_owned(), Box::new(Waiting(Some(owner("ann")))));
+        let named = |id: &str, owner| CallName {
+            id: id.to_owned(),
+            owner,
+        };
+        let own = named("a.1", Some(owner("ann")));
+        for other in [
+            named("a.1", Some(owner("eve"))),
+            named("a.1", None),
+            named("a.2", Some(owner("ann"))),
+        ] {
+            assert!(calls.questions(&other).is_none());
+            assert!(calls.take_at(&other, 2).is_none());
+        }
+        assert_eq!(calls.questions(&own).map(|it| it.len()), Some(2));
+        assert!(
+            calls.take_at(&own, 1).is_none(),
+            "an answer to the question before"
+        );
+        assert!(calls.take_at(&own, 2).is_some());
+        assert!(calls.take_at(&own, 2).is_none(), "it is taken once");
     }
 }

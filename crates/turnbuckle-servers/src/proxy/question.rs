@@ -1,26 +1,45 @@
 //! The questions of servers, and how a client of the proxy answers them.
 
-use turnbuckle_client::{Form, FormAnswer, SamplingRejected, UrlAnswer, UrlRequest};
+use serde::{Deserialize, Serialize};
+use turnbuckle_client::{Form, UrlRequest};
 use turnbuckle_server::{Ask, AskError, Result};
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
-    ProtocolError, Root,
+    ElicitResult, Root,
 };
 
 /// A question of a server.
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) enum Question {
-    Form(Form),
-    Url(UrlRequest),
+    Form(ElicitRequestFormParams),
+    Url { message: String, url: String },
     Sampling(Box<CreateMessageRequestParams>),
     Roots,
 }
 
 /// The answer to a [`Question`] of the same kind.
+#[derive(Serialize, Deserialize)]
 pub(super) enum Answer {
-    Form(FormAnswer),
-    Url(UrlAnswer),
-    Sampling(Box<std::result::Result<CreateMessageResult, ProtocolError>>),
+    Form(ElicitResult),
+    Url(ElicitAction),
+    /// `None` if the client's model was not asked.
+    Sampling(Option<Box<CreateMessageResult>>),
     Roots(Vec<Root>),
+}
+
+impl From<Form> for Question {
+    fn from(form: Form) -> Self {
+        Self::Form(ElicitRequestFormParams::new(form.message, form.schema))
+    }
+}
+
+impl From<UrlRequest> for Question {
+    fn from(request: UrlRequest) -> Self {
+        Self::Url {
+            message: request.message,
+            url: request.url,
+        }
+    }
 }
 
 impl Question {
@@ -30,47 +49,31 @@ impl Question {
     /// Fails if the request has to end for the question.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
         Ok(match self {
-            Self::Form(form) => {
-                let params =
-                    ElicitRequestFormParams::new(form.message.clone(), form.schema.clone());
-                Answer::Form(match ask.raw_form(params).await {
-                    Ok(result) => match result.action {
-                        ElicitAction::Accept => {
-                            FormAnswer::Accept(result.content.unwrap_or_default())
-                        }
-                        ElicitAction::Decline => FormAnswer::Decline,
-                        _ => FormAnswer::Cancel,
-                    },
-                    Err(error) => match has_declined(error)? {
-                        true => FormAnswer::Decline,
-                        false => FormAnswer::Cancel,
-                    },
-                })
-            }
-            Self::Url(request) => {
-                let asked = ask.url(request.message.clone(), request.url.clone());
+            Self::Form(form) => Answer::Form(match ask.raw_form(form.clone()).await {
+                Ok(result) => result,
+                Err(error) => ElicitResult::new(action_without_answer(error)?),
+            }),
+            Self::Url { message, url } => {
+                let asked = ask.url(message, url);
                 Answer::Url(match asked.await {
-                    Ok(()) => UrlAnswer::Accept,
-                    Err(error) => match has_declined(error)? {
-                        true => UrlAnswer::Decline,
-                        false => UrlAnswer::Cancel,
-                    },
+                    Ok(()) => ElicitAction::Accept,
+                    Err(error) => action_without_answer(error)?,
                 })
             }
             Self::Sampling(params) => {
                 let sampled = ask.sample(CreateMessageRequestParams::clone(params)).await;
-                Answer::Sampling(Box::new(match sampled {
-                    Ok(result) => Ok(result),
+                Answer::Sampling(match sampled {
+                    Ok(result) => Some(Box::new(result)),
                     Err(error) => {
-                        has_declined(error)?;
-                        Err(SamplingRejected.into())
+                        action_without_answer(error)?;
+                        None
                     }
-                }))
+                })
             }
             Self::Roots => Answer::Roots(match ask.roots().await {
                 Ok(roots) => roots,
                 Err(error) => {
-                    has_declined(error)?;
+                    action_without_answer(error)?;
                     Vec::new()
                 }
             }),
@@ -78,12 +81,14 @@ impl Question {
     }
 }
 
-/// Returns whether the user declined (`true`) or gave no answer (`false`); fails for an error that
-/// ends the request.
-fn has_declined(error: AskError) -> Result<bool> {
+/// Returns what the server reads of a user who declined or gave no answer; fails for an error that ends the
+/// request.
+fn action_without_answer(error: AskError) -> Result<ElicitAction> {
     match error {
-        AskError::Declined => Ok(true),
-        AskError::Cancelled | AskError::Unsupported(_) | AskError::Malformed(_) => Ok(false),
+        AskError::Declined => Ok(ElicitAction::Decline),
+        AskError::Cancelled | AskError::Unsupported(_) | AskError::Malformed(_) => {
+            Ok(ElicitAction::Cancel)
+        }
         error => Err(error.into()),
     }
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use turnbuckle_server::Server;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
-use crate::proxy::items::{Proxied, Route};
+use crate::proxy::items::Proxied;
+use crate::proxy::route::Route;
 use crate::proxy::updates::ResourceUpdates;
 use crate::servers::Servers;
 use crate::view::items::ServerItem;

@@ -5,7 +5,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json};
 
 use crate::proxy::forward::forward;
-use crate::proxy::items::Route;
+use crate::proxy::route::Route;
 
 /// Calls tools of the servers of a proxy as the proxy itself does: with progress, cancellation, log messages
 /// and questions to the client. For a handler of the server that the proxy was added to, such as a tool that

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use turnbuckle_types::base::change_position::ChangePosition;
-use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel};
+use turnbuckle_types::{ClientCapabilities, Implementation, LoggingLevel, Principal};
 use turnbuckle_wire::revision::{EraKind, Revision};
 
 /// The first byte of a record, which tells its format.
@@ -56,6 +56,17 @@ impl SessionOwner {
     #[must_use]
     pub fn identity(&self) -> (&str, &str, Option<&str>) {
         (&self.issuer, &self.subject, self.client.as_deref())
+    }
+}
+
+impl From<&Principal> for SessionOwner {
+    fn from(principal: &Principal) -> Self {
+        let (issuer, subject, client) = principal.identity();
+        Self {
+            issuer: issuer.to_owned(),
+            subject: subject.to_owned(),
+            client: client.map(str::to_owned),
+        }
     }
 }
 

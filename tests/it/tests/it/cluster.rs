@@ -15,6 +15,7 @@ use turnbuckle_types::{KeyRing, SecretKey};
 use crate::servers::echo_builder;
 
 mod faults;
+mod gateways;
 mod input;
 mod modes;
 mod questions;

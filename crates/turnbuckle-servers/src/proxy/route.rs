@@ -1,0 +1,41 @@
+//! The way from a handler of a proxy to its servers.
+
+use std::sync::Arc;
+
+use turnbuckle_client::ServerMethod;
+use turnbuckle_server::{Failure, HandlerContext};
+
+use crate::proxy::active_calls::ActiveCalls;
+use crate::proxy::call_error::CallError;
+use crate::proxy::capabilities::Declared;
+use crate::request::ServerRequest;
+use crate::servers::{Servers, WeakServers};
+
+/// The way from a handler to the servers, which the handler does not keep open.
+#[derive(Clone)]
+pub(super) struct Route {
+    pub(super) servers: WeakServers,
+    pub(super) calls: Arc<ActiveCalls>,
+    pub(super) declared: Declared,
+}
+
+impl Route {
+    pub(super) fn servers(&self) -> Result<Servers, Failure> {
+        let closed = || Failure::new("the servers of the proxy are closed");
+        self.servers.upgrade().ok_or_else(closed)
+    }
+
+    /// Gives a request the connection that is for its client, which is opened if there is none.
+    pub(super) async fn connect<M: ServerMethod>(
+        &self,
+        request: ServerRequest<M>,
+        context: &HandlerContext,
+    ) -> Result<ServerRequest<M>, Failure> {
+        let lease = match request.server() {
+            Some(server) => self.servers()?.acquire(server, context).await,
+            // It fails when it is sent.
+            None => return Ok(request),
+        };
+        Ok(request.with_lease(lease.map_err(CallError::from)?))
+    }
+}
