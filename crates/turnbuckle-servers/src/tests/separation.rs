@@ -122,14 +122,51 @@ async fn messages_about_a_cancelled_call_reach_no_other_client() {
         assert_eq!(answer["action"], "cancel", "{era:?}");
         script.log("about ann");
 
-        // Once the server has answered, its messages can only be about the other call.
+        // The server may ask late, until it has worked on no call.
         script.answer(&cancelled);
+        assert_eq!(script.ask("about ann").await["action"], "cancel", "{era:?}");
+        script.answer(&call);
+        waiting.await.unwrap().unwrap();
+        let waiting = bob.work();
+        let call = script.next("tools/call").await;
         script.log("about bob");
         assert_eq!(script.ask("about bob").await["action"], "accept", "{era:?}");
         script.answer(&call);
         waiting.await.unwrap().unwrap();
         assert_eq!((ann.forms(), bob.forms()), (0, 1), "{era:?}");
         assert_eq!(bob.logs(), ["\"about bob\""], "{era:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_question_about_an_answered_call_reaches_no_other_client() {
+    for era in ERAS {
+        let (proxy, mut script) = scripted_proxy().await;
+        let ann = Shown::connect(&proxy, era).await;
+        let bob = Shown::connect(&proxy, era).await;
+        let answered = ann.work();
+        let call = script.next("tools/call").await;
+        let waiting = bob.work();
+        let long = script.next("tools/call").await;
+        script.answer(&call);
+        answered.await.unwrap().unwrap();
+        assert_eq!(script.ask("about ann").await["action"], "cancel", "{era:?}");
+        // Nor another call of the client that has one under way.
+        let again = bob.work();
+        let call = script.next("tools/call").await;
+        assert_eq!(script.ask("about ann").await["action"], "cancel", "{era:?}");
+        for call in [call, long] {
+            script.answer(&call);
+        }
+        again.await.unwrap().unwrap();
+        waiting.await.unwrap().unwrap();
+        // The server has worked on no call since.
+        let waiting = bob.work();
+        let call = script.next("tools/call").await;
+        assert_eq!(script.ask("about bob").await["action"], "accept", "{era:?}");
+        script.answer(&call);
+        waiting.await.unwrap().unwrap();
+        assert_eq!((ann.forms(), bob.forms()), (0, 1), "{era:?}");
     }
 }
 

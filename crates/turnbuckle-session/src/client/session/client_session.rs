@@ -231,6 +231,9 @@ impl ClientSession {
         ignores_limit: bool,
     ) -> Result<RequestId, RequestError> {
         let mut kernel = self.kernel();
+        if pending.tag.is_some() && kernel.waiting_values().all(|it| it.tag.is_none()) {
+            self.abandoned_requests().begin_alone();
+        }
         let registered = match ignores_limit {
             true => kernel.start_request_over_limit(pending),
             false => kernel.start_request(pending),

@@ -165,8 +165,8 @@ impl ClientSession {
 
     /// Returns the tag of the request that a message of the server is about. On the exchange of a
     /// request it is about that request. Elsewhere it is about one of the requests that the server may
-    /// be working on, and the tag is that of the newest: if all tagged ones came on the same connection, and
-    /// `None` otherwise.
+    /// be working on, and the tag is that of the newest: if all tagged ones since the server last worked on none
+    /// came on the same connection, and `None` otherwise. A server may ask late, after its answer.
     pub(super) fn find_tag(&self, exchange: Option<&RequestId>) -> Option<RequestTag> {
         let kernel = self.kernel();
         let mut abandoned = self.abandoned_requests();

@@ -86,6 +86,39 @@ pub(super) struct AbandonedRequests {
     answered: HashMap<u64, (Option<ConnectionGuard>, Instant)>,
     /// The time until which connections are missing there.
     answered_incomplete_until: Option<Instant>,
+    /// The connections whose requests were answered since the server last worked on none.
+    answered_since_idle: AnsweredSinceIdle,
+}
+
+/// The connections whose requests a server has answered since it last worked on none: a question may still be
+/// about one of these.
+#[derive(Default)]
+enum AnsweredSinceIdle {
+    #[default]
+    None,
+    One(u64, Option<ConnectionGuard>),
+    Several,
+}
+
+impl AnsweredSinceIdle {
+    /// Adds a request.
+    fn add(&mut self, tag: &RequestTag) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(tag.connection, tag.guard.clone()),
+            Self::One(connection, guard) if connection == tag.connection => {
+                Self::One(connection, guard)
+            }
+            Self::One(..) | Self::Several => Self::Several,
+        };
+    }
+
+    fn is_all_of(&self, connection: u64) -> bool {
+        match self {
+            Self::None => true,
+            Self::One(one, _) => *one == connection,
+            Self::Several => false,
+        }
+    }
 }
 
 impl AbandonedRequests {
@@ -103,6 +136,7 @@ impl AbandonedRequests {
 
     /// Adds a request that the server has answered.
     pub(super) fn insert_answered(&mut self, tag: &RequestTag) {
+        self.answered_since_idle.add(tag);
         let end = Instant::now() + ABANDONED_TTL;
         if self.answered.len() < MAX_ABANDONED || self.answered.contains_key(&tag.connection) {
             self.answered
@@ -120,9 +154,20 @@ impl AbandonedRequests {
 
     /// Removes a request that the server has answered.
     pub(super) fn remove(&mut self, id: &RequestId) {
-        self.by_id.remove(id);
+        let Some((tag, _)) = self.by_id.remove(id) else {
+            return;
+        };
+        self.answered_since_idle.add(&tag);
         if self.by_id.is_empty() {
             self.by_id.shrink_to_fit();
+        }
+    }
+
+    /// Records that the server gets a request while no other one waits for its answer.
+    pub(super) fn begin_alone(&mut self) {
+        self.remove_expired(Instant::now());
+        if self.by_id.is_empty() {
+            self.answered_since_idle = AnsweredSinceIdle::None;
         }
     }
 
@@ -131,10 +176,13 @@ impl AbandonedRequests {
         Some(&self.by_id.get(id)?.0)
     }
 
-    /// Returns whether all requests here came on this connection, and none is missing.
+    /// Returns whether all requests here, and all that the server has answered since it last worked on none,
+    /// came on this connection, and none is missing.
     pub(super) fn are_all_of(&self, connection: u64) -> bool {
         let mut tags = self.by_id.values();
-        self.incomplete_until.is_none() && tags.all(|(tag, _)| tag.connection == connection)
+        self.incomplete_until.is_none()
+            && self.answered_since_idle.is_all_of(connection)
+            && tags.all(|(tag, _)| tag.connection == connection)
     }
 
     /// Forgets the requests that are too old.
