@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::sync::Arc;
 
-use turnbuckle::http::{ConnectorError, HttpConnector, SseConnector};
+use turnbuckle::http::{ConnectorError, HttpClientOptions, HttpConnector, SseConnector};
 use turnbuckle::servers::{InProcess, UpstreamMode};
 use turnbuckle::session::transport::Connector;
 use turnbuckle::stdio::Command;
@@ -122,6 +122,23 @@ fn api(document: &Path, upstream: &Upstream) -> Result<InProcess, GatewayError> 
     Ok(InProcess::new(server))
 }
 
+/// The most bytes of a message of an upstream with a smaller bound of results: lists are such messages, too.
+const MIN_MESSAGE_BYTES: usize = 4 << 20;
+
+/// The bytes of a message around its result.
+const ENVELOPE_BYTES: usize = 64 << 10;
+
+/// Returns the most bytes of a message of an upstream, if the file bounds its results. A larger message is never
+/// in memory as a whole.
+fn max_message_bytes(upstream: &Upstream) -> Option<usize> {
+    let result_bytes = upstream.limits.result_bytes?.0;
+    Some(
+        result_bytes
+            .max(MIN_MESSAGE_BYTES)
+            .saturating_add(ENVELOPE_BYTES),
+    )
+}
+
 /// Returns the headers of each request to an upstream: those of the file, and those of the environment.
 fn headers(upstream: &Upstream) -> Result<Vec<(String, String)>, GatewayError> {
     let of_file = upstream.headers.iter();
@@ -149,6 +166,9 @@ fn command(
         ));
     }
     let mut command = Command::new(program).args(arguments);
+    if let Some(bytes) = max_message_bytes(upstream) {
+        command = command.max_message_bytes(bytes);
+    }
     for name in &upstream.pass_env {
         command = command.env(name, read_variable(name)?);
     }
@@ -170,6 +190,9 @@ fn http_connector(url: &str, upstream: &Upstream) -> Result<HttpConnector, Gatew
     }
     let wrong = |error: ConnectorError| GatewayError::new(format!("`url`: {error}"));
     let mut connector = HttpConnector::new(url).map_err(wrong)?;
+    if let Some(bytes) = max_message_bytes(upstream) {
+        connector = connector.options(HttpClientOptions::new().max_message_bytes(bytes));
+    }
     let has_headers = !upstream.headers.is_empty() || !upstream.header_env.is_empty();
     let has_headers = has_headers || upstream.has_caller_headers();
     if has_headers && connector.is_unencrypted_remote() {

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod audit;
+#[cfg(unix)]
+mod large;
 mod lazy;
 mod policy;
 mod support;

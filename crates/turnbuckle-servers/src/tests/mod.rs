@@ -1,5 +1,6 @@
 //! Tests of many servers, which are servers in memory under a paused clock.
 
+mod bad_input;
 mod capabilities;
 mod config;
 mod connections;
