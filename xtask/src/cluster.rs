@@ -4,11 +4,12 @@
 use std::process::Command;
 
 use crate::process::{node, root, run as run_to_end, target};
-use crate::programs::CLUSTER;
+use crate::programs::{CLUSTER, TOOL};
 
 /// Builds the program and runs it with all clients; its arguments say for how long and with which faults.
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     CLUSTER.build()?;
+    TOOL.build()?;
     let python = target().join("debug/python");
     let mut install = Command::new("sh");
     install.arg("tests/interop/python/install.sh").arg(&python);
@@ -25,6 +26,7 @@ pub(crate) fn run_briefly() -> Result<(), String> {
 
 fn test() -> Result<Command, String> {
     let mut test = Command::new(CLUSTER.path());
-    test.args(["run", "--node", &node()?]);
+    test.args(["run", "--node", &node()?, "--tool"]);
+    test.arg(TOOL.path());
     Ok(test)
 }

@@ -1,5 +1,6 @@
 //! Instances of one server behind HAProxy, without affinity: clients of several SDKs call, ask, subscribe,
-//! resume and run tasks, while instances are killed, told to stop and replaced.
+//! resume and run tasks, while instances are killed, told to stop and replaced. Before that, two gateways answer
+//! each other's questions.
 //!
 //! `cargo xtask cluster` builds and runs it. Exits with 1 if anything was lost.
 
@@ -8,12 +9,14 @@
 mod client;
 mod fault;
 mod faults;
+mod gateways;
 mod haproxy;
 mod instance;
 mod measure;
 mod others;
 mod outcome;
 mod problem;
+mod raw_http;
 mod serve;
 
 use std::path::PathBuf;
@@ -60,6 +63,9 @@ struct Options {
     /// The folder of the Python SDK
     #[arg(long)]
     python: Option<PathBuf>,
+    /// The command `turnbuckle`, whose gateways are tested first
+    #[arg(long)]
+    tool: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -82,9 +88,12 @@ async fn main() -> ExitCode {
 async fn run(options: Options) -> Result<bool, Problem> {
     let folder = tempfile::tempdir()?;
     let redis = RedisServer::start();
+    if let Some(tool) = &options.tool {
+        gateways::run(tool, &redis.url(), folder.path()).await?;
+    }
     let orders = folder.path().join("orders");
     let instances = Instances::start(redis.url(), orders.clone()).await?;
-    let haproxy = Haproxy::start(folder.path(), &instances.ports()).await?;
+    let haproxy = Haproxy::start(folder.path(), &instances.ports(), Some("/readyz")).await?;
     let url = haproxy.url();
     let tally = Arc::new(Tally::default());
     let end = Instant::now() + Duration::from_secs(options.seconds);

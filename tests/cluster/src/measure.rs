@@ -7,24 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use clap::Args;
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
-use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use http_body_util::BodyExt as _;
+use hyper::StatusCode;
+use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_engines::{RedisServer, find_program};
 
 use crate::instance::Instances;
 use crate::problem::Problem;
-
-/// The revision of the sessions.
-const REVISION: &str = "2025-11-25";
+use crate::raw_http::{Connection, Events, in_session};
 
 /// The connections that open sessions side by side.
 const CONNECTIONS: usize = 16;
@@ -103,14 +96,14 @@ async fn measure_questions(places: &[SocketAddr], count: usize) -> Result<(), Pr
                 "jsonrpc": "2.0", "id": format!("{name}{number}"), "method": "tools/call",
                 "params": { "name": "ask", "arguments": { "text": "?" } },
             });
-            let mut events = Events::new(asking.post(Some(&session), &call).await?);
+            let mut events = Events::new(asking.post(&in_session(&session), &call).await?);
             let question = events.next().await?;
             let answer = json!({
                 "jsonrpc": "2.0", "id": question["id"],
                 "result": { "action": "accept", "content": { "answer": "!" } },
             });
             let began = Instant::now();
-            let accepted = answering.post(Some(&session), &answer).await?;
+            let accepted = answering.post(&in_session(&session), &answer).await?;
             if accepted.status() != StatusCode::ACCEPTED {
                 return Err(format!("an answer came to {}", accepted.status()).into());
             }
@@ -135,100 +128,6 @@ async fn measure_questions(places: &[SocketAddr], count: usize) -> Result<(), Pr
         );
     }
     Ok(())
-}
-
-/// A connection to an instance.
-struct Connection {
-    place: SocketAddr,
-    sender: SendRequest<Full<Bytes>>,
-}
-
-impl Connection {
-    async fn open(place: SocketAddr) -> Result<Self, Problem> {
-        let stream = TcpStream::connect(place).await?;
-        stream.set_nodelay(true)?;
-        let io = TokioIo::new(stream);
-        let (sender, connection) = hyper::client::conn::http1::handshake(io).await?;
-        tokio::spawn(connection);
-        Ok(Self { place, sender })
-    }
-
-    async fn post(
-        &mut self,
-        session: Option<&str>,
-        message: &Value,
-    ) -> Result<Response<Incoming>, Problem> {
-        let mut request = Request::post("/mcp")
-            .header("host", self.place.to_string())
-            .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream");
-        if let Some(session) = session {
-            request = request
-                .header("mcp-session-id", session)
-                .header("mcp-protocol-version", REVISION);
-        }
-        let body = Full::new(Bytes::from(message.to_string()));
-        self.sender.ready().await?;
-        Ok(self.sender.send_request(request.body(body)?).await?)
-    }
-
-    /// Opens a session, and returns its id.
-    async fn open_session(&mut self) -> Result<String, Problem> {
-        let initialize = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize",
-            "params": {
-                "protocolVersion": REVISION, "capabilities": { "elicitation": {} },
-                "clientInfo": { "name": "measure", "version": "1.0.0" },
-            },
-        });
-        let opened = self.post(None, &initialize).await?;
-        let session = opened.headers().get("mcp-session-id");
-        let session = session.ok_or_else(|| format!("no session: {}", opened.status()))?;
-        let session = session.to_str()?.to_owned();
-        opened.into_body().collect().await?;
-        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let done = self.post(Some(&session), &initialized).await?;
-        done.into_body().collect().await?;
-        Ok(session)
-    }
-}
-
-/// The messages of an SSE stream.
-struct Events {
-    body: Incoming,
-    text: String,
-}
-
-impl Events {
-    fn new(response: Response<Incoming>) -> Self {
-        Self {
-            body: response.into_body(),
-            text: String::new(),
-        }
-    }
-
-    async fn next(&mut self) -> Result<Value, Problem> {
-        loop {
-            if let Some((event, rest)) = self.text.split_once("\n\n") {
-                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-                let message = data
-                    .filter(|data| !data.trim().is_empty())
-                    .map(serde_json::from_str)
-                    .transpose()?;
-                self.text = rest.to_owned();
-                if let Some(message) = message {
-                    return Ok(message);
-                }
-                continue;
-            }
-            let limit = Duration::from_secs(10);
-            let frame = tokio::time::timeout(limit, self.body.frame()).await?;
-            let frame = frame.ok_or("the stream has ended")??;
-            if let Ok(data) = frame.into_data() {
-                self.text.push_str(std::str::from_utf8(&data)?);
-            }
-        }
-    }
 }
 
 fn resident_kib(process: u32) -> Result<u64, Problem> {
