@@ -1,5 +1,8 @@
-// Compares our servers with the reference servers, field by field: `compare.mjs TOOL PYTHON_FOLDER [--speed] [NAME...]`.
-// `--speed` measures both instead.
+// Compares our servers with the reference servers, field by field: `compare.mjs TOOL PYTHON_FOLDER POSTGRES [--speed] [NAME...]`.
+// PYTHON_FOLDER has the Python packages, PYTHON_FOLDER-archived those of servers that are not kept up, and POSTGRES starts a
+// PostgreSQL. `--speed` measures both instead.
+//
+// Descriptions are our own, and are not compared.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,18 +10,26 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Peer } from "./peer.mjs";
 import { servers } from "./servers.mjs";
+import { compareSpeed, printHead } from "./speed.mjs";
+import { start } from "./surroundings.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [tool, pythonFolder, ...rest] = process.argv.slice(2);
+const [tool, pythonFolder, postgres, ...rest] = process.argv.slice(2);
 const isSpeed = rest.includes("--speed");
 const wanted = rest.filter((word) => !word.startsWith("--"));
+const isWanted = (name) => !wanted.length || wanted.includes(name);
 const scratch = mkdtempSync(join(tmpdir(), "references-"));
+const surroundings = await start(isWanted("postgres") ? postgres : undefined);
 
 /** Returns the command of the reference. */
 function reference(server, dir) {
-    const args = server.referenceArgs(dir);
+    const args = server.referenceArgs(dir, surroundings);
     const env = { ...server.env?.(dir), TZ: "UTC" };
-    if (server.python) return { command: "python3", args: ["-m", server.python, ...args], env: { ...env, PYTHONPATH: pythonFolder } };
+    if (server.python) {
+        const folder = server.isArchived ? `${pythonFolder}-archived` : pythonFolder;
+        const program = `import ${server.python}; ${server.python}.main()`;
+        return { command: "python3", args: ["-c", program, ...args], env: { ...env, PYTHONPATH: folder } };
+    }
     const folder = join(here, "node_modules", server.npm);
     const { bin } = JSON.parse(readFileSync(join(folder, "package.json")));
     const file = typeof bin === "string" ? bin : Object.values(bin)[0];
@@ -27,48 +38,66 @@ function reference(server, dir) {
 
 /** Returns the command of ours. */
 function ours(server, dir) {
-    return { command: tool, args: ["serve", ...server.ourArgs(dir), "--stdio"], env: { TZ: "UTC" } };
+    return { command: tool, args: ["serve", ...server.ourArgs(dir, surroundings), "--stdio"], env: { TZ: "UTC" } };
 }
 
-/** Makes the files anew, and runs `body` with a connected peer. */
-async function withPeer(server, command, body) {
+/** Makes the files anew, and runs `body` with the command of a server. */
+async function withCommand(server, command, body) {
     const dir = join(scratch, "work");
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir);
-    server.setup(dir);
-    const peer = new Peer(command(server, dir));
-    try {
-        await peer.initialize();
-        return await body(peer, dir);
-    } finally {
-        await peer.close();
-    }
+    server.setup?.(dir);
+    return body(command(server, dir), dir);
 }
 
-/** Asks a server for its tools and makes the calls. */
+/** The lists, with what names an item and how it is brought into one form. */
+const LISTS = [
+    ["tools", "name", normalizeTool],
+    ["prompts", "name", normalizePrompt],
+    ["resources", "uri", normalizeItem],
+];
+
+/** Asks a server for its lists and makes the calls. */
 async function observe(server, command) {
-    return withPeer(server, command, async (peer, dir) => {
-        const { tools } = await peer.request("tools/list", {});
-        const byName = Object.fromEntries(tools.map(({ name, ...tool }) => [name, normalizeTool(tool)]));
-        const calls = {};
-        for (const [index, { tool, args }] of server.calls(dir).entries()) {
-            const result = await peer.request("tools/call", { name: tool, arguments: args });
-            calls[index] = { [tool]: normalizeResult(result) };
+    return withCommand(server, command, async (start, dir) => {
+        const peer = new Peer(start);
+        const { capabilities } = await peer.initialize();
+        const observed = {};
+        for (const [list, key, normalize] of LISTS) {
+            if (!capabilities[list]) continue;
+            const items = (await peer.request(`${list}/list`, {}))[list];
+            // No items are as good as no list.
+            if (items.length) observed[list] = Object.fromEntries(items.map(({ [key]: name, ...item }) => [name, normalize(item)]));
         }
-        return { tools: byName, calls };
+        observed.calls = {};
+        for (const [index, { method, params, label }] of server.calls(dir, surroundings).entries()) {
+            const result = normalizeResult(await peer.request(method, params));
+            observed.calls[index] = { [label]: server.normalize?.(label, result) ?? result };
+        }
+        await peer.close();
+        return observed;
     });
 }
 
-/** Removes what says nothing about a tool. */
-function normalizeTool(tool) {
-    const { execution, _meta, icons, ...kept } = tool;
+/** Removes what says nothing about an item, or is our own. */
+function normalizeItem({ _meta, icons, title, description, ...kept }) {
+    return kept;
+}
+
+function normalizePrompt({ arguments: args = [], ...prompt }) {
+    return { ...normalizeItem(prompt), arguments: Object.fromEntries(args.map(({ name, ...more }) => [name, normalizeItem(more)])) };
+}
+
+function normalizeTool({ title, ...tool }) {
+    const { execution, ...more } = normalizeItem(tool);
+    const kept = { title, ...more };
     for (const key of ["inputSchema", "outputSchema"]) {
         if (kept[key]) kept[key] = normalizeSchema(kept[key], kept[key].$defs ?? {});
     }
     return kept;
 }
 
-/** Brings a schema into one form: without references, titles and the bounds of JavaScript's numbers. */
+/** Brings a schema into one form: without references, titles, descriptions, and how large a number can be. */
 function normalizeSchema(schema, definitions) {
     if (Array.isArray(schema)) return schema.map((item) => normalizeSchema(item, definitions));
     if (typeof schema !== "object" || schema === null) return schema;
@@ -78,10 +107,10 @@ function normalizeSchema(schema, definitions) {
     }
     const normal = {};
     for (const [key, value] of Object.entries(schema)) {
-        if (["$schema", "$defs"].includes(key) || (key === "title" && typeof value === "string")) continue;
+        if (["$schema", "$defs"].includes(key) || (["title", "description"].includes(key) && typeof value === "string")) continue;
         if (key === "additionalProperties" && value === false) continue;
         if (key === "maximum" && value >= 4294967295) continue;
-        if (key === "format" && /^u?int/.test(value)) continue;
+        if (key === "format" && /^(u?int|double|float)/.test(value)) continue;
         if (key === "required") normal[key] = [...value].sort();
         else if (key === "properties") normal[key] = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, normalizeSchema(inner, definitions)]));
         else normal[key] = normalizeSchema(value, definitions);
@@ -92,9 +121,9 @@ function normalizeSchema(schema, definitions) {
 
 /** Removes what is equal to its absence, and reads texts that are JSON. */
 function normalizeResult(result) {
-    const { isError = false, _meta, ...kept } = result;
-    for (const block of kept.content ?? []) {
-        if (block.type !== "text") continue;
+    const { isError = false, _meta, description, ...kept } = result;
+    for (const block of [...(kept.content ?? []), ...(kept.contents ?? [])]) {
+        if (typeof block.text !== "string") continue;
         try {
             const value = JSON.parse(block.text);
             if (typeof value === "object") block.text = value;
@@ -119,7 +148,7 @@ async function compare(name, server) {
     const found = differences(theirs, own);
     const used = new Set();
     const open = found.filter(({ path, one, other }) => {
-        const exception = server.exceptions.find(([pattern]) => pattern.test(path) || pattern.test(`${path} ${JSON.stringify(one)} ${JSON.stringify(other)}`));
+        const exception = server.exceptions.find(([pattern]) => pattern.test(path));
         if (exception) used.add(exception);
         return !exception;
     });
@@ -133,55 +162,15 @@ async function compare(name, server) {
     return open.length === 0 && idle.length === 0;
 }
 
-const median = (numbers) => numbers.sort((one, other) => one - other)[Math.floor(numbers.length / 2)];
-
-/** Returns a number of /proc/PID/status in MiB. */
-const memoryOf = (pid, key) => Number(new RegExp(`${key}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) / 1024;
-
-/** Measures start (ms until `initialize` is answered), memory (MiB) and calls a second, one after the other. */
-async function measure(server, command) {
-    const starts = [];
-    for (let run = 0; run < 7; run++) {
-        const dir = join(scratch, "work");
-        rmSync(dir, { recursive: true, force: true });
-        mkdirSync(dir);
-        server.setup(dir);
-        const begin = performance.now();
-        const peer = new Peer(command(server, dir));
-        await peer.initialize();
-        starts.push(performance.now() - begin);
-        await peer.close();
-    }
-    return withPeer(server, command, async (peer, dir) => {
-        await peer.request("tools/list", {});
-        const idle = memoryOf(peer.pid, "VmRSS");
-        const { tool, args } = server.speed(dir);
-        const params = { name: tool, arguments: args };
-        for (let warm = 0; warm < 50; warm++) await peer.request("tools/call", params);
-        const begin = performance.now();
-        let calls = 0;
-        while (performance.now() - begin < 3000) {
-            // Eight at a time: most of the time is the server's.
-            await Promise.all(Array.from({ length: 8 }, () => peer.request("tools/call", params)));
-            calls += 8;
-        }
-        const rate = (calls / (performance.now() - begin)) * 1000;
-        return { start: median(starts), idle, busy: memoryOf(peer.pid, "VmHWM"), rate };
-    });
-}
-
-async function compareSpeed(name, server) {
-    const [theirs, own] = [await measure(server, reference), await measure(server, ours)];
-    const line = ({ start, idle, busy, rate }) => `start ${start.toFixed(1)} ms, ${idle.toFixed(1)} MiB idle, ${busy.toFixed(1)} MiB at most, ${rate.toFixed(0)} calls/s`;
-    console.log(`${name} (${server.speed("").tool})\n  reference ${line(theirs)}\n  ours      ${line(own)}\n  ${(own.rate / theirs.rate).toFixed(1)} × the calls a second`);
-    return true;
-}
-
 let isGood = true;
-for (const [name, server] of Object.entries(servers)) {
-    if (wanted.length && !wanted.includes(name)) continue;
-    const check = isSpeed ? compareSpeed : compare;
-    isGood = (await check(name, server)) && isGood;
+try {
+    if (isSpeed) await printHead();
+    for (const [name, server] of Object.entries(servers).filter(([name]) => isWanted(name))) {
+        if (isSpeed) await compareSpeed(name, (command, body) => withCommand(server, command, body), { reference, ours, call: (dir) => server.speed(dir, surroundings) });
+        else isGood = (await compare(name, server)) && isGood;
+    }
+} finally {
+    await surroundings.stop();
+    rmSync(scratch, { recursive: true, force: true });
 }
-rmSync(scratch, { recursive: true, force: true });
 process.exit(isGood ? 0 : 1);

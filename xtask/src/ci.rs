@@ -22,7 +22,7 @@ use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
-use crate::{api, cluster, node, page, programs, soak, tidy};
+use crate::{api, cluster, node, page, programs, references, soak, tidy};
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
@@ -98,6 +98,7 @@ const APART: &[Step] = &[
         process::run(test.arg(process::target()))
     }),
     ("interop", || node::interop(&[])),
+    ("references", || references::run(&[])),
     ("cluster", || cluster::run(&[])),
 ];
 

@@ -53,8 +53,8 @@ pub(crate) fn check_client(arguments: &[String]) -> Result<(), String> {
         .args(arguments))
 }
 
-/// Runs clients of others with our server, then our client with every server, then logins of both
-/// kinds; all of ours is built.
+/// Runs clients of others with our server, then our client with every server, then clients of others with their servers
+/// behind our bridge, then logins of both kinds; all of ours is built.
 fn check_interop(arguments: &[String]) -> Result<(), String> {
     run(script("interop.mjs")?.arg(TOOL.path()).args(arguments))?;
     if !arguments.is_empty() {
@@ -69,6 +69,9 @@ fn check_interop(arguments: &[String]) -> Result<(), String> {
         .arg("--rmcp-extensions")
         .arg(build_rmcp_extensions()?);
     run(client.current_dir(root()))?;
+    let mut bridged = script("servers/check.mjs")?;
+    bridged.arg("--through").arg(TOOL.path());
+    run(bridged.args(["bridge", "--stdio", "--"]))?;
     check_logins(&[])
 }
 

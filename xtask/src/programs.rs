@@ -55,6 +55,13 @@ pub(crate) const CLUSTER: Program = Program {
     name: "cluster-test",
 };
 
+/// A PostgreSQL for programs in other languages.
+pub(crate) const START_POSTGRES: Program = Program {
+    package: "turnbuckle-engines",
+    kind: "--bin",
+    name: "start-postgres",
+};
+
 const ALL: &[Program] = &[
     TOOL,
     EVERYTHING_CLIENT,

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 
 use crate::process::{output, root, run as run_to_end, target};
-use crate::programs::TOOL;
+use crate::programs::{START_POSTGRES, TOOL};
 
 /// Builds the tool and compares its servers with the reference servers. `arguments` are those of
 /// tests/references/compare.mjs: names of servers, and `--speed`.
@@ -29,10 +29,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
             TOOL.path()
         }
     };
+    START_POSTGRES.build()?;
     let mut compare = Command::new(node.trim());
     compare
         .arg(folder.join("compare.mjs"))
         .arg(tool)
-        .arg(python);
+        .arg(python)
+        .arg(START_POSTGRES.path());
     run_to_end(compare.args(arguments).current_dir(root()))
 }

@@ -6,6 +6,8 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+#[cfg(feature = "fetch")]
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,14 @@ use url::{Host, Url};
 /// The redirects that a request follows.
 #[cfg(feature = "fetch")]
 const MAX_REDIRECTS: usize = 5;
+
+/// Decides about a redirect by its URL, and returns the reason if it is not followed.
+#[cfg(feature = "fetch")]
+pub(crate) type AllowRedirect<'a> = &'a (dyn Fn(Url) -> Allowed<'a> + Send + Sync);
+
+/// The future of an [`AllowRedirect`].
+#[cfg(feature = "fetch")]
+pub(crate) type Allowed<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 /// The time for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -118,9 +128,14 @@ impl WebClient {
         self.in_time(Box::pin(answer)).await
     }
 
-    /// Fetches a document. Checks each redirect as the URL itself.
+    /// Fetches a document. Checks each redirect as the URL itself, and asks `allow` before it is followed.
     #[cfg(feature = "fetch")]
-    pub(crate) async fn get(&self, url: &Url, headers: HeaderMap) -> Result<WebResponse, WebError> {
+    pub(crate) async fn get(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        allow: AllowRedirect<'_>,
+    ) -> Result<WebResponse, WebError> {
         let request = WebRequest {
             method: Method::GET,
             headers,
@@ -136,6 +151,8 @@ impl WebClient {
                 url = url.join(&location).map_err(|error| {
                     WebError::Failed(format!("a redirect names a URL that is none: {error}"))
                 })?;
+                check_url(&url).map_err(WebError::Refused)?;
+                allow(url.clone()).await.map_err(WebError::Refused)?;
             }
             Err(WebError::Failed(format!(
                 "there are more than {MAX_REDIRECTS} redirects"

@@ -1,13 +1,14 @@
-//! Our client with every server at hand: those of other SDKs, and our own over every transport, in
-//! each revision that both sides have. Prints a table of each; what failed stands below it. Then
+//! Our client with every server at hand: those of other SDKs, our own over every transport, and those of other SDKs behind
+//! our bridge, in each revision that both sides have. Prints a table of each; what failed stands below it. Then
 //! our client, our server and an OpenTelemetry collector, and skills and tasks in both directions.
 //!
 //! `interop-client --node NODE --turnbuckle BINARY --rmcp-extensions BINARY [PEER]`. `PEER` is the beginning of a name in
-//! the tables, or of `collector`, `skills` or `tasks`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
+//! the tables, or of `collector`, `bridge-python`, `skills` or `tasks`. The exit code is 0 when all is well, 1 when something failed, and 2 when the call was
 //! wrong. With `--serve-skills` or `--serve-tasks` it is our server for the others.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
 mod answers;
+mod bridged;
 mod collector;
 mod left;
 mod matrix;
@@ -35,6 +36,12 @@ use tokio::time::Instant;
 
 const USAGE: &str =
     "usage: interop-client --node NODE --turnbuckle BINARY --rmcp-extensions BINARY [PEER]";
+/// Titles of the tables of servers.
+const TABLES: [&str; 3] = [
+    "servers of other SDKs",
+    "our server",
+    "FastMCP, and servers of other SDKs behind our bridge",
+];
 /// Time limit of the whole run.
 const TOTAL: Duration = Duration::from_secs(5 * 60);
 
@@ -81,7 +88,7 @@ async fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
+fn arguments() -> Result<(Programs, [Peers; 3], String), Problem> {
     let (mut node, mut turnbuckle, mut rmcp_extensions, mut only) = (None, None, None, None);
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
@@ -99,9 +106,11 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
             .canonicalize()
             .map_err(|error| Problem::from(format!("{}: {error}", given.display())))
     };
+    let turnbuckle = program(turnbuckle)?;
     let programs = Programs {
         node: program(node)?,
-        turnbuckle: program(turnbuckle)?,
+        packages: turnbuckle.with_file_name("python"),
+        turnbuckle,
         rmcp_extensions: program(rmcp_extensions)?,
         mark: std::process::id().to_string(),
     };
@@ -109,6 +118,7 @@ fn arguments() -> Result<(Programs, [Peers; 2], String), Problem> {
     let mut all = tables.iter().flat_map(|peers| &peers.all);
     let is_known = |name: &str| name.starts_with(&only);
     match is_known(collector::NAME)
+        || is_known(bridged::NAME)
         || is_known(skills::NAME)
         || is_known(tasks::NAME)
         || all.any(|peer| is_known(&peer.name))
@@ -133,14 +143,12 @@ async fn ending() -> Problem {
     }
 }
 
-/// Prints both tables. Whether all is well.
-async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<bool, Problem> {
+/// Prints the tables. Returns whether all is well.
+async fn run(programs: &Programs, tables: &[Peers; 3], only: &str) -> Result<bool, Problem> {
+    tasks::install(programs).await?;
     let end = Instant::now() + TOTAL;
     let mut problems = 0;
-    for (title, peers) in ["servers of other SDKs", "our server"]
-        .into_iter()
-        .zip(tables)
-    {
+    for (title, peers) in TABLES.into_iter().zip(tables) {
         let began = Instant::now();
         let taken = matrix::run(peers, only, programs, end).await?;
         if taken.is_empty() {
@@ -163,6 +171,17 @@ async fn run(programs: &Programs, tables: &[Peers; 2], only: &str) -> Result<boo
             false => println!("{}\n", missing.join("\n")),
         }
         problems += missing.len();
+    }
+    if bridged::NAME.starts_with(only) {
+        let began = Instant::now();
+        let wrong = bridged::check(programs).await?;
+        let seconds = began.elapsed().as_secs_f64();
+        println!("the Python SDK's client with servers behind our bridge ({seconds:.1} s)\n");
+        match wrong.is_empty() {
+            true => println!("all as over a direct connection: ok\n"),
+            false => println!("{}\n", wrong.join("\n")),
+        }
+        problems += wrong.len();
     }
     if skills::NAME.starts_with(only) {
         let began = Instant::now();

@@ -1,4 +1,5 @@
-//! The servers at hand: what `peers.json` says of those of other SDKs, and `ours.json` of our own.
+//! The servers at hand: what `peers.json` says of those of other SDKs, `ours.json` of our own, and `bridged.json` of those
+//! that our bridge starts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::problem::Problem;
 
 const OTHERS: &str = include_str!("../../js/servers/peers.json");
 const OURS: &str = include_str!("ours.json");
+const BRIDGED: &str = include_str!("bridged.json");
 
 /// Features of a server by step: each entry says what is sent and what the answer must be.
 pub(crate) type Surface = Map<String, Value>;
@@ -73,14 +75,17 @@ struct File {
 }
 
 impl Peers {
-    /// Reads the lists of servers: those of other SDKs, and ours.
-    pub(crate) fn read() -> Result<[Self; 2], Problem> {
+    /// Reads the lists of servers: those of other SDKs, ours, and those behind our bridge.
+    pub(crate) fn read() -> Result<[Self; 3], Problem> {
         let others: File = serde_json::from_str(OTHERS)?;
         let mut ours: File = serde_json::from_str(OURS)?;
-        for (name, surface) in &others.surfaces {
-            ours.surfaces.entry(name.clone()).or_insert(surface.clone());
+        let mut bridged: File = serde_json::from_str(BRIDGED)?;
+        for file in [&mut ours, &mut bridged] {
+            for (name, surface) in &others.surfaces {
+                file.surfaces.entry(name.clone()).or_insert(surface.clone());
+            }
         }
-        Ok([others, ours].map(|file| Self {
+        Ok([others, ours, bridged].map(|file| Self {
             surfaces: file
                 .surfaces
                 .into_iter()

@@ -31,24 +31,34 @@ pub(crate) struct Programs {
     pub(crate) turnbuckle: PathBuf,
     /// The servers and clients of rmcp with extensions.
     pub(crate) rmcp_extensions: PathBuf,
+    /// The folder of the Python packages.
+    pub(crate) packages: PathBuf,
     /// Mark of the processes that this run started.
     pub(crate) mark: String,
 }
 
 impl Programs {
-    fn find(&self, word: &str) -> PathBuf {
-        match word {
-            "node" => self.node.clone(),
-            "turnbuckle" => self.turnbuckle.clone(),
-            other => other.into(),
-        }
+    /// Returns the command of a peer: the program, and its arguments.
+    fn words(&self, peer: &Peer) -> Result<(PathBuf, Vec<PathBuf>), Problem> {
+        let python = || {
+            let path = format!("PYTHONPATH={}", self.packages.display());
+            ["env".into(), path.into(), "python3".into()]
+        };
+        let mut words = peer.start.iter().flat_map(|word| match word.as_str() {
+            "node" => vec![self.node.clone()],
+            "turnbuckle" => vec![self.turnbuckle.clone()],
+            "python" => python().into(),
+            other => vec![other.into()],
+        });
+        let program = words.next().ok_or("no command")?;
+        Ok((program, words.collect()))
     }
 
     /// Returns the command of a server that the client itself starts.
     pub(crate) fn command(&self, peer: &Peer, stderr: &StderrTail) -> Result<Command, Problem> {
-        let (program, arguments) = peer.start.split_first().ok_or("no command")?;
+        let (program, arguments) = self.words(peer)?;
         let stderr = stderr.clone();
-        Ok(Command::new(self.find(program))
+        Ok(Command::new(program)
             .args(arguments)
             .current_dir(HOME)
             .env(MARK, &self.mark)
@@ -62,8 +72,8 @@ impl Programs {
 
     /// Starts a server that listens, and waits until it says where.
     pub(crate) async fn start(&self, peer: &Peer, stderr: &StderrTail) -> Result<Started, Problem> {
-        let (program, arguments) = peer.start.split_first().ok_or("no command")?;
-        let mut child = tokio::process::Command::new(self.find(program))
+        let (program, arguments) = self.words(peer)?;
+        let mut child = tokio::process::Command::new(program)
             .args(arguments)
             .current_dir(HOME)
             .env(MARK, &self.mark)

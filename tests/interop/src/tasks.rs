@@ -53,7 +53,7 @@ pub(crate) async fn check(programs: &Programs) -> Result<Vec<String>, Problem> {
         working: "working".into(),
         cancelled: "cancelled".into(),
     };
-    let packages = install(programs).await?;
+    let packages = text(&programs.packages);
     let rmcp = text(&programs.rmcp_extensions);
     let python = |argument: &str| {
         let path = format!("PYTHONPATH={packages}");
@@ -186,13 +186,12 @@ async fn call_with_ours(programs: &Programs, command: &[String]) -> Result<Found
     })
 }
 
-/// Installs the Python packages beside the tool, and returns their folder.
-async fn install(programs: &Programs) -> Result<String, Problem> {
-    let folder = text(&programs.turnbuckle.with_file_name("python"));
+/// Installs the Python packages.
+pub(crate) async fn install(programs: &Programs) -> Result<(), Problem> {
     let mut install = tokio::process::Command::new("sh");
     install
         .arg(format!("{PYTHON}/install.sh"))
-        .arg(&folder)
+        .arg(&programs.packages)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::inherit())
@@ -201,7 +200,7 @@ async fn install(programs: &Programs) -> Result<String, Problem> {
         .await
         .map_err(|_| format!("the packages were not installed within {INSTALLATION:?}"))??;
     match status.success() {
-        true => Ok(folder),
+        true => Ok(()),
         false => Err(format!("the packages cannot be installed: {status}").into()),
     }
 }

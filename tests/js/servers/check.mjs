@@ -1,4 +1,5 @@
-// Proves that the fixtures are what `peers.json` says, with the client of the same SDK for each.
+// Proves that the fixtures are what `peers.json` says, with the client of the same SDK for each. With `--through COMMAND...`,
+// those on a pipe are started by that command, and have to be the same behind it.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,10 +22,13 @@ const TOTAL = 2 * 60_000;
 const HOME = fileURLToPath(new URL("..", import.meta.url));
 
 const { surfaces, peers } = JSON.parse(readFileSync(new URL("peers.json", import.meta.url), "utf8"));
-const [only] = process.argv.slice(2);
-const chosen = peers.filter(({ name }) => only === undefined || name === only);
+const given = process.argv.slice(2);
+const at = given.indexOf("--through");
+const through = at < 0 ? [] : given.splice(at).slice(1);
+const [only] = given;
+const chosen = peers.filter(({ name, binding }) => (only === undefined || name === only) && (at < 0 || binding === "stdio"));
 if (chosen.length === 0) {
-  console.error(`usage: check.mjs [PEER]\n  peers: ${peers.map(({ name }) => name).join(", ")}`);
+  console.error(`usage: check.mjs [PEER] [--through COMMAND...]\n  peers: ${peers.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
 guard(TOTAL);
@@ -61,7 +65,7 @@ async function tryPeer(peer) {
     }
   };
 
-  const command = peer.start.map((word) => (word === "node" ? process.execPath : word));
+  const command = [...through, ...peer.start].map((word) => (word === "node" ? process.execPath : word));
   const options = { stdio: ["pipe", "pipe", "pipe"] };
   const server = peer.binding === "stdio" ? undefined : await startListening(command, options);
   const target = () => (server ? { url: server.url, sse: peer.binding === "sse" } : { command, complaints: "" });

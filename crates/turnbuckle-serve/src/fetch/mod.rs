@@ -24,7 +24,7 @@ use turnbuckle_types::base::text::shorten_to;
 use url::Url;
 
 use crate::Error;
-use crate::web::{AGENT, WebClient, WebSettings, parse_url};
+use crate::web::{AGENT, AllowRedirect, Allowed, WebClient, WebSettings, parse_url};
 use page::Page;
 
 /// The characters that are returned if the model does not say how many.
@@ -105,6 +105,8 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         .map_err(|error: serde_json::Error| Error::new(error.to_string()))?;
     let hints = ToolAnnotations::new()
         .read_only_hint(true)
+        .destructive_hint(false)
+        .idempotent_hint(true)
         .open_world_hint(true);
     let tool = Tool::builder("fetch")
         .description(DESCRIPTION)
@@ -118,7 +120,7 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         })
     };
     let prompt =
-        Prompt::builder("fetch").description("Fetch a URL and extract its contents as markdown");
+        Prompt::builder("fetch").description("Adds a web page to the conversation, as Markdown");
     let prompt = prompt.handler(move |Args(arguments): Args<PromptArguments>| {
         let fetcher = fetcher.clone();
         async move { fetcher.prompt(arguments.url).await }
@@ -146,7 +148,7 @@ fn default_max_length() -> usize {
 
 #[derive(Deserialize, JsonSchema)]
 struct PromptArguments {
-    /// URL to fetch
+    /// URL of the page
     url: String,
 }
 
@@ -194,10 +196,17 @@ impl Fetcher {
     async fn fetch(&self, arguments: FetchArguments) -> Result<String> {
         let url = parse_url(&arguments.url).map_err(|reason| failure(&arguments.url, &reason))?;
         let [agent, _] = &self.agents;
-        if !self.ignore_robots_txt {
-            self.check_robots(&url, agent).await?;
-        }
-        let page = self.page(&url, agent, arguments.raw).await?;
+        // Each page on the way is asked for, so the rules of each hold.
+        let check = |url: Url| -> Allowed<'_> {
+            Box::pin(async move {
+                match self.ignore_robots_txt {
+                    true => Ok(()),
+                    false => self.check_robots(&url, agent).await,
+                }
+            })
+        };
+        check(url.clone()).await.map_err(Failure::new)?;
+        let page = self.page(&url, agent, arguments.raw, &check).await?;
         let text = excerpt(&page.text, arguments.start_index, arguments.max_length);
         Ok(format!("{}Contents of {url}:\n{text}", page.note))
     }
@@ -206,7 +215,8 @@ impl Fetcher {
     async fn prompt(&self, url: String) -> Result<GetPromptResult> {
         let page = async {
             let parsed = parse_url(&url).map_err(|reason| failure(&url, &reason))?;
-            self.page(&parsed, &self.agents[1], false).await
+            let [_, agent] = &self.agents;
+            self.page(&parsed, agent, false, &follow).await
         };
         let page = page.await?;
         let message = turnbuckle::types::PromptMessage::new(
@@ -216,8 +226,14 @@ impl Fetcher {
         Ok(GetPromptResult::new([message]).description(format!("Contents of {url}")))
     }
 
-    async fn page(&self, url: &Url, agent: &HeaderValue, raw: bool) -> Result<Page> {
-        let response = self.pages.get(url, headers(agent)).await;
+    async fn page(
+        &self,
+        url: &Url,
+        agent: &HeaderValue,
+        raw: bool,
+        allow: AllowRedirect<'_>,
+    ) -> Result<Page> {
+        let response = self.pages.get(url, headers(agent), allow).await;
         let response = response.map_err(|error| failure(url.as_str(), &error.to_string()))?;
         if response.status.is_client_error() || response.status.is_server_error() {
             let reason = format!("status code {}", response.status.as_u16());
@@ -235,18 +251,21 @@ impl Fetcher {
         page.map_err(|reason| failure(url.as_str(), &format!("{reason}; try it with raw")))
     }
 
-    async fn check_robots(&self, url: &Url, agent: &HeaderValue) -> Result<()> {
+    /// Returns the reason why programs may not fetch a page, if they may not.
+    async fn check_robots(&self, url: &Url, agent: &HeaderValue) -> Result<(), String> {
         let mut robots = url.clone();
         robots.set_path("/robots.txt");
         robots.set_query(None);
         robots.set_fragment(None);
         let refused = |reason: String| {
-            Failure::new(format!(
+            format!(
                 "{reason}. Tell the user that the page was not fetched; the user can fetch it with the prompt `fetch`."
-            ))
+            )
         };
-        let response = self.robots.get(&robots, headers(agent)).await;
-        let response = response.map_err(|error| failure(robots.as_str(), &error.to_string()))?;
+        let response = self.robots.get(&robots, headers(agent), &follow);
+        let response = response
+            .await
+            .map_err(|error| describe(robots.as_str(), &error.to_string()))?;
         let status = response.status.as_u16();
         match status {
             401 | 403 | 500.. => {
@@ -269,16 +288,22 @@ impl Fetcher {
     }
 }
 
+/// Follows every redirect.
+fn follow(_: Url) -> Allowed<'static> {
+    Box::pin(std::future::ready(Ok(())))
+}
+
 fn headers(agent: &HeaderValue) -> HeaderMap {
     let accept = HeaderValue::from_static("text/markdown, text/html;q=0.9, */*;q=0.8");
     HeaderMap::from_iter([(USER_AGENT, agent.clone()), (ACCEPT, accept)])
 }
 
 fn failure(url: &str, reason: &str) -> Failure {
-    Failure::new(format!(
-        "Failed to fetch {}: {reason}",
-        shorten_to(url, 400)
-    ))
+    Failure::new(describe(url, reason))
+}
+
+fn describe(url: &str, reason: &str) -> String {
+    format!("Failed to fetch {}: {reason}", shorten_to(url, 400))
 }
 
 /// Returns a part of a text, counted in characters, and what to call for the next part.

@@ -19,9 +19,9 @@ const MAX_EDITS: usize = 1_000;
 /// A text that replaces another.
 #[data(rename_all = "camelCase")]
 pub(super) struct Edit {
-    /// Text to search for - must match exactly
+    /// The text that is replaced, as it stands in the file
     old_text: String,
-    /// Text to replace with
+    /// The text in its place
     new_text: String,
 }
 

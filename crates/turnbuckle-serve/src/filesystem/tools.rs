@@ -85,35 +85,31 @@ impl Filesystem {
 
 #[server]
 impl Filesystem {
-    /// Read the complete contents of a file as text. DEPRECATED: Use read_text_file instead.
+    /// Reads a text file. Deprecated: `read_text_file` does the same.
     #[tool(title = "Read File (Deprecated)", read_only = true, open_world = false)]
     async fn read_file(
         &self,
         path: String,
-        #[schema(description = "If provided, returns only the last N lines of the file")]
-        tail: Option<u64>,
-        #[schema(description = "If provided, returns only the first N lines of the file")]
-        head: Option<u64>,
+        #[schema(description = "How many of the last lines to read")] tail: Option<u64>,
+        #[schema(description = "How many of the first lines to read")] head: Option<u64>,
         ask: Ask,
     ) -> Result<String> {
         self.read_text(&ask, path, head, tail).await
     }
 
-    /// Read the complete contents of a file from the file system as text. Handles various text encodings and provides detailed error messages if the file cannot be read. Use this tool when you need to examine the contents of a single file. Use the 'head' parameter to read only the first N lines of a file, or the 'tail' parameter to read only the last N lines of a file. Operates on the file as text regardless of extension. Only works within allowed directories.
+    /// Reads a text file in UTF-8: all of it, or its first or last lines.
     #[tool(title = "Read Text File", read_only = true, open_world = false)]
     async fn read_text_file(
         &self,
         path: String,
-        #[schema(description = "If provided, returns only the last N lines of the file")]
-        tail: Option<u64>,
-        #[schema(description = "If provided, returns only the first N lines of the file")]
-        head: Option<u64>,
+        #[schema(description = "How many of the last lines to read")] tail: Option<u64>,
+        #[schema(description = "How many of the first lines to read")] head: Option<u64>,
         ask: Ask,
     ) -> Result<String> {
         self.read_text(&ask, path, head, tail).await
     }
 
-    /// Read a file and return it as a base64-encoded content block with its MIME type. Image and audio files are returned as image/audio content; any other file type is returned as an embedded resource. Only works within allowed directories.
+    /// Reads an image, a sound or any other file, in Base64 with its media type.
     #[tool(title = "Read Media File", read_only = true, open_world = false)]
     async fn read_media_file(&self, path: String, ask: Ask) -> Result<ContentBlock> {
         self.run(&ask, move |directories, budget| {
@@ -122,11 +118,11 @@ impl Filesystem {
         .await
     }
 
-    /// Read the contents of multiple files simultaneously. This is more efficient than reading files one by one when you need to analyze or compare multiple files. Each file's content is returned with its path as a reference. Failed reads for individual files won't stop the entire operation. Only works within allowed directories.
+    /// Reads several text files. A file that cannot be read has its error in its place.
     #[tool(title = "Read Multiple Files", read_only = true, open_world = false)]
     async fn read_multiple_files(
         &self,
-        /// Array of file paths to read. Each path must be a string pointing to a valid file within allowed directories.
+        /// Paths of the files
         #[schema(min_len = 1)]
         paths: Vec<String>,
         ask: Ask,
@@ -137,7 +133,7 @@ impl Filesystem {
         .await
     }
 
-    /// Create a new file or completely overwrite an existing file with new content. Use with caution as it will overwrite existing files without warning. Handles text content with proper encoding. Only works within allowed directories.
+    /// Writes a text file. A file that is there is replaced.
     #[tool(
         title = "Write File",
         read_only = false,
@@ -153,7 +149,7 @@ impl Filesystem {
         .await
     }
 
-    /// Make line-based edits to a text file. Each edit replaces exact line sequences with new content. Returns a git-style diff showing the changes made. Only works within allowed directories.
+    /// Replaces texts in a file, one after the other, and returns the difference. A dry run returns the difference only.
     #[tool(
         title = "Edit File",
         rename_all = "camelCase",
@@ -166,7 +162,7 @@ impl Filesystem {
         &self,
         path: String,
         edits: Vec<Edit>,
-        /// Preview changes using git-style diff format
+        /// True to show the difference alone
         #[schema(default = false)]
         dry_run: bool,
         ask: Ask,
@@ -177,7 +173,7 @@ impl Filesystem {
         .await
     }
 
-    /// Create a new directory or ensure a directory exists. Can create multiple nested directories in one operation. If the directory already exists, this operation will succeed silently. Perfect for setting up directory structures for projects or ensuring required paths exist. Only works within allowed directories.
+    /// Creates a directory, and those above it. Does nothing if it is there.
     #[tool(
         title = "Create Directory",
         read_only = false,
@@ -193,7 +189,7 @@ impl Filesystem {
         .await
     }
 
-    /// Get a detailed listing of all files and directories in a specified path. Results clearly distinguish between files and directories with [FILE] and [DIR] prefixes. This tool is essential for understanding directory structure and finding specific files within a directory. Only works within allowed directories.
+    /// Lists a directory, one entry a line, as `[FILE]` or `[DIR]`.
     #[tool(title = "List Directory", read_only = true, open_world = false)]
     async fn list_directory(&self, path: String, ask: Ask) -> Result<String> {
         self.run(&ask, move |directories, budget| {
@@ -202,7 +198,7 @@ impl Filesystem {
         .await
     }
 
-    /// Get a detailed listing of all files and directories in a specified path, including sizes. Results clearly distinguish between files and directories with [FILE] and [DIR] prefixes. This tool is useful for understanding directory structure and finding specific files within a directory. Only works within allowed directories.
+    /// Lists a directory with the sizes of its files and their sum.
     #[tool(
         title = "List Directory with Sizes",
         rename_all = "camelCase",
@@ -212,7 +208,7 @@ impl Filesystem {
     async fn list_directory_with_sizes(
         &self,
         path: String,
-        /// Sort entries by name or size
+        /// Order of the entries
         #[schema(default = SortBy::Name)]
         sort_by: SortBy,
         ask: Ask,
@@ -223,7 +219,7 @@ impl Filesystem {
         .await
     }
 
-    /// Get a recursive tree view of files and directories as a JSON structure. Each entry includes 'name', 'type' (file/directory), and 'children' for directories. Files have no children array, while directories always have a children array (which may be empty). The output is formatted with 2-space indentation for readability. Only works within allowed directories.
+    /// Returns a directory and all below it as JSON: `name`, `type`, and the `children` of directories.
     #[tool(
         title = "Directory Tree",
         rename_all = "camelCase",
@@ -242,7 +238,7 @@ impl Filesystem {
         .await
     }
 
-    /// Move or rename files and directories. Can move files between directories and rename them in a single operation. If the destination exists, the operation will fail. Works across different directories and can be used for simple renaming within the same directory. Both source and destination must be within allowed directories.
+    /// Moves or renames a file or a directory. Fails if the destination is there.
     #[tool(
         title = "Move File",
         read_only = false,
@@ -261,7 +257,7 @@ impl Filesystem {
         .await
     }
 
-    /// Recursively search for files and directories matching a pattern. The patterns should be glob-style patterns that match paths relative to the working directory. Use pattern like '*.ext' to match files in current directory, and '**/*.ext' to match files in all subdirectories. Returns full paths to all matching items. Great for finding files when you don't know their exact location. Only searches within allowed directories.
+    /// Finds files and directories below a path by a pattern such as `*.txt` or `**/*.txt`.
     #[tool(
         title = "Search Files",
         rename_all = "camelCase",
@@ -286,7 +282,7 @@ impl Filesystem {
         .await
     }
 
-    /// Retrieve detailed metadata about a file or directory. Returns comprehensive information including size, creation time, last modified time, permissions, and type. This tool is perfect for understanding file characteristics without reading the actual content. Only works within allowed directories.
+    /// Returns size, times, type and permissions of a file or a directory.
     #[tool(title = "Get File Info", read_only = true, open_world = false)]
     async fn get_file_info(&self, path: String, ask: Ask) -> Result<String> {
         self.run(&ask, move |directories, _| {
@@ -295,7 +291,7 @@ impl Filesystem {
         .await
     }
 
-    /// Returns the list of directories that this server is allowed to access. Subdirectories within these allowed directories are also accessible. Use this to understand which directories and their nested paths are available before trying to access files.
+    /// Lists the directories that the tools may use, with all below them.
     #[tool(
         title = "List Allowed Directories",
         read_only = true,

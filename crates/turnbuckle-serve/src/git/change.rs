@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use git2::build::CheckoutBuilder;
-use git2::{Branch, BranchType, Index, Repository, ResetType};
+use git2::{Branch, BranchType, Index, IndexEntry, Oid, Repository, RepositoryState, ResetType};
 
 use super::limits::{Limits, Output};
 use super::repository::{check_name, find, find_commit};
@@ -17,10 +17,12 @@ pub(super) fn add(repository: &Repository, files: &[String], limits: &Limits) ->
     let work_tree = repository
         .workdir()
         .ok_or("the repository has no work tree")?;
+    let index = repository.index()?;
+    let before: Vec<_> = entries(&index).collect();
     let mut adding = Adding {
         work_tree: work_tree.canonicalize()?,
         repository,
-        index: repository.index()?,
+        index,
         max_file_bytes: limits.max_file_bytes,
         output: Output::new(limits),
     };
@@ -41,8 +43,20 @@ pub(super) fn add(repository: &Repository, files: &[String], limits: &Limits) ->
             adding.add(&path, 0)?;
         }
     }
+    if entries(&adding.index).eq(before) {
+        return Ok(
+            "Nothing was staged: these files have no changes. `git_status` shows those that have."
+                .to_owned(),
+        );
+    }
     adding.index.write()?;
     Ok("Files staged successfully".to_owned())
+}
+
+/// Returns what a commit would take from the index, and the stages of conflicts.
+fn entries(index: &Index) -> impl Iterator<Item = (Vec<u8>, Oid, u32, u16)> {
+    let parts = |entry: IndexEntry| (entry.path, entry.id, entry.mode, entry.flags);
+    index.iter().map(parts)
 }
 
 /// Files that are added to the index of a repository.
@@ -142,8 +156,15 @@ fn check_path(work_tree: &Path, file: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Commits what is in the index, on top of the current branch.
-pub(super) fn commit(repository: &Repository, message: &str) -> Result<String> {
+/// Commits what is in the index, on top of the current branch and of what is merged into it.
+pub(super) fn commit(repository: &mut Repository, message: &str) -> Result<String> {
+    let mut merged = Vec::new();
+    if repository.state() == RepositoryState::Merge {
+        repository.mergehead_foreach(|id| {
+            merged.push(*id);
+            true
+        })?;
+    }
     let signature = repository.signature().map_err(|_| {
         Fault::new("nobody is the author: set user.name and user.email in the configuration of git")
     })?;
@@ -157,7 +178,16 @@ pub(super) fn commit(repository: &Repository, message: &str) -> Result<String> {
         Err(error) if error.code() == git2::ErrorCode::UnbornBranch => None,
         Err(error) => return Err(error.into()),
     };
-    let parents: Vec<_> = parent.iter().collect();
+    let is_same = match &parent {
+        Some(parent) => parent.tree_id() == tree.id(),
+        None => index.is_empty(),
+    };
+    if is_same && merged.is_empty() {
+        return Err("nothing is staged: stage files with `git_add` first".into());
+    }
+    let merged = merged.into_iter().map(|id| repository.find_commit(id));
+    let merged = merged.collect::<Result<Vec<_>, _>>()?;
+    let parents: Vec<_> = parent.iter().chain(&merged).collect();
     let id = repository.commit(
         Some("HEAD"),
         &signature,
@@ -166,6 +196,9 @@ pub(super) fn commit(repository: &Repository, message: &str) -> Result<String> {
         &tree,
         &parents,
     )?;
+    if !merged.is_empty() {
+        repository.cleanup_state()?;
+    }
     Ok(format!("Changes committed successfully with hash {id}"))
 }
 
@@ -214,9 +247,14 @@ pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
     let mut options = CheckoutBuilder::new();
     options.safe();
     repository.checkout_tree(&target, Some(&mut options))?;
-    match repository.find_branch(name, BranchType::Local) {
-        Ok(branch) => repository.set_head_bytes(branch.get().name_bytes())?,
-        Err(_) => repository.set_head_detached(target.id())?,
+    if let Ok(branch) = repository.find_branch(name, BranchType::Local) {
+        repository.set_head_bytes(branch.get().name_bytes())?;
+        return Ok(format!("Switched to branch '{name}'"));
     }
-    Ok(format!("Switched to branch '{name}'"))
+    repository.set_head_detached(target.id())?;
+    let id = target.id().to_string();
+    Ok(format!(
+        "HEAD is now detached at {}",
+        id.get(..7).unwrap_or_default()
+    ))
 }

@@ -1,13 +1,17 @@
 //! Commits: the log, one commit with its changes, and the branches that have one.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use git2::{BranchType, Commit, Diff, DiffLineType, Patch, Repository, Time};
+use git2::{
+    BranchType, Commit, Delta, Diff, DiffFile, DiffLineType, Object, ObjectType, Patch, Repository,
+    Time, Tree,
+};
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::limits::{Limits, Output};
-use super::repository::find_commit;
+use super::repository::{find, find_commit};
 use super::{dates, diff};
 use crate::fault::{Fault, Result};
 
@@ -52,35 +56,108 @@ pub(super) fn log(
     Ok(output.finish(is_whole))
 }
 
-/// Describes a commit.
+/// Describes a commit of a log.
 fn describe(commit: &Commit<'_>) -> String {
     let author = commit.author();
     format!(
-        "Commit: {}\nAuthor: {} <{}>\nDate: {}\nMessage: {}\n",
+        "Commit: {}\nAuthor: {}\nDate: {}\nMessage: {}\n",
         commit.id(),
         String::from_utf8_lossy(author.name_bytes()),
-        String::from_utf8_lossy(author.email_bytes()),
-        format_time(author.when()),
-        String::from_utf8_lossy(commit.message_bytes()).trim_end()
+        format_time(author.when(), "%Y-%m-%d %H:%M:%S%:z"),
+        String::from_utf8_lossy(commit.message_bytes())
     )
 }
 
-/// Formats a time with its offset from UTC: `2024-01-15 14:30:25+01:00`.
-fn format_time(time: Time) -> String {
+/// Describes a commit as `git show --date=iso` does.
+fn describe_alone(commit: &Commit<'_>) -> String {
+    let author = commit.author();
+    let mut text = format!(
+        "commit {}\nAuthor: {} <{}>\nDate:   {}\n\n",
+        commit.id(),
+        String::from_utf8_lossy(author.name_bytes()),
+        String::from_utf8_lossy(author.email_bytes()),
+        format_time(author.when(), "%Y-%m-%d %H:%M:%S %z"),
+    );
+    let message = String::from_utf8_lossy(commit.message_bytes());
+    for line in message.trim_end_matches('\n').split('\n') {
+        let _ = writeln!(text, "    {line}");
+    }
+    text
+}
+
+/// Formats a time with its offset from UTC.
+fn format_time(time: Time, format: &str) -> String {
     let zone = Offset::from_seconds(time.offset_minutes().saturating_mul(60));
     let zone = zone.map_or(TimeZone::UTC, TimeZone::fixed);
     match Timestamp::from_second(time.seconds()) {
-        Ok(timestamp) => timestamp
-            .to_zoned(zone)
-            .strftime("%Y-%m-%d %H:%M:%S%:z")
-            .to_string(),
+        Ok(timestamp) => timestamp.to_zoned(zone).strftime(format).to_string(),
         Err(_) => time.seconds().to_string(),
     }
 }
 
-/// Returns a commit and its changes against its first parent.
+/// Returns a commit with its changes, the text of a file, or the names in a directory.
 pub(super) fn show(repository: &Repository, revision: &str, limits: &Limits) -> Result<String> {
-    let commit = find_commit(repository, revision)?;
+    let object = match revision.split_once(':') {
+        Some((revision, path)) if !revision.is_empty() => {
+            at_path(repository, &find(repository, revision)?, path, limits)?
+        }
+        _ => find(repository, revision)?,
+    };
+    let mut output = Output::new(limits);
+    if let Some(blob) = object.as_blob() {
+        let is_whole = output.push(&String::from_utf8_lossy(blob.content()));
+        return Ok(output.finish(is_whole));
+    }
+    if let Some(tree) = object.as_tree() {
+        let is_whole = push_names(tree, &mut output);
+        return Ok(output.finish(is_whole));
+    }
+    let commit = object.peel_to_commit()?;
+    show_commit(repository, &commit, limits, output)
+}
+
+/// Returns a file or a directory of a revision. A file that is too large is not read.
+fn at_path<'r>(
+    repository: &'r Repository,
+    revision: &Object<'_>,
+    path: &str,
+    limits: &Limits,
+) -> Result<Object<'r>> {
+    let tree = revision.peel_to_tree()?;
+    let id = match path.is_empty() {
+        true => tree.id(),
+        false => tree.get_path(Path::new(path))?.id(),
+    };
+    let (bytes, _) = repository.odb()?.read_header(id)?;
+    let max_bytes = limits.max_file_bytes;
+    if bytes as u64 > max_bytes {
+        return Err(Fault::new(format!(
+            "{path} has {bytes} bytes, and may have {max_bytes} (Limits::max_file_bytes)"
+        )));
+    }
+    Ok(repository.find_object(id, None)?)
+}
+
+/// Adds the names in a directory. Returns false if the text was cut.
+fn push_names(tree: &Tree<'_>, output: &mut Output) -> bool {
+    tree.iter().enumerate().all(|(index, entry)| {
+        let line_end = if index == 0 { "" } else { "\n" };
+        let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+        let is_dir = entry.kind() == Some(ObjectType::Tree);
+        output.push(&format!(
+            "{line_end}{name}{}",
+            if is_dir { "/" } else { "" }
+        ))
+    })
+}
+
+/// Returns a commit and its changes against its first parent.
+fn show_commit(
+    repository: &Repository,
+    commit: &Commit<'_>,
+    limits: &Limits,
+    mut output: Output,
+) -> Result<String> {
     let parent = match commit.parent(0) {
         Ok(parent) => Some(parent.tree()?),
         Err(_) => None,
@@ -88,18 +165,22 @@ pub(super) fn show(repository: &Repository, revision: &str, limits: &Limits) -> 
     let mut options = diff::options(limits);
     let tree = commit.tree()?;
     let diff = repository.diff_tree_to_tree(parent.as_ref(), Some(&tree), Some(&mut options))?;
-    let mut output = Output::new(limits);
-    let is_whole = output.push(&describe(&commit)) && push_changes(&diff, &mut output)?;
+    let is_whole = output.push(&describe_alone(commit)) && push_changes(&diff, &mut output)?;
     Ok(output.finish(is_whole))
 }
 
 /// Adds the hunks of each file. Returns false if the text was cut.
 fn push_changes(diff: &Diff<'_>, output: &mut Output) -> Result<bool> {
     for (index, delta) in diff.deltas().enumerate() {
-        let path =
-            |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
-        let old = path(delta.old_file().path_bytes());
-        let new = path(delta.new_file().path_bytes());
+        let side = |prefix: &str, file: DiffFile<'_>, missing: Delta| {
+            if delta.status() == missing {
+                return "/dev/null".to_owned();
+            }
+            let path = file.path_bytes().unwrap_or_default();
+            format!("{prefix}/{}", String::from_utf8_lossy(path))
+        };
+        let old = side("a", delta.old_file(), Delta::Added);
+        let new = side("b", delta.new_file(), Delta::Deleted);
         if !output.push(&format!("\n--- {old}\n+++ {new}\n")) {
             return Ok(false);
         }

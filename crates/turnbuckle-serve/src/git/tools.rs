@@ -27,16 +27,16 @@ impl Git {
     fn run(
         &self,
         path: &str,
-        work: impl FnOnce(&git2::Repository, &Limits) -> fault::Result<String>,
+        work: impl FnOnce(&mut git2::Repository, &Limits) -> fault::Result<String>,
     ) -> fault::Result<String> {
-        let repository = self.repositories.repository(path)?;
-        work(&repository, &self.limits)
+        let mut repository = self.repositories.repository(path)?;
+        work(&mut repository, &self.limits)
     }
 }
 
 #[server]
 impl Git {
-    /// Shows the working tree status
+    /// Shows the branch, and the files that are staged, changed and untracked.
     #[tool(
         blocking,
         read_only = true,
@@ -51,7 +51,7 @@ impl Git {
         })
     }
 
-    /// Shows changes in the working directory that are not yet staged
+    /// Shows changes in the work tree that are not staged.
     #[tool(
         blocking,
         read_only = true,
@@ -70,7 +70,7 @@ impl Git {
         })
     }
 
-    /// Shows changes that are staged for commit
+    /// Shows changes that the next commit takes.
     #[tool(
         blocking,
         read_only = true,
@@ -89,7 +89,7 @@ impl Git {
         })
     }
 
-    /// Shows differences between branches or commits
+    /// Shows how the work tree differs from a branch, a tag or a commit.
     #[tool(
         blocking,
         read_only = true,
@@ -109,7 +109,7 @@ impl Git {
         })
     }
 
-    /// Records changes to the repository
+    /// Commits what is staged.
     #[tool(
         blocking,
         read_only = false,
@@ -123,7 +123,7 @@ impl Git {
         })
     }
 
-    /// Adds file contents to the staging area
+    /// Stages files for the next commit; `.` stages all.
     #[tool(
         blocking,
         read_only = false,
@@ -131,13 +131,17 @@ impl Git {
         idempotent = true,
         open_world = false
     )]
-    fn git_add(&self, repo_path: String, files: Vec<String>) -> fault::Result<String> {
+    fn git_add(
+        &self,
+        repo_path: String,
+        #[schema(min_len = 1)] files: Vec<String>,
+    ) -> fault::Result<String> {
         self.run(&repo_path, |repository, limits| {
             change::add(repository, &files, limits)
         })
     }
 
-    /// Unstages all staged changes
+    /// Unstages all changes. Files stay as they are.
     #[tool(
         blocking,
         read_only = false,
@@ -149,7 +153,7 @@ impl Git {
         self.run(&repo_path, |repository, _| change::reset(repository))
     }
 
-    /// Shows the commit logs
+    /// Lists commits from the current one back.
     #[tool(
         blocking,
         read_only = true,
@@ -161,9 +165,9 @@ impl Git {
         &self,
         repo_path: String,
         #[schema(default = 10)] max_count: usize,
-        /// Start timestamp for filtering commits. Accepts: ISO 8601 format (e.g., '2024-01-15T14:30:25'), relative dates (e.g., '2 weeks ago', 'yesterday'), or absolute dates (e.g., '2024-01-15', 'Jan 15 2024')
+        /// Leave out older commits: `2024-01-15`, `2024-01-15T14:30:25`, `Jan 15 2024`, `yesterday`, `2 weeks ago`
         start_timestamp: Option<String>,
-        /// End timestamp for filtering commits. Accepts: ISO 8601 format (e.g., '2024-01-15T14:30:25'), relative dates (e.g., '2 weeks ago', 'yesterday'), or absolute dates (e.g., '2024-01-15', 'Jan 15 2024')
+        /// Leave out newer commits, in the same forms
         end_timestamp: Option<String>,
     ) -> fault::Result<String> {
         self.run(&repo_path, |repository, limits| {
@@ -172,7 +176,7 @@ impl Git {
         })
     }
 
-    /// Creates a new branch from an optional base branch
+    /// Creates a branch at another one, or at the current one.
     #[tool(
         blocking,
         read_only = false,
@@ -191,7 +195,7 @@ impl Git {
         })
     }
 
-    /// Switches branches
+    /// Switches to a branch, or to a tag or commit without a branch. Changes that would be lost stop it.
     #[tool(
         blocking,
         read_only = false,
@@ -205,7 +209,7 @@ impl Git {
         })
     }
 
-    /// Shows the contents of a commit
+    /// Shows a commit with its changes, or a file or directory as REVISION:PATH.
     #[tool(
         blocking,
         read_only = true,
@@ -219,7 +223,7 @@ impl Git {
         })
     }
 
-    /// List Git branches
+    /// Lists branches.
     #[tool(
         blocking,
         read_only = true,
@@ -229,15 +233,12 @@ impl Git {
     )]
     fn git_branch(
         &self,
-        /// The path to the Git repository.
+        /// Path of the repository
         repo_path: String,
-        #[schema(
-            description = "Whether to list local branches ('local'), remote branches ('remote') or all branches('all')."
-        )]
-        branch_type: String,
-        /// The commit sha that branch should contain. Do not pass anything to this param if no commit sha is specified
+        #[schema(description = "Which branches: `local`, `remote` or `all`")] branch_type: String,
+        /// A commit that the branches have
         contains: Option<String>,
-        /// The commit sha that branch should NOT contain. Do not pass anything to this param if no commit sha is specified
+        /// A commit that the branches do not have
         not_contains: Option<String>,
     ) -> fault::Result<String> {
         self.run(&repo_path, |repository, limits| {

@@ -12,11 +12,11 @@ use crate::fault::{Fault, Result};
 #[data(rename_all = "camelCase")]
 #[derive(Clone)]
 pub(super) struct Entity {
-    /// The name of the entity
+    /// Name of the entity, unlike all others
     pub(super) name: String,
-    #[schema(description = "The type of the entity")]
+    #[schema(description = "Kind of the entity, such as `person`")]
     entity_type: String,
-    /// An array of observation contents associated with the entity
+    /// Facts about the entity, one each
     observations: Vec<String>,
 }
 
@@ -24,20 +24,20 @@ pub(super) struct Entity {
 #[data(rename_all = "camelCase")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Relation {
-    /// The name of the entity where the relation starts
+    /// Name of the entity at its start
     from: String,
-    /// The name of the entity where the relation ends
+    /// Name of the entity at its end
     to: String,
-    #[schema(description = "The type of the relation")]
+    #[schema(description = "Kind of the relation, such as `knows`")]
     relation_type: String,
 }
 
 /// Observations to add.
 #[data(rename_all = "camelCase")]
 pub(super) struct NewObservations {
-    /// The name of the entity to add the observations to
+    /// Name of an entity that is there
     entity_name: String,
-    /// An array of observation contents to add
+    /// Facts to add, one each
     contents: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ pub(super) struct AddedObservations {
 /// Observations to delete.
 #[data(rename_all = "camelCase")]
 pub(super) struct Deletion {
-    /// The name of the entity containing the observations
+    /// Name of an entity that is there
     entity_name: String,
-    /// An array of observations to delete
+    /// Facts to delete, as they were added
     observations: Vec<String>,
 }
 

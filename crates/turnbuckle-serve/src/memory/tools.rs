@@ -92,21 +92,21 @@ fn json<T: Serialize>(value: &T) -> Result<String> {
 
 #[server]
 impl Memory {
-    /// Create multiple new entities in the knowledge graph
+    /// Adds entities to the graph. Names that are there are passed over.
     #[tool(title = "Create Entities", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<CreatedEntities>())]
     fn create_entities(&self, entities: Vec<Entity>, server: Server) -> Result<CallToolResult> {
         let entities = self.change(&server, |graph| Ok(graph.create_entities(entities)))?;
         with_text(json(&entities)?, &CreatedEntities { entities })
     }
 
-    /// Create multiple new relations between entities in the knowledge graph. Relations should be in active voice
+    /// Adds relations to the graph. Name them in the active voice, such as `works at`.
     #[tool(title = "Create Relations", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<CreatedRelations>())]
     fn create_relations(&self, relations: Vec<Relation>, server: Server) -> Result<CallToolResult> {
         let relations = self.change(&server, |graph| Ok(graph.create_relations(relations)))?;
         with_text(json(&relations)?, &CreatedRelations { relations })
     }
 
-    /// Add new observations to existing entities in the knowledge graph
+    /// Adds observations to entities that are there. Adds none if one entity is missing.
     #[tool(title = "Add Observations", blocking, read_only = false, destructive = false, idempotent = false, open_world = false, output_schema = schema_of::<ObservationResults>())]
     fn add_observations(
         &self,
@@ -117,11 +117,11 @@ impl Memory {
         with_text(json(&results)?, &ObservationResults { results })
     }
 
-    /// Delete multiple entities and their associated relations from the knowledge graph
+    /// Deletes entities, with the relations from and to them.
     #[tool(title = "Delete Entities", rename_all = "camelCase", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
     fn delete_entities(
         &self,
-        /// An array of entity names to delete
+        /// Names of the entities
         entity_names: Vec<String>,
         server: Server,
     ) -> Result<CallToolResult> {
@@ -131,7 +131,7 @@ impl Memory {
         })
     }
 
-    /// Delete specific observations from entities in the knowledge graph
+    /// Deletes observations of entities.
     #[tool(title = "Delete Observations", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
     fn delete_observations(
         &self,
@@ -144,11 +144,11 @@ impl Memory {
         })
     }
 
-    /// Delete multiple relations from the knowledge graph
+    /// Deletes relations.
     #[tool(title = "Delete Relations", blocking, read_only = false, destructive = true, idempotent = true, open_world = false, output_schema = schema_of::<Deleted>())]
     fn delete_relations(
         &self,
-        /// An array of relations to delete
+        /// Relations to delete
         relations: Vec<Relation>,
         server: Server,
     ) -> Result<CallToolResult> {
@@ -156,33 +156,33 @@ impl Memory {
         self.delete(&server, message, |graph| graph.delete_relations(relations))
     }
 
-    /// Read the entire knowledge graph
+    /// Returns all entities and relations.
     #[tool(title = "Read Graph", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
     fn read_graph(&self) -> Result<CallToolResult> {
         pretty(&self.view(|graph| graph.view)?)
     }
 
-    /// Search for nodes in the knowledge graph based on a query
+    /// Finds entities whose name, type or observations contain a text, with their relations.
     #[tool(title = "Search Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
     fn search_nodes(
         &self,
-        /// The search query to match against entity names, types, and observation content
+        /// The text to find, in upper or lower case
         query: String,
     ) -> Result<CallToolResult> {
         pretty(&self.view(|graph| graph.search(&query))?)
     }
 
-    /// Open specific nodes in the knowledge graph by their names
+    /// Returns entities by their names, with their relations.
     #[tool(title = "Open Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
     fn open_nodes(
         &self,
-        /// An array of entity names to retrieve
+        /// Names of the entities
         names: Vec<String>,
     ) -> Result<CallToolResult> {
         pretty(&self.view(|graph| graph.open(names))?)
     }
 
-    /// The full knowledge graph with all entities and relations
+    /// All entities and relations
     #[resource(
         "memory://knowledge-graph",
         name = "knowledge-graph",

@@ -115,7 +115,7 @@ fn query(database: Arc<Database>) -> Tool {
         .read_only_hint(true)
         .open_world_hint(false);
     Tool::builder("query")
-        .description("Run a read-only SQL query")
+        .description("Runs a query that reads, and returns its rows as JSON")
         .annotations(hints)
         .handler(move |Args(Query { sql }): Args<Query>| {
             let database = database.clone();

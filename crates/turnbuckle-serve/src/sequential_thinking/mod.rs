@@ -96,24 +96,26 @@ impl Thoughts {
     )]
     fn sequentialthinking(
         &self,
-        /// Your current thinking step
+        /// The step, in words
         thought: String,
-        #[schema(description = "Whether another thought step is needed")] next_thought_needed: bool,
-        /// Current thought number (numeric value, e.g., 1, 2, 3)
+        #[schema(description = "Whether another step follows")] next_thought_needed: bool,
+        /// Number of the step, from 1
         #[schema(min = 1)]
         thought_number: u32,
-        /// Estimated total thoughts needed (numeric value, e.g., 5, 10)
+        /// Estimate of the number of steps
         #[schema(min = 1)]
         total_thoughts: u32,
-        #[schema(description = "Whether this revises previous thinking")] is_revision: Option<bool>,
-        #[schema(description = "Which thought is being reconsidered", min = 1)]
+        #[schema(description = "Whether the step corrects an earlier one")] is_revision: Option<
+            bool,
+        >,
+        #[schema(description = "Number of the step that is corrected", min = 1)]
         revises_thought: Option<u32>,
-        /// Branching point thought number
+        /// Number of the step at which another way begins
         #[schema(min = 1)]
         branch_from_thought: Option<u32>,
-        /// Branch identifier
+        /// Name of the other way
         branch_id: Option<String>,
-        #[schema(description = "If more thoughts are needed")] needs_more_thoughts: Option<bool>,
+        #[schema(description = "Whether more steps than estimated are needed")] needs_more_thoughts: Option<bool>,
         principal: Option<Principal>,
     ) -> Result<CallToolResult> {
         // The model reads its own thoughts; nothing reads them here.

@@ -89,7 +89,7 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         .tool(append_insight(memo))
         .resource(
             Resource::builder(MEMO, "Business Insights Memo")
-                .description("A living document of discovered business insights")
+                .description("The insights so far")
                 .mime_type("text/plain")
                 .handler(move || read.text()),
         )
@@ -126,37 +126,37 @@ fn create(options: &Options) -> Result<(), Error> {
 
 #[derive(Deserialize, JsonSchema)]
 struct ReadQuery {
-    /// SELECT SQL query to execute
+    /// The query, as SQL that reads
     query: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct WriteQuery {
-    /// SQL query to execute
+    /// The statement, as SQL
     query: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct CreateTable {
-    /// CREATE TABLE SQL statement
+    /// The statement, which begins with CREATE TABLE
     query: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct DescribeTable {
-    /// Name of the table to describe
+    /// The table to describe
     table_name: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct AppendInsight {
-    /// Business insight discovered from data analysis
+    /// The insight, in a sentence
     insight: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct Demo {
-    /// Topic to seed the database with initial data
+    /// A subject for the data
     topic: String,
 }
 
@@ -174,7 +174,7 @@ fn changes(is_destructive: bool) -> ToolAnnotations {
 
 fn read_query(database: Arc<Database>) -> Tool {
     Tool::builder("read_query")
-        .description("Execute a SELECT query on the SQLite database")
+        .description("Runs a query that reads, and returns its rows as JSON")
         .annotations(reads())
         .blocking(
             move |Args(ReadQuery { query }): Args<ReadQuery>,
@@ -187,7 +187,7 @@ fn read_query(database: Arc<Database>) -> Tool {
 
 fn write_query(database: Arc<Database>) -> Tool {
     Tool::builder("write_query")
-        .description("Execute an INSERT, UPDATE, or DELETE query on the SQLite database")
+        .description("Runs a statement that changes data, and returns the number of rows")
         .annotations(changes(true))
         .blocking(
             move |Args(WriteQuery { query }): Args<WriteQuery>,
@@ -201,7 +201,7 @@ fn write_query(database: Arc<Database>) -> Tool {
 
 fn create_table(database: Arc<Database>) -> Tool {
     Tool::builder("create_table")
-        .description("Create a new table in the SQLite database")
+        .description("Creates a table")
         .annotations(changes(false))
         .blocking(
             move |Args(CreateTable { query }): Args<CreateTable>,
@@ -224,7 +224,7 @@ fn create_table(database: Arc<Database>) -> Tool {
 
 fn list_tables(database: Arc<Database>) -> Tool {
     Tool::builder("list_tables")
-        .description("List all tables in the SQLite database")
+        .description("Lists the tables")
         .annotations(reads())
         .blocking(
             move |cancellation: Cancellation| -> Result<CallToolResult> {
@@ -236,7 +236,7 @@ fn list_tables(database: Arc<Database>) -> Tool {
 
 fn describe_table(database: Arc<Database>) -> Tool {
     Tool::builder("describe_table")
-        .description("Get the schema information for a specific table")
+        .description("Returns the columns of a table")
         .annotations(reads())
         .blocking(
             move |Args(DescribeTable { table_name }): Args<DescribeTable>,
@@ -252,7 +252,7 @@ fn describe_table(database: Arc<Database>) -> Tool {
 
 fn append_insight(memo: Arc<Memo>) -> Tool {
     Tool::builder("append_insight")
-        .description("Add a business insight to the memo")
+        .description("Adds an insight to the memo")
         .annotations(changes(false))
         .handler(
             move |Args(AppendInsight { insight }): Args<AppendInsight>,
@@ -303,32 +303,19 @@ impl Memo {
     fn text(&self) -> String {
         let insights = self.insights.lock().unwrap_or_else(PoisonError::into_inner);
         if insights.is_empty() {
-            return "No business insights have been discovered yet.".to_owned();
+            return "There are no insights yet.".to_owned();
         }
         let list: Vec<String> = insights
             .iter()
             .map(|insight| format!("- {insight}"))
             .collect();
-        let mut text = format!(
-            "📊 Business Intelligence Memo 📊\n\nKey Insights Discovered:\n\n{}",
-            list.join("\n")
-        );
-        if insights.len() > 1 {
-            text += &format!(
-                "\nSummary:\nAnalysis has revealed {} key business insights that suggest opportunities for strategic \
-                 optimization and growth.",
-                insights.len()
-            );
-        }
-        text
+        format!("Insights:\n\n{}", list.join("\n"))
     }
 }
 
 fn demo_prompt() -> Prompt {
     Prompt::builder("mcp-demo")
-        .description(
-            "A prompt to seed the database with initial data and demonstrate what you can do with an SQLite MCP Server + Claude",
-        )
+        .description("Shows what the tools can do, with data on a topic")
         .handler(|Args(Demo { topic }): Args<Demo>| {
             let text = include_str!("demo.md").trim().replace("{topic}", &topic);
             let message = PromptMessage::new(Role::User, text);

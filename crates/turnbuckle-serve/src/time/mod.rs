@@ -3,17 +3,18 @@
 use std::time::SystemTime;
 
 use jiff::civil::Time;
-use jiff::tz::TimeZone;
+use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Timestamp, Zoned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use turnbuckle::ServerBuilder;
 use turnbuckle::prelude::*;
-use turnbuckle::types::{Schema, ToolAnnotations};
+use turnbuckle::types::{CallToolResult, Schema, ToolAnnotations};
 
 use crate::Error;
-use crate::fault::{Fault, Result};
+use crate::fault::{self, Fault};
+use crate::output::{pretty, schema_of};
 
 /// The longest name of a time zone, in bytes.
 const MAX_NAME_BYTES: usize = 128;
@@ -73,15 +74,17 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
     };
     let clock = options.clock;
     let current = Tool::builder("get_current_time")
-        .description("Get current time in a specific timezone")
+        .description("Returns the time now in a time zone")
         .annotations(annotations())
         .input_schema(current_schema(&local)?)
-        .handler(move |Args(arguments): Args<Current>| current(&arguments, clock));
+        .output_schema(schema_of::<LocalTime>())
+        .handler(move |Args(arguments): Args<Current>| result(current(&arguments, clock)));
     let convert = Tool::builder("convert_time")
-        .description("Convert time between timezones")
+        .description("Converts a time of today from one time zone to another")
         .annotations(annotations())
         .input_schema(convert_schema(&local)?)
-        .handler(move |Args(arguments): Args<Convert>| convert(&arguments, clock));
+        .output_schema(schema_of::<Conversion>())
+        .handler(move |Args(arguments): Args<Convert>| result(convert(&arguments, clock)));
     let server = Server::new("time", env!("CARGO_PKG_VERSION")).title("Time");
     Ok(server.tools([current, convert]))
 }
@@ -100,7 +103,7 @@ fn current_schema(local: &str) -> Result<Schema, Error> {
         "type": "object",
         "properties": {"timezone": {
             "type": "string",
-            "description": format!("IANA timezone name (e.g., 'America/New_York', 'Europe/London'). Use '{local}' as local timezone if no timezone provided by the user."),
+            "description": describe_zone("Time zone", local),
         }},
         "required": ["timezone"],
     }))
@@ -113,19 +116,24 @@ fn convert_schema(local: &str) -> Result<Schema, Error> {
         "properties": {
             "source_timezone": {
                 "type": "string",
-                "description": format!("Source IANA timezone name (e.g., 'America/New_York', 'Europe/London'). Use '{local}' as local timezone if no source timezone provided by the user."),
+                "description": describe_zone("Time zone of the time", local),
             },
             "time": {
                 "type": "string",
-                "description": "Time to convert in 24-hour format (HH:MM)",
+                "description": "The time, as HH:MM of 24 hours",
             },
             "target_timezone": {
                 "type": "string",
-                "description": format!("Target IANA timezone name (e.g., 'Asia/Tokyo', 'America/San_Francisco'). Use '{local}' as local timezone if no target timezone provided by the user."),
+                "description": describe_zone("Time zone to convert to", local),
             },
         },
         "required": ["source_timezone", "time", "target_timezone"],
     }))
+}
+
+/// Describes an argument that names a time zone.
+fn describe_zone(what: &str, local: &str) -> String {
+    format!("{what}, such as Asia/Tokyo; {local} is the user's own")
 }
 
 fn schema(schema: serde_json::Value) -> Result<Schema, Error> {
@@ -147,7 +155,7 @@ struct Convert {
 }
 
 /// A time in a time zone.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct LocalTime {
     timezone: String,
     datetime: String,
@@ -156,7 +164,7 @@ struct LocalTime {
 }
 
 /// A time in two time zones.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Conversion {
     source: LocalTime,
     target: LocalTime,
@@ -178,39 +186,47 @@ impl LocalTime {
     }
 }
 
-fn current(arguments: &Current, clock: fn() -> SystemTime) -> Result<String> {
-    let zone = find_zone(&arguments.timezone)?;
-    let time = LocalTime::new(&arguments.timezone, &now(clock)?.to_zoned(zone));
-    Ok(serde_json::to_string_pretty(&time)?)
+/// Returns the result of a tool.
+fn result<T: Serialize>(value: fault::Result<T>) -> Result<CallToolResult> {
+    pretty(&value.map_err(IntoFailure::into_failure)?)
 }
 
-fn convert(arguments: &Convert, clock: fn() -> SystemTime) -> Result<String> {
+fn current(arguments: &Current, clock: fn() -> SystemTime) -> fault::Result<LocalTime> {
+    let zone = find_zone(&arguments.timezone)?;
+    let time = now(clock)?.to_zoned(zone);
+    Ok(LocalTime::new(&arguments.timezone, &time))
+}
+
+fn convert(arguments: &Convert, clock: fn() -> SystemTime) -> fault::Result<Conversion> {
     let source_zone = find_zone(&arguments.source_timezone)?;
     let target_zone = find_zone(&arguments.target_timezone)?;
     let time = parse_time(&arguments.time)
         .ok_or("Invalid time format. Expected HH:MM [24-hour format]")?;
     let today = now(clock)?.to_zoned(source_zone.clone()).date();
     let invalid = |error: jiff::Error| Fault::new(error.to_string());
-    let source = today
-        .to_datetime(time)
-        .to_zoned(source_zone)
-        .map_err(invalid)?;
+    let source = source_zone.into_ambiguous_zoned(today.to_datetime(time));
+    if matches!(source.offset(), AmbiguousOffset::Gap { .. }) {
+        return Err(Fault::new(format!(
+            "the clocks of {} skip {} on {today}: take another time",
+            arguments.source_timezone, arguments.time
+        )));
+    }
+    let source = source.compatible().map_err(invalid)?;
     let target = source.with_time_zone(target_zone);
     let seconds = target.offset().seconds() - source.offset().seconds();
-    let conversion = Conversion {
+    Ok(Conversion {
         source: LocalTime::new(&arguments.source_timezone, &source),
         target: LocalTime::new(&arguments.target_timezone, &target),
         time_difference: format_difference(seconds),
-    };
-    Ok(serde_json::to_string_pretty(&conversion)?)
+    })
 }
 
-fn now(clock: fn() -> SystemTime) -> Result<Timestamp> {
+fn now(clock: fn() -> SystemTime) -> fault::Result<Timestamp> {
     Timestamp::try_from(clock()).map_err(|error| Fault::new(error.to_string()))
 }
 
 /// Finds a time zone by its name in the database.
-fn find_zone(name: &str) -> Result<TimeZone> {
+fn find_zone(name: &str) -> fault::Result<TimeZone> {
     let zone = (name.len() <= MAX_NAME_BYTES).then(|| TimeZone::get(name).ok());
     zone.flatten()
         .ok_or_else(|| Fault::new(format!("Invalid timezone: {name:.MAX_NAME_BYTES$}")))

@@ -135,6 +135,20 @@ async fn robots_txt_is_obeyed_unless_the_user_asks() {
             .ends_with("Secret")
     );
 
+    let ways = vec![
+        exchange("/way", 302, &[&format!("Location: {private}")], ""),
+        exchange("/robots.txt", 404, &[], ""),
+    ];
+    let ways = RecordedServer::start(ways).await;
+    let way = format!("{}/way", ways.url);
+    let refused = refusal(&client, &way).await;
+    assert!(
+        refused.contains("forbids programs"),
+        "a redirect leads to a page that is forbidden: {refused}"
+    );
+    let ignored = fetch(&ignoring, json!({"url": way})).await;
+    assert!(ignored.text().ends_with("Secret"), "{}", ignored.text());
+
     for status in [401, 403, 500, 503] {
         let site = RecordedServer::start(pages(exchange("/robots.txt", status, &[], ""))).await;
         let refused = refusal(&client, &format!("{}/open", site.url)).await;

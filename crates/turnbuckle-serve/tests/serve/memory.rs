@@ -181,6 +181,153 @@ async fn deletions_take_the_relations_along() {
     );
 }
 
+#[tokio::test]
+async fn relations_are_found_from_either_end() {
+    let remembered = Remembered::new().await;
+    let more =
+        json!([{"name": "Bo", "entityType": "person", "observations": ["reads", "Reads aloud"]}]);
+    let entities = json!({"entities": more});
+    remembered.call("create_entities", entities).await;
+    let relation =
+        |from: &str, kind: &str, to: &str| json!({"from": from, "to": to, "relationType": kind});
+    let relations = [
+        relation("Bo", "knows", "Ada"),
+        relation("Bo", "uses", "Engine"),
+        relation("Bo", "knows", "Cy"),
+    ];
+    let relations = json!({"relations": relations});
+    remembered.call("create_relations", relations).await;
+    // A tool, its arguments, and what it returns: names of entities, and relations as they are written.
+    let (open, search) = ("open_nodes", "search_nodes");
+    for (tool, arguments, entities, relations) in [
+        (
+            open,
+            json!({"names": ["Bo"]}),
+            "Bo",
+            "Bo knows Ada, Bo uses Engine, Bo knows Cy",
+        ),
+        (
+            open,
+            json!({"names": ["Ada", "Bo"]}),
+            "Ada, Bo",
+            "Ada programs Engine, Bo knows Ada, Bo uses Engine, Bo knows Cy",
+        ),
+        (
+            open,
+            json!({"names": ["Engine"]}),
+            "Engine",
+            "Ada programs Engine, Bo uses Engine",
+        ),
+        (open, json!({"names": ["Cy"]}), "", ""),
+        (open, json!({"names": ["Nobody"]}), "", ""),
+        (open, json!({"names": []}), "", ""),
+        (
+            search,
+            json!({"query": "bo"}),
+            "Bo",
+            "Bo knows Ada, Bo uses Engine, Bo knows Cy",
+        ),
+        (
+            search,
+            json!({"query": "PERSON"}),
+            "Ada, Bo",
+            "Ada programs Engine, Bo knows Ada, Bo uses Engine, Bo knows Cy",
+        ),
+        (
+            search,
+            json!({"query": "aloud"}),
+            "Bo",
+            "Bo knows Ada, Bo uses Engine, Bo knows Cy",
+        ),
+        (search, json!({"query": "knows"}), "", ""),
+    ] {
+        let view = remembered.call(tool, arguments.clone()).await;
+        let list = |key: &str, show: fn(&Value) -> String| {
+            let items = view[key].as_array().unwrap().iter();
+            items.map(show).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(
+            list("entities", |entity| entity["name"]
+                .as_str()
+                .unwrap()
+                .to_owned()),
+            entities,
+            "{tool} {arguments}"
+        );
+        let shown = list("relations", |relation| {
+            let part = |key: &str| relation[key].as_str().unwrap();
+            format!("{} {} {}", part("from"), part("relationType"), part("to"))
+        });
+        assert_eq!(shown, relations, "{tool} {arguments}");
+        // The kind of a line in the file is no part of it.
+        assert!(
+            view["entities"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .chain(view["relations"].as_array().unwrap())
+                .all(|item| item.get("type").is_none())
+        );
+    }
+}
+
+#[tokio::test]
+async fn empty_lists_and_unknown_names_change_nothing() {
+    let remembered = Remembered::new().await;
+    let before = fs::read_to_string(remembered.file()).unwrap();
+    let relation = json!({"from": "Ada", "to": "Engine", "relationType": "sells"});
+    for (tool, arguments, result) in [
+        (
+            "create_entities",
+            json!({"entities": []}),
+            json!({"entities": []}),
+        ),
+        (
+            "create_relations",
+            json!({"relations": []}),
+            json!({"relations": []}),
+        ),
+        (
+            "add_observations",
+            json!({"observations": []}),
+            json!({"results": []}),
+        ),
+        (
+            "delete_entities",
+            json!({"entityNames": ["Nobody"]}),
+            json!(null),
+        ),
+        (
+            "delete_observations",
+            json!({"deletions": [{"entityName": "Nobody", "observations": ["x"]}]}),
+            json!(null),
+        ),
+        (
+            "delete_relations",
+            json!({"relations": [relation]}),
+            json!(null),
+        ),
+    ] {
+        let returned = remembered.call(tool, arguments).await;
+        assert!(result.is_null() || returned == result, "{tool}: {returned}");
+        assert!(
+            !result.is_null() || returned["success"] == true,
+            "{tool}: {returned}"
+        );
+        assert_eq!(
+            fs::read_to_string(remembered.file()).unwrap(),
+            before,
+            "{tool}"
+        );
+    }
+    // A server that is started anew reads the same.
+    let options = Options::new(remembered.file());
+    let again = testing::connect(server(options).unwrap()).await.unwrap();
+    let graph = again.call_tool("read_graph", &json!({})).await.unwrap();
+    let graph: Value = graph.structured_content.unwrap().decode().unwrap();
+    assert_eq!(graph, remembered.call("read_graph", json!({})).await);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_servers_at_one_file_lose_nothing() {
     let remembered = Remembered::new().await;

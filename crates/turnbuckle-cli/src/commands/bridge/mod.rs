@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use turnbuckle::Server;
-use turnbuckle::servers::{Proxy, Servers, UpstreamMode, UpstreamOptions};
+use turnbuckle::servers::{Proxy, Servers, ServersLimits, UpstreamMode, UpstreamOptions};
 use turnbuckle::session::transport::{Connector, Timeouts};
 
 use super::TargetArgs;
@@ -21,6 +21,9 @@ use header_env::{HeaderVariable, parse_header_variable, with_header_variables};
 
 /// The name of the server behind the bridge. It shows in logs and errors alone.
 const UPSTREAM: &str = "server";
+
+/// The time that a first connection gets beyond its own limit.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// Options of `bridge`.
 #[derive(Args)]
@@ -140,6 +143,8 @@ async fn connect(
     let proxy = Servers::builder("turnbuckle", env!("CARGO_PKG_VERSION"))
         .server(UPSTREAM, connector)
         .prefix(UPSTREAM, "")
+        // The attempt has a limit of its own, whose error says more.
+        .limits(ServersLimits::default().first_attempt_timeout(connect_timeout + GRACE))
         .upstream(UPSTREAM, |_| upstream)
         .clients(move |client| {
             let client = client.era(era).connect_timeout(connect_timeout);

@@ -254,6 +254,116 @@ async fn edits_are_shown_and_made() {
     served.fail("edit_file", edit("", "", false)).await;
 }
 
+/// Files, their edits, and what they are then.
+const EDITS: &[(&str, &[(&str, &str)], &str)] = &[
+    ("a\nb\nc\n", &[("a", "A"), ("c", "C")], "A\nb\nC\n"),
+    ("a\nb\n", &[("a", "b"), ("b\nb", "c")], "c\n"),
+    ("a\na\n", &[("a", "b")], "b\na\n"),
+    ("x = 1\n", &[("1", "$$ $& $1 \\0")], "x = $$ $& $1 \\0\n"),
+    ("  a\n    b\n  c\n", &[("b", "B")], "  a\n    B\n  c\n"),
+    (
+        "fn f() {\n  one();\n  two();\n}",
+        &[("  one();\n  two();", "  one();\n  more();\n  two();")],
+        "fn f() {\n  one();\n  more();\n  two();\n}",
+    ),
+    (
+        "    if x {\n        y();\n    }",
+        &[("y();", "y();\n        z();")],
+        "    if x {\n        y();\n        z();\n    }",
+    ),
+    ("a\r\nb\r\nc\r\n", &[("b", "B")], "a\r\nB\r\nc\r\n"),
+    ("ä\nö\n", &[("ö", "")], "ä\n\n"),
+];
+
+#[tokio::test]
+async fn edits_change_what_they_name() {
+    let served = Served::new().await;
+    for (before, edits, after) in EDITS {
+        served.write("file", before);
+        let edits: Vec<_> = edits
+            .iter()
+            .map(|(old, new)| json!({"oldText": old, "newText": new}))
+            .collect();
+        let text = served
+            .ok("edit_file", json!({"path": "file", "edits": edits}))
+            .await;
+        assert_eq!(served.content("file"), *after, "{before:?}");
+        assert!(text.contains("\n--- ") && text.contains("\n+++ "), "{text}");
+    }
+    let edits = json!([{"oldText": "ä", "newText": "a"}, {"oldText": "missing", "newText": ""}]);
+    served
+        .fail("edit_file", json!({"path": "file", "edits": edits}))
+        .await;
+    assert_eq!(served.content("file"), "ä\n\n", "all edits or none");
+}
+
+#[tokio::test]
+async fn sizes_have_two_digits_behind_the_point() {
+    let served = Served::new().await;
+    for (bytes, shown) in [
+        (0, "0 B"),
+        (1, "1 B"),
+        (512, "512 B"),
+        (1_023, "1023 B"),
+        (1_024, "1.00 KB"),
+        (1_025, "1.00 KB"),
+        (1_536, "1.50 KB"),
+        ((1 << 20) - 1, "1024.00 KB"),
+        (1 << 20, "1.00 MB"),
+        (1 << 30, "1.00 GB"),
+        (1 << 40, "1.00 TB"),
+        (5 << 41, "10.00 TB"),
+    ] {
+        let file = fs::File::create(served.path("file")).unwrap();
+        file.set_len(bytes).unwrap();
+        let text = served
+            .ok("list_directory_with_sizes", json!({"path": "."}))
+            .await;
+        assert!(
+            text.ends_with(&format!("\nCombined size: {shown}")),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn excluded_patterns_leave_out_files_and_directories() {
+    let served = Served::new().await;
+    for name in [
+        "src/a.js",
+        "src/a.test.js",
+        ".env",
+        ".hidden/x",
+        "lib/lib/x",
+        "lib/y",
+        "a.log",
+        "z.log",
+    ] {
+        served.write(name, "");
+    }
+    for (excluded, left) in [
+        (
+            &[] as &[&str],
+            ".env .hidden x a.log lib lib x y src a.js a.test.js z.log",
+        ),
+        (&["*.log"], ".env .hidden x lib lib x y src a.js a.test.js"),
+        (&["lib"], ".env .hidden x a.log src a.js a.test.js z.log"),
+        (&["**/*.test.js", ".*"], "a.log lib lib x y src a.js z.log"),
+        (&["src/*"], ".env .hidden x a.log lib lib x y src z.log"),
+    ] {
+        let arguments = json!({"path": ".", "excludePatterns": excluded});
+        let tree = served.ok("directory_tree", arguments).await;
+        let lines = tree
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("\"name\": \""));
+        let mut names: Vec<_> = lines.map(|name| name.trim_end_matches("\",")).collect();
+        let mut left: Vec<_> = left.split(' ').collect();
+        names.sort_unstable();
+        left.sort_unstable();
+        assert_eq!(names, left, "{excluded:?}");
+    }
+}
+
 #[tokio::test]
 async fn directories_are_made_listed_and_searched() {
     let served = Served::new().await;

@@ -81,6 +81,14 @@ async fn large_files_and_long_results_are_bounded() {
     assert!(text.contains("max_file_bytes"), "{text}");
     let text = served.ok("git_diff_unstaged", json!({})).await;
     assert!(text.contains("Binary files"), "{text}");
+    let mut index = served.repository.index().unwrap();
+    index.add_path(Path::new("a.txt")).unwrap();
+    index.write().unwrap();
+    commit_at(&served.repository, "large", 3_999_999_999);
+    let text = served
+        .fail("git_show", json!({"revision": "HEAD:a.txt"}))
+        .await;
+    assert!(text.contains("max_file_bytes"), "{text}");
     for number in 0..5 {
         commit_at(&served.repository, "again", 4_000_000_000 + number);
     }
