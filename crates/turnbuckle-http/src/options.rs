@@ -225,7 +225,9 @@ settings! {
         body_timeout: Duration = Duration::from_secs(30),
         /// The time for which a client of an [`HttpServer`](crate::HttpServer) may read nothing of
         /// what is sent to it, before its connection is closed. Each byte that it takes starts the
-        /// time anew. On an HTTP/2 connection the same holds for each response. A server in which
+        /// time anew. On an HTTP/2 connection the same holds for each response. On Linux it is also the
+        /// time after which a client that has vanished is noticed: one that acknowledges nothing of
+        /// what is sent. A server in which
         /// the endpoint is mounted writes by itself and has to bound that time by itself.
         // Beyond: the connection ends; in the log: `the peer read nothing for … (…)`
         // Tests: turnbuckle_http::client::slow_readers::a_client_that_reads_nothing_is_cut_off_and_its_response_freed

@@ -14,7 +14,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use turnbuckle_session::handler::Signal;
 #[cfg(feature = "http2")]
@@ -109,6 +111,7 @@ pub(super) async fn serve(
         AcceptedStream::Tcp(stream, peer) => {
             // A response is sent in one write, so that there is nothing to wait for and to add to it.
             let _ = stream.set_nodelay(true);
+            expect_answers(&stream, context.options.timeouts.write_timeout);
             let stream = with_write_timeout(stream, &context);
             #[cfg(feature = "tls")]
             if let Some(tls) = &context.tls {
@@ -131,6 +134,21 @@ pub(super) async fn serve(
         }
     }
     drop(permit);
+}
+
+/// The time without any packet after which the system asks whether a client is still there.
+const KEEPALIVE_TIME: Duration = Duration::from_secs(60);
+
+/// Lets a connection fail whose client has vanished without closing it: nothing that was sent to it has been
+/// acknowledged for `timeout`.
+fn expect_answers(stream: &TcpStream, timeout: Duration) {
+    let socket = SockRef::from(stream);
+    // Without these options the system gives up later.
+    let _ = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_TIME));
+    #[cfg(target_os = "linux")]
+    let _ = socket.set_tcp_user_timeout(Some(timeout));
+    #[cfg(not(target_os = "linux"))]
+    let _ = timeout;
 }
 
 /// Returns a stream that fails if its client reads nothing for too long.
@@ -305,5 +323,24 @@ impl Http1Bounds {
             max_headers: (max_headers >= HYPER_DEFAULT_HEADERS)
                 .then(|| max_headers.saturating_add(1).min(MAX_HEADERS)),
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_connection_fails_if_its_client_acknowledges_nothing() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let stream = accepted.unwrap().0;
+        let timeout = Duration::from_secs(7);
+        expect_answers(&stream, timeout);
+        let socket = SockRef::from(&stream);
+        assert!(socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), KEEPALIVE_TIME);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(timeout));
     }
 }
