@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use turnbuckle::servers::{ServerState, Servers, WeakServers};
+use turnbuckle::servers::{ItemKind, ServerState, Servers, WeakServers};
 use turnbuckle_wire::revision::Method;
 
 use crate::policy::Policy;
@@ -34,20 +34,21 @@ impl Routes {
     /// request has failed.
     pub(crate) fn find(&self, method: &str, name: &str, has_failed: bool) -> Option<Target> {
         let servers = self.servers.upgrade()?;
-        let (is_uri, listed) = match Method::parse(method)? {
-            Method::CallTool => (false, servers.tool(name).map(|it| (it.server, it.own_name))),
-            Method::GetPrompt => (
-                false,
-                servers.prompt(name).map(|it| (it.server, it.own_name)),
-            ),
-            Method::ReadResource | Method::Subscribe | Method::Unsubscribe => (true, None),
+        let kind = match Method::parse(method)? {
+            Method::CallTool => ItemKind::Tool,
+            Method::GetPrompt => ItemKind::Prompt,
+            Method::ReadResource | Method::Subscribe | Method::Unsubscribe => ItemKind::Resource,
+            // A completion is for a prompt or a template. Names of prompts have none of these characters.
+            Method::Complete if name.contains([':', '+', '{']) => ItemKind::Resource,
+            Method::Complete => ItemKind::Prompt,
             _ => return None,
         };
-        let (upstream, item) = listed.or_else(|| by_prefix(&servers, name, is_uri))?;
+        let (upstream, item) = servers.item_owner(kind, name)?;
         let policy = self.policies.get(&*upstream);
-        let is_denied = policy.is_some_and(|policy| match is_uri {
-            true => !policy.permits_uri(&item),
-            false => !policy.permits(&item),
+        let is_denied = policy.is_some_and(|policy| match kind {
+            ItemKind::Resource if item.contains('{') => !policy.permits_template(&item),
+            ItemKind::Resource => !policy.permits_uri(&item),
+            _ => !policy.permits(&item),
         });
         Some(Target {
             is_ready: !has_failed || is_ready(&servers, &upstream),
@@ -63,14 +64,4 @@ fn is_ready(servers: &Servers, upstream: &str) -> bool {
     let status = servers.status().into_iter();
     let mut own = status.filter(|status| *status.server == *upstream);
     own.any(|status| matches!(status.state, ServerState::Ready | ServerState::Idle))
-}
-
-/// Returns the upstream whose name a name or a URI begins with, and the rest.
-fn by_prefix(servers: &Servers, name: &str, is_uri: bool) -> Option<(Arc<str>, Arc<str>)> {
-    let separator = if is_uri { "+" } else { "__" };
-    servers.status().into_iter().find_map(|status| {
-        let own = name.strip_prefix(&*status.server)?;
-        let own: Arc<str> = own.strip_prefix(separator)?.into();
-        Some((status.server, own))
-    })
 }

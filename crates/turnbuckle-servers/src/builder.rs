@@ -49,6 +49,7 @@ pub struct ServersBuilder {
     drafts: Vec<MemberDraft>,
     rules: ItemRules,
     install: Vec<InstallHandlers>,
+    pub(crate) mirrors_server_info: bool,
     #[cfg(feature = "http")]
     http_hook: Option<Arc<crate::config::HttpHook>>,
 }
@@ -81,6 +82,7 @@ impl ServersBuilder {
             drafts: Vec::new(),
             rules: ItemRules::default(),
             install: Vec::new(),
+            mirrors_server_info: false,
             #[cfg(feature = "http")]
             http_hook: None,
         }
@@ -138,6 +140,12 @@ impl ServersBuilder {
     pub fn prefix(self, server: &str, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         self.change(server, |draft| draft.prefix = Some(prefix))
+    }
+
+    /// Gives a proxy of a single server the name, the version, the title and the icons of that server.
+    pub fn mirror_server_info(mut self) -> Self {
+        self.mirrors_server_info = true;
+        self
     }
 
     /// Sets the connections to one server, and the bounds of the requests to it.

@@ -1,6 +1,6 @@
 //! Rules about the items of servers: which of them are offered, under which names, and to whom.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use turnbuckle_types::base::debug_fields;
@@ -27,6 +27,7 @@ type VisibleTo = Arc<dyn Fn(Option<&Principal>) -> bool + Send + Sync>;
 pub(crate) struct ItemAccess {
     pub(crate) scopes: Vec<String>,
     pub(crate) visible: Vec<VisibleTo>,
+    pub(crate) is_unlisted: bool,
 }
 
 debug_fields!(ItemAccess { scopes });
@@ -56,6 +57,7 @@ impl ItemAccess {
 impl PartialEq for ItemAccess {
     fn eq(&self, other: &Self) -> bool {
         self.scopes == other.scopes
+            && self.is_unlisted == other.is_unlisted
             && self.visible.len() == other.visible.len()
             && (self.visible.iter().zip(&other.visible)).all(|(one, other)| Arc::ptr_eq(one, other))
     }
@@ -119,6 +121,11 @@ impl<T: Listed> ProxiedItem<T> {
         self.access
             .scopes
             .extend(scopes.into_iter().map(Into::into));
+    }
+
+    /// Leaves the item out of the lists of the proxy. Clients that know its name can use it.
+    pub fn hide_from_lists(&mut self) {
+        self.access.is_unlisted = true;
     }
 
     /// Shows the item only to the clients of the proxy whose principal `visible` returns true for; for all
@@ -203,3 +210,6 @@ fn is_item_name(name: &str) -> bool {
 
 /// The URIs of resources and templates that rules have dropped, at one server.
 pub(crate) type DroppedUris = Arc<HashSet<Arc<str>>>;
+
+/// The own names of tools and prompts that rules have dropped, at one server, by their shortened names.
+pub(crate) type DroppedNames = Arc<HashMap<String, Arc<str>>>;

@@ -167,6 +167,29 @@ impl Servers {
         self.state().view().prompt(name).cloned()
     }
 
+    /// Returns the server that an item of the merged view belongs to, and its name, URI or URI template there.
+    /// The item need not exist: the name says which server it would be of. `None` if it is of none.
+    #[must_use]
+    pub fn item_owner(&self, kind: ItemKind, name: &str) -> Option<(Arc<str>, Arc<str>)> {
+        let listed = match kind {
+            ItemKind::Tool => self.tool(name).map(owner),
+            ItemKind::Prompt => self.prompt(name).map(owner),
+            ItemKind::Resource => {
+                let (_, member, own) = self.uri_owner(name)?;
+                return Some((member.name.clone(), own.into()));
+            }
+        };
+        listed.or_else(|| {
+            let mut members = self.state().members.iter();
+            members.find_map(|member| {
+                let own = member.prefix.own_name(name)?;
+                let items = member.items();
+                let dropped = items.dropped_names.get(name).cloned();
+                Some((member.name.clone(), dropped.unwrap_or_else(|| own.into())))
+            })
+        })
+    }
+
     /// Returns the state of every server, in the order in which they were added.
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
@@ -306,16 +329,22 @@ impl Servers {
     ///
     /// `None` for a URI that a rule has dropped.
     pub(crate) fn resource_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+        let (index, member, own) = self.uri_owner(uri)?;
+        let is_dropped = self.state().view().is_dropped(index, own);
+        (!is_dropped).then(|| (member.name.clone(), own.into()))
+    }
+
+    /// Returns the server that a URI of the merged view belongs to, dropped or not, with its index and the
+    /// server's own URI.
+    fn uri_owner<'a>(&self, uri: &'a str) -> Option<(usize, &Arc<Member>, &'a str)> {
         let members = || self.state().members.iter().enumerate();
         let prefixed = members().filter(|(_, member)| !member.prefix.is_empty());
         let bare = members().filter(|(_, member)| member.prefix.is_empty());
         let mut owners = prefixed.chain(bare);
-        let (index, member, own) = owners.find_map(|(index, member)| {
+        owners.find_map(|(index, member)| {
             let own = member.prefix.own_uri(uri)?;
             Some((index, member, own))
-        })?;
-        let is_dropped = self.state().view().is_dropped(index, own);
-        (!is_dropped).then(|| (member.name.clone(), own.into()))
+        })
     }
 
     /// Returns the server that has a resource at a URI of the merged view, and the server's own URI. The

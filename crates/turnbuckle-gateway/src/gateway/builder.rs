@@ -136,18 +136,18 @@ impl GatewayBuilder {
         let mut server = self.server(keys, &audit);
         let mut servers = with_rules(self.servers()?, &policies);
         let lazy = self.file.lazy == Some(true);
-        let lazy = lazy.then(|| LazyTools::new(policies.clone(), audit.clone()));
+        let lazy = lazy.then(LazyTools::default);
         if let Some(lazy) = &lazy {
             server = lazy.add_to(server);
             servers = servers.tools(|tool: &mut ProxiedItem<Tool>| {
-                tool.visible_to(|_| false);
+                tool.hide_from_lists();
                 Rule::Keep
             });
         }
         let proxy = servers.proxy(server).await;
         let proxy = proxy.map_err(|error| GatewayError::new(error.to_string()))?;
         if let Some(lazy) = lazy {
-            lazy.start(&proxy);
+            lazy.start(proxy.servers());
         }
         audit.set_routes(Routes {
             servers: proxy.servers().downgrade(),

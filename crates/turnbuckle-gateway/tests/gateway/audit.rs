@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use turnbuckle::prelude::*;
+use turnbuckle::types::{PromptReference, ResourceTemplateReference};
 
 use crate::support::{Used, client, gateway, lines, text, upstream};
 
@@ -22,6 +23,10 @@ async fn each_call_and_each_refusal_has_a_line() {
         .get_prompt("up__delete", [("topic", "hunter2")])
         .await;
     let _ = client.list_tools().fetch_all().await;
+    let prompt = PromptReference::new("up__search");
+    client.complete(prompt, "topic", "t").await.unwrap();
+    let template = ResourceTemplateReference::new("up+db://{+path}");
+    let _ = client.complete(template, "path", "t").await;
     let path = folder.path().join("audit.jsonl");
     let lines = lines(&gateway, &path).await;
     let found: Vec<String> = lines
@@ -42,6 +47,8 @@ async fn each_call_and_each_refusal_has_a_line() {
             "tools/call other - - unknown_item -",
             "resources/read up+db://main up db://main completed -",
             "prompts/get up__delete up delete denied -",
+            "completion/complete up__search up search completed -",
+            "completion/complete up+db://{+path} up db://{+path} completed -",
         ]
     );
     for line in &lines {
@@ -90,4 +97,27 @@ async fn a_call_of_an_upstream_that_is_gone_says_so() {
     assert_eq!(lines[0]["outcome"], "upstream_unavailable");
     assert_eq!(lines[0]["upstream"], "gone");
     assert_eq!(lines[1]["outcome"], "completed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_a_shortened_name_has_the_upstream_and_its_own_name() {
+    const LONG: &str = "a_tool_with_a_name_of_more_than_sixty_four_characters_with_its_prefix";
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = || upstream(&[LONG], &Used::default());
+    let open = gateway("", upstream(), folder.path()).await;
+    let listed = client(&open, None).await.list_tools().fetch_all().await;
+    let name = listed.unwrap()[0].name.clone();
+    assert!(!name.contains("prefix"), "{name}");
+    let rules = format!("audit = 'audit.jsonl'\n---\ndeny = ['{LONG}']");
+    let closed = gateway(&rules, upstream(), folder.path()).await;
+    let client = client(&closed, None).await;
+    client.call_tool(&*name, &json!({})).await.unwrap_err();
+    let _ = client
+        .get_prompt(&*name, [("topic", "t")])
+        .await
+        .unwrap_err();
+    for line in lines(&closed, &folder.path().join("audit.jsonl")).await {
+        let keys = ["upstream", "item", "outcome"].map(|key| text(&line, key));
+        assert_eq!(keys, ["up", LONG, "denied"]);
+    }
 }

@@ -55,10 +55,15 @@ async fn three_tools_search_describe_and_call_all_others() {
         call(&client, "call_tool", json!({"name": name}))
             .await
             .unwrap_err();
-        // Nor is there a way around the three.
         call(&client, name, json!({})).await.unwrap_err();
     }
-    assert_eq!(*used.lock().unwrap(), ["tool issues_list"]);
+    // Whoever knows a name needs none of the three.
+    let direct = call(&client, "up__issues_list", json!({"a": "hunter2"})).await;
+    assert_eq!(direct.unwrap(), "done");
+    for arguments in [json!({}), json!({"name": 7}), json!({"name": "call_tool"})] {
+        call(&client, "call_tool", arguments).await.unwrap_err();
+    }
+    assert_eq!(*used.lock().unwrap(), ["tool issues_list"; 2]);
 
     let lines = lines(&gateway, &folder.path().join("audit.jsonl")).await;
     let calls = lines
@@ -76,11 +81,18 @@ async fn three_tools_search_describe_and_call_all_others() {
             "secret denied",
             "secret denied",
             "search missing_scopes",
-            "search unknown_item",
+            "search missing_scopes",
             "other denied",
             "other denied",
+            "issues_list completed",
         ]
     );
+    // There is one line for each call, with the arguments of the tool that was called.
+    let redirected = lines.iter().filter(|it| text(it, "name") == "call_tool");
+    assert_eq!(redirected.count(), 3);
+    let digests = lines.iter().filter(|it| text(it, "item") == "issues_list");
+    let digests: Vec<String> = digests.map(|it| text(it, "arguments")).collect();
+    assert_eq!(digests[0], digests[1]);
     let raw = std::fs::read_to_string(folder.path().join("audit.jsonl")).unwrap();
     assert!(!raw.contains("hunter2"), "{raw}");
 }

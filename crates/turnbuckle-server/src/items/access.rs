@@ -19,6 +19,8 @@ struct Rules {
     scopes: Vec<String>,
     /// True if principals without the scopes do not see the item in lists.
     hidden_without_scopes: bool,
+    /// True if no list holds the item.
+    is_unlisted: bool,
 }
 
 impl AccessRules {
@@ -39,6 +41,11 @@ impl AccessRules {
     /// Leaves the item out of the lists of principals that lack its scopes.
     pub(crate) fn hide_without_scopes(&mut self) {
         self.0.get_or_insert_default().hidden_without_scopes = true;
+    }
+
+    /// Leaves the item out of all lists.
+    pub(crate) fn hide_from_lists(&mut self) {
+        self.0.get_or_insert_default().is_unlisted = true;
     }
 
     /// Returns the scopes that using the item requires.
@@ -62,6 +69,7 @@ impl AccessRules {
             rules.visible.extend_from_slice(&outer.visible);
             rules.scopes.extend_from_slice(&outer.scopes);
             rules.hidden_without_scopes |= outer.hidden_without_scopes;
+            rules.is_unlisted |= outer.is_unlisted;
         }
         self
     }
@@ -76,7 +84,7 @@ impl AccessRules {
     pub(crate) fn restricts_lists(&self) -> bool {
         self.0.as_ref().is_some_and(|rules| {
             let hides = rules.hidden_without_scopes && !rules.scopes.is_empty();
-            hides || !rules.visible.is_empty()
+            hides || rules.is_unlisted || !rules.visible.is_empty()
         })
     }
 
@@ -95,7 +103,7 @@ impl AccessRules {
         let has_scopes = !rules.hidden_without_scopes
             || principal.is_none()
             || self.check_scopes(principal).is_ok();
-        has_scopes && self.is_visible_to(principal)
+        !rules.is_unlisted && has_scopes && self.is_visible_to(principal)
     }
 
     /// Returns an error if the principal lacks a required scope. Called before a handler starts.

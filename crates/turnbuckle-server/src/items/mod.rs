@@ -152,6 +152,10 @@ macro_rules! item_setters {
 
             /// Leaves the item out of the lists of authenticated principals that lack its scopes.
             hide_without_scopes() { draft.settings.access.hide_without_scopes() }
+
+            /// Leaves the item out of all lists. Whoever knows its name can use it, as far as its scopes and
+            /// `visible_to` allow.
+            hide_from_lists() { draft.settings.access.hide_from_lists() }
         }
 
         crate::service::policy::policy_setters!($set_by, draft.settings.policy);

@@ -23,6 +23,7 @@ use crate::items::resource::Resource;
 use crate::items::tool::Tool;
 use crate::server::RootsChangedHook;
 use crate::server::extension::Extension;
+use crate::server::extension::registry::FallbackHandler;
 
 /// Builds a [`Server`].
 ///
@@ -32,11 +33,11 @@ use crate::server::extension::Extension;
 #[must_use]
 pub struct ServerBuilder {
     /// Boxed, so that passing the builder from setter to setter moves one pointer.
-    draft: Box<ServerDraft>,
+    pub(in crate::server) draft: Box<ServerDraft>,
 }
 
 /// The settings of a server that is being built.
-struct ServerDraft {
+pub(in crate::server) struct ServerDraft {
     info: Implementation,
     instructions: Option<String>,
     group: Group,
@@ -64,6 +65,8 @@ struct ServerDraft {
     max_waiting: usize,
     roots_changed: Option<RootsChangedHook>,
     audit: Option<Arc<dyn Audit>>,
+    redirecting_tool: Option<Box<str>>,
+    pub(in crate::server) fallback: Option<FallbackHandler>,
 }
 
 /// The default number of items on a page of a list.
@@ -110,6 +113,8 @@ impl ServerBuilder {
             max_waiting: 1024,
             roots_changed: None,
             audit: None,
+            redirecting_tool: None,
+            fallback: None,
         };
         Self {
             draft: Box::new(draft),
@@ -135,6 +140,11 @@ impl ServerBuilder {
         instructions(instructions: impl Into<String>) {
             draft.instructions = Some(instructions.into())
         }
+    }
+
+    setters! {
+        /// Sets the name, the version and all further information at once.
+        implementation(info: Implementation) { draft.info = info }
     }
 
     group_setters!("ServerBuilder", draft.group);
@@ -181,6 +191,13 @@ impl ServerBuilder {
 
         /// Declares the logging capability. Without it, no log message is sent to clients.
         logging() { draft.logging = true }
+
+        /// Makes each call of `tool`, a tool of this server, a call of another one: that which the argument
+        /// `name` names, with the argument `arguments`.
+        ///
+        /// Scopes, visibility, limits, layers, questions and the audit record are those of the tool that is
+        /// called. The handler of `tool` gets only the calls that name no tool, or `tool` itself.
+        redirect_calls(tool: impl Into<String>) { draft.redirecting_tool = Some(tool.into().into()) }
 
         /// Leaves the server's name and version out of the `_meta` of modern results.
         anonymous_results() { draft.server_info_in_results = false }

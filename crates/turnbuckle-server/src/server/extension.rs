@@ -6,6 +6,7 @@
 //! Specification: basic/versioning, "Extension Negotiation" (2026-07-28).
 
 mod background;
+mod fallback;
 mod filter;
 pub(super) mod registry;
 

@@ -8,6 +8,7 @@ mod layered_lists;
 mod list;
 mod listen;
 mod provided;
+mod redirect;
 mod router;
 mod shared_changes;
 #[cfg(feature = "store")]
@@ -72,6 +73,8 @@ pub(crate) struct ServerInner {
     pub(crate) subscription_limits: SubscriptionLimits,
     pub(crate) roots_changed: Option<RootsChangedHook>,
     pub(crate) audit: Option<Arc<dyn Audit>>,
+    /// The tool whose calls are calls of others.
+    pub(crate) redirecting_tool: Option<Box<str>>,
     pub(crate) subscriptions: SubscriptionHub,
     pub(crate) registration: Registration,
     /// The tasks of the server, if it has any.

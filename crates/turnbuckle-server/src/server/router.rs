@@ -16,8 +16,8 @@ use turnbuckle_types::{
     Audit, EmptyResult, ErrorKind, KeyRing, Principal, ProtocolError, RawJson,
     SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
 };
-use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::params::raw_params;
+use turnbuckle_wire::era::{Params, Reply};
 use turnbuckle_wire::revision::Method;
 
 use crate::Server;
@@ -31,6 +31,7 @@ use crate::request::input::{BoundRequest, InputRound};
 use crate::request::read::ReadRequest;
 use crate::server::listen::listen;
 use crate::server::provided::{pending, unknown_prompt, unknown_tool};
+use crate::server::redirect::with_params;
 use crate::server::subscription::{SubscriptionKey, check_subscription_count};
 #[cfg(feature = "tasks")]
 use crate::server::tasks::TaskForm;
@@ -47,6 +48,13 @@ impl Dispatch for Server {
 
     fn mirrored_param(&self, method: &str) -> Option<&'static str> {
         self.0.extensions.mirrored_param(method)
+    }
+
+    fn redirect<'a>(&self, method: &str, params: &Params<'a>) -> Option<Params<'a>> {
+        match Method::parse(method) {
+            Some(Method::CallTool) => self.redirect_call(params),
+            _ => None,
+        }
     }
 
     fn call(&self, call: IncomingRequest<'_>, context: RequestContext) -> HandlerOutcome {
@@ -247,6 +255,9 @@ impl Server {
         call: IncomingRequest<'_>,
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
+        let redirected = self.redirect_call(call.params);
+        // Request state is bound to the message as it came.
+        let (received, call) = (call, with_params(call, redirected.as_ref()));
         let name = required_string(call.params.name, "name")?;
         let tool = self.0.catalogs.tools.get(&name, context.principal());
         match &tool {
@@ -261,7 +272,7 @@ impl Server {
                 shorten(other.as_str())
             )));
         }
-        let context = self.context(call, context, Method::CallTool)?;
+        let context = self.context(received, context, Method::CallTool)?;
         #[cfg(feature = "tasks")]
         if let (Some(tool), Some(tasks)) = (&tool, &self.0.tasks)
             && let Some(form) = TaskForm::of_call(tool, &context)?

@@ -6,6 +6,7 @@ use turnbuckle_client::{Client, Error, List, ListMethod};
 
 use crate::member::shared::Shared;
 use crate::member::state::Member;
+use crate::rules::DroppedNames;
 use crate::view::items::{Listed, Renamed, ServerItems, rename};
 
 /// The lists that are read.
@@ -74,7 +75,9 @@ pub(crate) async fn read_lists(
     if which.tools {
         items.tools = Arc::new([]);
         let listing = client.list_tools();
-        items.tools = read(listing, member, shared, &items, tools).await?.items;
+        let listed = read(listing, member, shared, &items, tools).await?;
+        items.tools = listed.items;
+        add_dropped_names(&mut items.dropped_names, member, listed.dropped);
     }
     if which.resources {
         items.resources = Arc::new([]);
@@ -91,9 +94,29 @@ pub(crate) async fn read_lists(
     if which.prompts {
         items.prompts = Arc::new([]);
         let listing = client.list_prompts();
-        items.prompts = read(listing, member, shared, &items, prompts).await?.items;
+        let listed = read(listing, member, shared, &items, prompts).await?;
+        items.prompts = listed.items;
+        add_dropped_names(&mut items.dropped_names, member, listed.dropped);
     }
     Ok(items)
+}
+
+/// The most dropped names of one server that are remembered.
+const MAX_DROPPED_NAMES: usize = 10_000;
+
+/// Adds names that rules have dropped, where their names in the merged view are shortened. An old list counts too:
+/// a name always stands for the same item.
+fn add_dropped_names(names: &mut DroppedNames, member: &Member, dropped: Vec<Arc<str>>) {
+    let shortened = dropped.into_iter().filter_map(|own| {
+        let merged = member.prefix.name(&own);
+        (member.prefix.own_name(&merged) != Some(&*own)).then_some((merged, own))
+    });
+    let mut shortened = shortened
+        .take(MAX_DROPPED_NAMES.saturating_sub(names.len()))
+        .peekable();
+    if shortened.peek().is_some() {
+        Arc::make_mut(names).extend(shortened);
+    }
 }
 
 /// Reads one list.

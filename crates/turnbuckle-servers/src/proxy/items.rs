@@ -101,6 +101,9 @@ macro_rules! restrict {
             for scope in &access.scopes {
                 $builder = $builder.scope(scope);
             }
+            if access.is_unlisted {
+                $builder = $builder.hide_from_lists();
+            }
             for visible in &access.visible {
                 let visible = visible.clone();
                 $builder = $builder.visible_to(move |principal| visible(principal));
@@ -120,7 +123,7 @@ const CONNECTION_KEYS: [&str; 6] = [
 ];
 
 /// Returns the `_meta` of a request as it is passed on.
-fn forwarded_meta(context: &HandlerContext) -> Meta {
+pub(super) fn forwarded_meta(context: &HandlerContext) -> Meta {
     let mut meta = context.meta().unwrap_or_default();
     for key in CONNECTION_KEYS {
         meta.remove(key);

@@ -5,6 +5,7 @@ mod call;
 mod call_error;
 mod capabilities;
 mod elsewhere;
+mod extension;
 mod forward;
 mod from_server;
 mod items;
@@ -98,7 +99,8 @@ impl ServersBuilder {
     /// in any case.
     ///
     /// The proxy declares the capabilities that its servers declare, with the settings of extensions that they
-    /// agree on. Extensions other than tasks are declared only: their methods do not pass. While a server is
+    /// agree on. Requests whose methods the proxy does not know go to the server that has an extension which their
+    /// client declares, if it is the only one; its notifications do not pass. While a server is
     /// missing, everything is declared that it may have, since capabilities stay as they are. Lists are always
     /// declared to change, as they do when a server comes or goes. Without instructions of its own, the proxy
     /// has those of its servers.
@@ -113,11 +115,19 @@ impl ServersBuilder {
     pub async fn proxy(self, server: ServerBuilder) -> Result<Proxy, BuildError> {
         let target = Arc::new(ProxiedServers::default());
         let timeout = self.limits.first_attempt_timeout;
+        let mirrors_info = self.mirrors_server_info;
         let servers = from_server::install(self).start()?;
         // A server that is silent for longer keeps no client of the others waiting.
         let _ = tokio::time::timeout(timeout, servers.wait_for_first_attempts()).await;
         let (mut server, declared) = capabilities::declare(server, &servers);
+        if mirrors_info && let [status] = &*servers.status() {
+            let info = status.info.as_ref();
+            if let Some(info) = info.and_then(|info| info.implementation.clone()) {
+                server = server.implementation(info);
+            }
+        }
         let later_route = Arc::new(OnceLock::new());
+        server = extension::install(server, later_route.clone());
         if declared.resources {
             server = server.provider(unlisted_resources(later_route.clone()));
         }

@@ -5,6 +5,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json};
 
 use crate::proxy::forward::forward;
+use crate::proxy::items::forwarded_meta;
 use crate::proxy::route::Route;
 
 /// Calls tools of the servers of a proxy as the proxy itself does: with progress, cancellation, log messages
@@ -23,8 +24,8 @@ impl ToolCaller {
         Self(route)
     }
 
-    /// Calls the tool of this name in the merged view on behalf of the client of `context`. A handler makes one
-    /// such call for each request.
+    /// Calls the tool of this name in the merged view on behalf of the client of `context`, with the `_meta` of
+    /// its request. A handler makes one such call for each request.
     ///
     /// # Errors
     /// Returns the failure of the call. An error result of the tool is a result.
@@ -35,7 +36,12 @@ impl ToolCaller {
         context: &HandlerContext,
         ask: &Ask,
     ) -> Result<CallToolResult> {
+        let meta = forwarded_meta(context);
         let request = self.0.servers()?.call_tool(tool, arguments);
+        let request = request.configure(|mut request| {
+            request.params_mut().meta = meta;
+            request
+        });
         forward(&self.0, request, context, ask).await
     }
 }

@@ -6,6 +6,7 @@ mod config;
 mod connections;
 mod fidelity;
 mod items;
+mod pass_on;
 mod proxy;
 mod questions;
 mod reconnect;

@@ -9,7 +9,7 @@ use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{Meta, Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::limits::ServersLimits;
-use crate::rules::{DroppedUris, ItemAccess, ItemRule, ItemRules, Ruled};
+use crate::rules::{DroppedNames, DroppedUris, ItemAccess, ItemRule, ItemRules, Ruled};
 use crate::view::merged_uris::rewrite_meta;
 use crate::view::names::Prefix;
 
@@ -64,6 +64,8 @@ pub(crate) struct ServerItems {
     pub(crate) prompts: ItemList<Prompt>,
     /// The URIs that no template makes readable.
     pub(crate) dropped_uris: DroppedUris,
+    /// The own names of tools and prompts that rules have dropped, by the shortened names that clients may know.
+    pub(crate) dropped_names: DroppedNames,
 }
 
 impl Default for ServerItems {
@@ -74,6 +76,7 @@ impl Default for ServerItems {
             templates: Arc::new([]),
             prompts: Arc::new([]),
             dropped_uris: DroppedUris::default(),
+            dropped_names: DroppedNames::default(),
         }
     }
 }

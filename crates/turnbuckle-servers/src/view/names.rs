@@ -79,6 +79,15 @@ impl Prefix {
         }
     }
 
+    /// Returns the item's own name, if `name` is one of this server in the merged view and not a shortened one.
+    /// Every name is one of the server without a prefix.
+    pub(crate) fn own_name<'a>(&self, name: &'a str) -> Option<&'a str> {
+        match self.names.is_empty() {
+            true => Some(name),
+            false => name.strip_prefix(&*self.names)?.strip_prefix(SEPARATOR),
+        }
+    }
+
     /// Returns the URI of a resource or template in the merged view.
     pub(crate) fn uri(&self, uri: &str) -> String {
         match self.uris.is_empty() {

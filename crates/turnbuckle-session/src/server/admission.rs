@@ -191,11 +191,14 @@ impl<L: Lifecycle> Admission<'_, L> {
         let head = frame.transport.http.as_deref();
         // The head of a duplex transport is that of the connection, and not of this request.
         let own_head = head.filter(|_| self.binding != Binding::Duplex);
+        let dispatch = &self.dispatch.dispatch;
+        let redirected = dispatch.redirect(&request.method, &request.params);
+        let params = redirected.as_ref().unwrap_or(&request.params);
         RequestTrace::start(&TracedRequest {
             side: Side::Server,
             method: &request.method,
-            target: target_of(&request.params).as_deref(),
-            arguments: request.params.arguments,
+            target: target_of(&request.method, params, frame.text).as_deref(),
+            arguments: params.arguments,
             id: Some(&request.id),
             features: self.features,
             transport: frame.transport_name(self.binding),
@@ -205,7 +208,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             },
             parent: received_context(frame.text, own_head),
             sender: Some(frame.transport),
-            audit: self.dispatch.dispatch.audit(),
+            audit: dispatch.audit(),
         })
     }
 

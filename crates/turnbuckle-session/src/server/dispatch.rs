@@ -6,6 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "store")]
 use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{Audit, Implementation, KeyRing, ServerCapabilities};
+use turnbuckle_wire::era::Params;
 use turnbuckle_wire::json;
 
 use crate::server::change_feed::ChangeFeed;
@@ -63,6 +64,13 @@ pub trait Dispatch: Send + Sync + 'static {
     /// that an extension defines.
     fn mirrored_param(&self, method: &str) -> Option<&'static str> {
         let _ = method;
+        None
+    }
+
+    /// Returns the parameters of the request that a request stands for: the tool of a server can stand for its
+    /// others. `None` for all other requests.
+    fn redirect<'a>(&self, method: &str, params: &Params<'a>) -> Option<Params<'a>> {
+        let _ = (method, params);
         None
     }
 

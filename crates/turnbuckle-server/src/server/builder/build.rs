@@ -67,7 +67,7 @@ impl ServerDraft {
             self.group.groups.extend(items.map(|items| (None, items)));
         }
         registry.add_group(std::mem::take(&mut self.group), &registration)?;
-        let mut extensions = Extensions::default();
+        let mut extensions = Extensions::with_fallback(self.fallback.take());
         let mut capabilities = self.capabilities(&registry);
         #[cfg(feature = "tasks")]
         let task_options = self.extensions.iter().find_map(|it| it.tasks.clone());
@@ -155,6 +155,7 @@ impl ServerDraft {
             },
             roots_changed: self.roots_changed,
             audit: self.audit,
+            redirecting_tool: self.redirecting_tool,
             subscriptions: SubscriptionHub::default(),
             layered_lists: LayeredLists::new(&registration),
             settings: Arc::new(settings),

@@ -85,6 +85,10 @@ pub(super) fn error_of(failure: Failure, context: &HandlerContext) -> ProtocolEr
 /// Answers a request, given its text.
 pub(super) type MethodHandler = Arc<dyn Fn(&str, HandlerContext) -> HandlerOutcome + Send + Sync>;
 
+/// Answers a request of any method, given its name and text.
+pub(in crate::server) type FallbackHandler =
+    Arc<dyn Fn(&str, &str, HandlerContext) -> HandlerOutcome + Send + Sync>;
+
 /// Handles a notification, given its text; `None` if the text is malformed.
 pub(super) type NotificationHandler =
     Arc<dyn Fn(&str, &Peer) -> Option<NotificationFuture> + Send + Sync>;
@@ -96,6 +100,8 @@ pub(crate) struct Extensions {
     pub(super) notifications: HashMap<&'static str, (Owner, NotificationHandler)>,
     pub(in crate::server) result_types: HashMap<&'static str, Arc<str>>,
     pub(super) filters: Vec<FilterEntry>,
+    /// Answers requests of methods that no extension has.
+    fallback: Option<FallbackHandler>,
     /// The work that was not started yet; `None` if no extension has any.
     pub(super) background: Option<BackgroundStart<Background>>,
 }
@@ -151,6 +157,14 @@ impl Owner {
 }
 
 impl Extensions {
+    /// Returns no extensions yet, with the handler of all other methods.
+    pub(in crate::server) fn with_fallback(fallback: Option<FallbackHandler>) -> Self {
+        Self {
+            fallback,
+            ..Self::default()
+        }
+    }
+
     /// Starts the work beside requests, if there is any and this is the first time.
     pub(in crate::server) fn start_background(&self, server: &Server) {
         if let Some(background) = &self.background {
@@ -177,7 +191,9 @@ impl Extensions {
         context: HandlerContext,
     ) -> Result<Option<HandlerOutcome>, ProtocolError> {
         let Some(method) = self.methods.get(name) else {
-            return Ok(None);
+            let fallback = self.fallback.as_ref();
+            let fallback = fallback.filter(|_| context.features().extensions);
+            return Ok(fallback.map(|handler| handler(name, text, context)));
         };
         let admitted = method.owner.admit(&context)?;
         Ok(admitted.then(|| (method.handler)(text, context)))

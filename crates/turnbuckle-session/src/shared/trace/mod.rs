@@ -12,9 +12,9 @@ mod distinct_values;
 mod failure;
 mod notification;
 mod propagation;
+mod target;
 mod telemetry;
 
-use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use tracing::field::{Empty, display};
 use tracing::level_filters::LevelFilter;
 use turnbuckle_types::base::text::shorten_to;
 use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, Principal, RawJson, RequestId};
-use turnbuckle_wire::era::{Params, Reply, code_of, is_protocol_code};
+use turnbuckle_wire::era::{Reply, code_of, is_protocol_code};
 use turnbuckle_wire::revision::{Features, Method, MethodRole, Revision};
 
 use crate::shared::panic_guard::guard_callback;
@@ -38,6 +38,7 @@ pub(crate) use failure::{FailureFacts, TracedFailure};
 pub(crate) use notification::{TracedNotification, notification_span};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
+pub(crate) use target::target_of;
 pub use telemetry::{
     EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal,
     count_store_operation, limit_error, set_local_metrics, set_telemetry,
@@ -200,10 +201,10 @@ impl RequestTrace {
             Some(name) if is_prompt => {
                 span.record("gen_ai.prompt.name", &**name);
             }
-            Some(uri) => {
+            Some(uri) if known != Some(Method::Complete) => {
                 span.record("mcp.resource.uri", &**uri);
             }
-            None => {}
+            _ => {}
         }
         if let Some(id) = request.session_id {
             span.record("mcp.session.id", &*session_text(id));
@@ -418,11 +419,6 @@ fn new_span(request: &TracedRequest<'_>, method: &str, name: &str) -> Span {
         "error.type" = Empty,
         rpc.response.status_code = Empty,
     )
-}
-
-/// Returns the name or URI that a request names.
-pub(crate) fn target_of<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
-    params.name.or(params.uri).and_then(RawJson::text)
 }
 
 /// Returns a request id as text, at most [`MAX_CHARS`] long.
