@@ -13,6 +13,7 @@ use turnbuckle::http::{HttpServer, HttpServerOptions, HttpTimeouts};
 use turnbuckle::stdio::{self, StdioOptions};
 use turnbuckle::{Authorize as _, Server};
 
+use crate::args::parse_time;
 use crate::error::CliError;
 pub(crate) use store::{StorePlace, open_store, parse_store};
 use turnbuckle_session::internal::ShutdownSignals;
@@ -25,7 +26,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 #[command(next_help_heading = "Serving")]
 pub(crate) struct TransportArgs {
     /// Serve on standard input and output instead of HTTP
-    #[arg(long, conflicts_with_all = ["listen", "port", "path", "allowed_hosts"])]
+    #[arg(long, conflicts_with_all = ["listen", "port", "path", "allowed_hosts", "shutdown_delay"])]
     pub(crate) stdio: bool,
 
     /// The address to listen on: HOST:PORT, or unix:PATH for a Unix socket
@@ -44,6 +45,11 @@ pub(crate) struct TransportArgs {
     /// repeated
     #[arg(long = "allow-host", value_name = "HOST")]
     allowed_hosts: Vec<String>,
+
+    /// Go on to serve for this time after a signal, while `/readyz` already fails, so that a load balancer
+    /// sends no more clients here
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    shutdown_delay: Option<Duration>,
 }
 
 /// The port if no address is given.
@@ -174,7 +180,12 @@ pub(crate) async fn listen_with(
     configure: impl FnOnce(HttpServerOptions) -> HttpServerOptions,
 ) -> Result<HttpServer, CliError> {
     let http_options = HttpServerOptions::new()
-        .timeouts(HttpTimeouts::new().shutdown_timeout(SHUTDOWN_TIMEOUT))
+        .timeouts(
+            HttpTimeouts::new()
+                .shutdown_timeout(SHUTDOWN_TIMEOUT)
+                .shutdown_delay(args.shutdown_delay.unwrap_or_default()),
+        )
+        .health_routes(true)
         .http_sse(http_sse);
     let mut http_options = configure(http_options);
     if !args.allowed_hosts.is_empty() {

@@ -2,40 +2,36 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
+use std::ops::Deref;
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use crate::peers::legacy_server;
-use crate::support::{DEMO, HttpDemo, Run, TOOL, command, run};
+use crate::serving::{Issuer, Serving, initialize, open, open_post};
+use crate::support::{DEMO, HttpDemo, Run, Scratch, TOOL, command, run};
 
 /// The time in which a process has to end.
 const SOON: Duration = Duration::from_secs(10);
 
 /// A bridge over HTTP at a free port.
-struct Bridge {
-    child: Child,
-    url: String,
+struct Bridge(Serving);
+
+impl Deref for Bridge {
+    type Target = Serving;
+
+    fn deref(&self) -> &Serving {
+        &self.0
+    }
 }
 
 impl Bridge {
     /// Starts a bridge with these options to this server.
     fn start(options: &[&str], server: &[&str]) -> Self {
         let words = [&["bridge", "--port", "0"], options, server].concat();
-        let mut child = command(&words)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the bridge runs");
-        let output = BufReader::new(child.stdout.take().expect("it has an output"));
-        let mut lines = output
-            .lines()
-            .map(|line| line.expect("it says where it is"));
-        let url = lines.find(|line| line.starts_with("http://"));
-        Self {
-            child,
-            url: url.expect("there is an endpoint"),
-        }
+        Self(Serving::start(command(&words)))
     }
 
     /// Starts a bridge to a legacy server in `sh` with these functions.
@@ -44,13 +40,9 @@ impl Bridge {
         Self::start(options, &["--", "sh", "-c", &script])
     }
 
-    fn call(&self, words: &[&str]) -> Run {
-        run(&[&["call", &self.url], words].concat())
-    }
-
     /// Returns the commands of servers that run.
     fn servers(&self) -> Vec<u32> {
-        let children = children_of(self.child.id());
+        let children = children_of(self.id());
         let is_server = |pid: &u32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             !String::from_utf8_lossy(&line).contains("turnbuckle-orphan-guard")
@@ -60,7 +52,12 @@ impl Bridge {
 
     /// Waits until so many commands of servers run.
     fn wait_for_servers(&self, count: usize) {
-        let deadline = Instant::now() + SOON;
+        self.wait_for_servers_within(count, SOON);
+    }
+
+    /// Waits until so many commands of servers run, for this time at most.
+    fn wait_for_servers_within(&self, count: usize, time: Duration) {
+        let deadline = Instant::now() + time;
         while self.servers().len() != count {
             assert!(
                 Instant::now() < deadline,
@@ -73,18 +70,11 @@ impl Bridge {
 
     /// Returns the resident memory of the bridge in bytes.
     fn resident_bytes(&self) -> usize {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id()));
         let status = status.expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
         number.expect("it has memory") << 10
-    }
-}
-
-impl Drop for Bridge {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -164,8 +154,7 @@ fn commands_end_with_a_bridge_that_is_killed_also_those_that_ignore_signals() {
         .expect("a process");
     let servers = bridge.servers();
     assert_eq!(servers.len(), 1);
-    bridge.child.kill().expect("it can be killed");
-    bridge.child.wait().expect("it ends");
+    bridge.0.kill();
     let began = Instant::now();
     servers.into_iter().for_each(wait_for_end);
     wait_for_end(forked);
@@ -201,6 +190,16 @@ fn headers_of_clients_become_variables_of_their_own_command() {
         }
         assert_eq!(bridge.call(&["t", "--era", era]).ends(0).out, "key:\n");
     }
+    // A command that does not start without the variable gets that of the first client.
+    let needing = "if [ -z \"$API_KEY\" ]; then exit 1; fi; call() { text \"key:$API_KEY\"; }";
+    let bridge = Bridge::to_script(&options, needing);
+    for era in ["legacy", "modern"] {
+        for key in ["one", "two"] {
+            let header = format!("X-Api-Key: {key}");
+            let called = bridge.call(&["t", "-H", &header, "--era", era]).ends(0);
+            assert_eq!(called.out, format!("key:{key}\n"));
+        }
+    }
     let shared = ["bridge", "--mode", "shared", "--header-to-env", "X=Y"];
     let refused = run(&[&shared[..], &DEMO].concat()).ends(2);
     assert!(refused.err.contains("per-session"), "{refused:#?}");
@@ -234,23 +233,82 @@ fn a_command_that_misbehaves_fails_its_calls_and_not_the_bridge() {
     }
 }
 
+/// Waits until the command for lists, if there is one, and that of one session run.
+fn wait_for_session(bridge: &Bridge) {
+    let deadline = Instant::now() + SOON;
+    while bridge.servers().len() < 2 {
+        assert!(Instant::now() < deadline, "{:?}", bridge.servers());
+        sleep(Duration::from_millis(10));
+    }
+}
+
+/// The time without a request, and five seconds.
+const IDLE_AND_MORE: Duration = Duration::from_secs(6);
+
 #[test]
-fn a_client_that_vanishes_leaves_no_command() {
+fn a_client_that_is_killed_leaves_no_command() {
     let bridge = Bridge::to_script(&["--idle", "1s"], "call() { sleep 1; text done; }");
     let mut client = command(&["call", &bridge.url, "t", "--era", "legacy"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .expect("it runs");
-    let deadline = Instant::now() + SOON;
-    // The one for lists, and that of the session.
-    while bridge.servers().len() < 2 {
-        assert!(Instant::now() < deadline, "{:?}", bridge.servers());
-        sleep(Duration::from_millis(10));
-    }
+    wait_for_session(&bridge);
     client.kill().expect("it can be killed");
     client.wait().expect("it ends");
-    bridge.wait_for_servers(0);
+    bridge.wait_for_servers_within(0, IDLE_AND_MORE);
+}
+
+#[test]
+fn a_client_that_vanishes_without_a_word_leaves_no_command() {
+    let bridge = Bridge::to_script(&["--idle", "1s"], "call() { text done; }");
+    let session = initialize(&bridge.url, "");
+    let head = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+    // Nobody reads from these connections or closes them. One waits for messages of the session.
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "t"}});
+    let _called = open_post(&bridge.url, &head, &call);
+    let _listening = open(&bridge.url, "GET", &head, "");
+    wait_for_session(&bridge);
+    bridge.wait_for_servers_within(0, IDLE_AND_MORE);
+}
+
+#[test]
+fn a_bridge_lets_users_in_and_keeps_their_commands_apart() {
+    let issuer = Issuer::start();
+    let resource = "http://127.0.0.1/mcp";
+    let options = [
+        "--auth",
+        &issuer.url,
+        "--resource",
+        resource,
+        "--scope",
+        "run",
+        "--mode",
+        "per-principal",
+    ];
+    let bridge = Bridge::to_script(&options, "call() { text $$; }");
+    let call = |user: &str, scope: &str| {
+        let token = issuer.token(user, resource, &[scope]);
+        bridge.call(&["t", "-H", &format!("Authorization: Bearer {token}")])
+    };
+    let ann = call("ann", "run").ends(0).out;
+    assert_eq!(call("ann", "run").ends(0).out, ann);
+    assert_ne!(call("bob", "run").ends(0).out, ann);
+    let refused = call("ann", "other").ends(3);
+    assert!(refused.err.contains("scope"), "{refused:#?}");
+    bridge.call(&["t"]).ends(3);
+}
+
+#[test]
+fn a_bridge_listens_at_a_unix_socket_with_the_name_of_its_server() {
+    let folder = Scratch::new();
+    let address = format!("unix:{}", folder.name("bridge.sock"));
+    let script = legacy_server("");
+    let words = ["bridge", "--listen", &address, "--", "sh", "-c", &script];
+    let _bridge = Serving::start_at(command(&words), "unix:");
+    assert_eq!(run(&["call", &address, "t"]).ends(0).out, "done\n");
+    let info = run(&["info", &address, "-o", "json"]).ends(0).json();
+    assert_eq!(info["serverInfo"]["name"], "sh", "{info}");
 }
 
 #[test]

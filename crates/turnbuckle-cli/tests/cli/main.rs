@@ -20,6 +20,7 @@ mod config;
 mod errors;
 mod formats;
 mod gateway;
+mod gateway_http;
 mod guide;
 mod inspect;
 mod network;
@@ -27,6 +28,7 @@ mod peers;
 mod refusals;
 mod registry;
 mod schema;
+mod serving;
 mod shell;
 #[cfg(unix)]
 mod shell_editor;

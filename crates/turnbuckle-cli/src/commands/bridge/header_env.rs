@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use turnbuckle::HandlerContext;
 use turnbuckle::servers::UpstreamOptions;
 use turnbuckle::stdio::Command;
 
@@ -39,40 +40,60 @@ pub(super) fn parse_header_variable(text: &str) -> Result<HeaderVariable, &'stat
     }
 }
 
-/// Gives each client a command with the variables that its headers set. Clients with different values never
-/// share one.
-pub(super) fn with_header_variables(
-    options: UpstreamOptions,
-    variables: &[HeaderVariable],
+/// A command whose environment has values of the headers of its client.
+#[derive(Clone)]
+pub(super) struct HeaderCommand {
+    variables: Arc<[HeaderVariable]>,
     command: Command,
-) -> UpstreamOptions {
-    let variables: Arc<[HeaderVariable]> = variables.into();
-    let named = variables.clone();
-    options.connector_for(
-        move |context| {
-            let values = named.iter().map(|it| context.http()?.header(&it.header));
-            // A list of strings is always JSON.
-            serde_json::to_string(&values.collect::<Vec<_>>()).unwrap_or_default()
-        },
-        move |values| {
-            let values: Vec<Option<String>> =
-                serde_json::from_str(values).map_err(|error| error.to_string())?;
-            let mut command = command.clone();
-            for (variable, value) in variables.iter().zip(values) {
-                let Some(value) = value else {
-                    continue;
-                };
-                if value.len() > MAX_VALUE_BYTES || value.contains('\0') {
-                    let header = &variable.header;
-                    return Err(format!(
-                        "the header {header} is no value of a variable, or longer than {MAX_VALUE_BYTES} bytes"
-                    ));
-                }
-                command = command.env(&variable.variable, value);
+}
+
+impl HeaderCommand {
+    pub(super) fn new(variables: &[HeaderVariable], command: Command) -> Self {
+        Self {
+            variables: variables.into(),
+            command,
+        }
+    }
+
+    /// Gives each client a command of its own. Clients with different values never share one.
+    pub(super) fn add_to(&self, options: UpstreamOptions) -> UpstreamOptions {
+        let (reader, starter) = (self.clone(), self.clone());
+        options.connector_for(
+            move |context| reader.values(context),
+            move |values| starter.command(values),
+        )
+    }
+
+    /// Returns the values of a request's headers as JSON.
+    pub(super) fn values(&self, context: &HandlerContext) -> String {
+        let header = |it: &HeaderVariable| context.http()?.header(&it.header);
+        let values: Vec<Option<&str>> = self.variables.iter().map(header).collect();
+        // A list of strings is always JSON.
+        serde_json::to_string(&values).unwrap_or_default()
+    }
+
+    /// Returns the command with these values.
+    ///
+    /// # Errors
+    /// Returns the reason if a value cannot be that of a variable.
+    pub(super) fn command(&self, values: &str) -> Result<Command, String> {
+        let values: Vec<Option<String>> =
+            serde_json::from_str(values).map_err(|error| error.to_string())?;
+        let mut command = self.command.clone();
+        for (variable, value) in self.variables.iter().zip(values) {
+            let Some(value) = value else {
+                continue;
+            };
+            if value.len() > MAX_VALUE_BYTES || value.contains('\0') {
+                let header = &variable.header;
+                return Err(format!(
+                    "the header {header} is no value of a variable, or longer than {MAX_VALUE_BYTES} bytes"
+                ));
             }
-            Ok(command)
-        },
-    )
+            command = command.env(&variable.variable, value);
+        }
+        Ok(command)
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The `bridge` command: serves a server over another transport, in every revision.
 
+mod first_client;
 mod header_env;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use crate::connection::{LoginLayer, Target, TargetLogin, prepare, prepare_comman
 use crate::error::{CliError, ExitStatus};
 use crate::output::sanitize_line;
 use crate::serving::{ServingArgs, serve};
-use header_env::{HeaderVariable, parse_header_variable, with_header_variables};
+use first_client::FirstClient;
+use header_env::{HeaderCommand, HeaderVariable, parse_header_variable};
 
 /// The name of the server behind the bridge. It shows in logs and errors alone.
 const UPSTREAM: &str = "server";
@@ -68,8 +70,8 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     let common = &options.target_args.common;
     let login = TargetLogin::new(common, &target)?;
     login.confirm_target().await?;
-    let (connector, upstream) = options.upstream(&login).await?;
-    let proxy = login.unless_interrupted(connect(connector, upstream, common));
+    let upstream = options.upstream(&login).await?;
+    let proxy = login.unless_interrupted(connect(upstream, common));
     let proxy = proxy.await?;
     let what = format!("a bridge to {}", upstream_name(&proxy));
     let served = serve(proxy.server().clone(), &options.serving, "bridge", &what).await;
@@ -77,12 +79,17 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     served
 }
 
+/// The server behind the bridge.
+struct Upstream {
+    connector: Arc<dyn Connector>,
+    options: UpstreamOptions,
+    /// The lists of a command whose environment has variables of its clients.
+    first_client: Option<FirstClient>,
+}
+
 impl Options {
-    /// Returns the connector to the server, and the settings of its connections.
-    async fn upstream(
-        &self,
-        login: &TargetLogin<'_>,
-    ) -> Result<(Arc<dyn Connector>, UpstreamOptions), CliError> {
+    /// Returns the server, with the settings of its connections.
+    async fn upstream(&self, login: &TargetLogin<'_>) -> Result<Upstream, CliError> {
         let args = &self.connections;
         let is_command = matches!(login.target, Target::Command { .. });
         let mode = args.mode.unwrap_or(match is_command {
@@ -113,30 +120,50 @@ impl Options {
             }
             let layer = LoginLayer::Stored;
             let prepared = prepare(target, layer, common, console, secrets, None).await?;
-            return Ok((prepared.connector, options));
+            return Ok(Upstream {
+                connector: prepared.connector,
+                options,
+                first_client: None,
+            });
         }
         let (command, _) = prepare_command(target, common, console, secrets, None)?;
         if args.header_variables.is_empty() {
-            return Ok((Arc::new(command), options));
+            return Ok(Upstream {
+                connector: Arc::new(command),
+                options,
+                first_client: None,
+            });
         }
         if !matches!(mode, UpstreamMode::PerSession | UpstreamMode::PerPrincipal) {
             let reason = "`--header-to-env` needs a command for each client";
             return Err(CliError::usage(reason).hint("add `--mode per-session`"));
         }
-        let options = with_header_variables(options, &args.header_variables, command.clone());
-        Ok((Arc::new(command), options))
+        let header_command = HeaderCommand::new(&args.header_variables, command.clone());
+        let options = header_command.add_to(options);
+        let first_client = FirstClient::new(header_command, command);
+        Ok(Upstream {
+            connector: Arc::new(first_client.clone()),
+            options,
+            first_client: Some(first_client),
+        })
     }
 }
 
 /// Connects the server behind the bridge.
 ///
 /// # Errors
-/// Fails if the server cannot be reached now. Later the bridge connects it again.
-async fn connect(
-    connector: Arc<dyn Connector>,
-    upstream: UpstreamOptions,
-    common: &CommonArgs,
-) -> Result<Proxy, CliError> {
+/// Fails if the server cannot be reached now, unless a client may bring what it needs. Later the bridge connects it
+/// again.
+async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliError> {
+    let Upstream {
+        connector,
+        options,
+        first_client,
+    } = upstream;
+    let mut server = Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION"));
+    if let Some(first_client) = &first_client {
+        server = first_client.add_to(server);
+    }
     let CommonArgs { protocol, .. } = common;
     let (era, limits) = (protocol.era(), protocol.limits.clone());
     let (timeout, connect_timeout) = (protocol.timeout, protocol.connect_timeout);
@@ -145,7 +172,8 @@ async fn connect(
         .prefix(UPSTREAM, "")
         // The attempt has a limit of its own, whose error says more.
         .limits(ServersLimits::default().first_attempt_timeout(connect_timeout + GRACE))
-        .upstream(UPSTREAM, |_| upstream)
+        .mirror_server_info()
+        .upstream(UPSTREAM, |_| options)
         .clients(move |client| {
             let client = client.era(era).connect_timeout(connect_timeout);
             let client = match timeout {
@@ -154,9 +182,13 @@ async fn connect(
             };
             limit_client(client, &limits)
         })
-        .proxy(Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION")))
+        .proxy(server)
         .await
         .map_err(|error| CliError::new(error.to_string()))?;
+    if let Some(first_client) = first_client {
+        first_client.set_servers(proxy.servers());
+        return Ok(proxy);
+    }
     let status = proxy.servers().status();
     let Some(failed) = status.iter().find(|status| !status.is_ready()) else {
         return Ok(proxy);
