@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 /** The time that an answer may take, in milliseconds. */
-const TIMEOUT = 30_000;
+const TIMEOUT = 120_000;
 
 export class Peer {
     #child;

@@ -7,7 +7,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
-use turnbuckle_postgres::{ConnectionTask, PostgresStoreOptions, connect};
+use turnbuckle_postgres::{PostgresStoreOptions, connect};
+
+use super::idle::{Connection, IdleConnections};
 
 /// The time that the server gets to end a statement itself.
 const GRACE: Duration = Duration::from_secs(5);
@@ -15,9 +17,10 @@ const GRACE: Duration = Duration::from_secs(5);
 /// The bytes of a query.
 const MAX_SQL_BYTES: usize = 1 << 20;
 
-/// A database. Each query has a connection of its own, so that nothing is left for the next one.
-#[derive(Debug)]
+/// A database. Each query has a connection for itself, in which nothing is left of the one before.
 pub(super) struct Database {
+    pub(super) idle: IdleConnections,
+    pub(super) max_connections: usize,
     pub(super) address: String,
     pub(super) options: PostgresStoreOptions,
     pub(super) max_rows: usize,
@@ -41,8 +44,7 @@ impl Database {
             let text = format!("a query has 1 to {MAX_SQL_BYTES} bytes");
             return Err(Failure::new(text));
         }
-        self.in_time(async {
-            let (client, _task) = self.begin().await?;
+        self.with_transaction(async |client| {
             // Alone, the text is one statement: this is how PostgreSQL reads it when it prepares one.
             client.prepare(sql).await.map_err(|error| failure(&error))?;
             // The server makes JSON of each row, and sends no more of it than is read here.
@@ -68,8 +70,7 @@ impl Database {
         sql: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<String>> {
-        self.in_time(async {
-            let (client, _task) = self.begin().await?;
+        self.with_transaction(async |client| {
             let rows = client
                 .query(sql, parameters)
                 .await
@@ -82,12 +83,26 @@ impl Database {
         .await
     }
 
-    /// Connects, and begins a transaction that ends with the connection.
-    async fn begin(&self) -> Result<(Client, ConnectionTask)> {
-        // The futures of a handshake are large.
-        let (client, task) = Box::pin(connect(&self.address, &self.options))
-            .await
-            .map_err(|error| Failure::new(error.to_string()))?;
+    /// Does work in a read-only transaction, which is rolled back.
+    async fn with_transaction<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T>) -> Result<T> {
+        self.in_time(async {
+            let connection = self.begin().await?;
+            let done = work(&connection.0).await;
+            self.idle.give_back(connection, self.max_connections);
+            done
+        })
+        .await
+    }
+
+    /// Begins a transaction, in a connection that waits or else in a new one.
+    async fn begin(&self) -> Result<Connection> {
+        let (client, task) = match self.idle.take() {
+            Some(connection) => connection,
+            // The futures of a handshake are large.
+            None => Box::pin(connect(&self.address, &self.options))
+                .await
+                .map_err(|error| Failure::new(error.to_string()))?,
+        };
         let begin = format!(
             "SET statement_timeout = {}; SET default_transaction_read_only = on; BEGIN TRANSACTION READ ONLY",
             self.query_timeout.as_millis()

@@ -4,6 +4,7 @@
 //! the role to decide: use one that may only read.
 
 mod database;
+mod idle;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use url::Url;
 
 use crate::Error;
 use database::{Database, Rows};
+use idle::IdleConnections;
 
 /// The tables of the database, a page of them.
 const TABLES: &str = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' \
@@ -74,7 +76,7 @@ impl Options {
         /// Sets the time for a query. Default: 10 seconds.
         query_timeout(timeout: Duration) { query_timeout = timeout }
 
-        /// Sets how many queries run at once; further ones wait. Default: 8.
+        /// Sets how many queries run at once, and how many connections are kept for a minute; further queries wait. Default: 8.
         max_connections(connections: usize) { max_connections = connections }
     }
 }
@@ -90,6 +92,8 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
     let base: Arc<str> = base_url(&options.address).into();
     let max_connections = options.max_connections;
     let database = Arc::new(Database {
+        idle: IdleConnections::default(),
+        max_connections,
         address: options.address,
         options: options_of_connection,
         max_rows: options.max_rows,

@@ -115,9 +115,33 @@ async fn results_and_times_are_bounded() {
 }
 
 #[tokio::test]
+async fn connections_are_kept_and_nothing_is_left_in_them() {
+    let database = start().await;
+    let options = Options::new(database.address("postgres")).max_connections(1);
+    let client = connect(options).await;
+    let setting = "SELECT current_setting('work_mem') AS m, pg_backend_pid() AS p, \
+                   (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory') AS l";
+    let mut processes = std::collections::BTreeSet::new();
+    let mut before = None;
+    for _ in 0..20 {
+        let found = rows(&client, setting).await[0].clone();
+        processes.insert(found["p"].as_i64().unwrap());
+        let found = (found["m"].clone(), found["l"].clone());
+        assert_eq!(found.1, json!(0));
+        assert_eq!(*before.get_or_insert(found.clone()), found);
+        let change = "SELECT set_config('work_mem', '65kB', false), pg_advisory_lock(7)::text";
+        assert_ne!(query(&client, change).await.is_error, Some(true));
+        error(&client, "SELECT 1 / 0").await;
+    }
+    // A connection is cleaned behind the answer, and the next query may be faster.
+    assert!(processes.len() < 20, "{processes:?}");
+}
+
+#[tokio::test]
 async fn tables_are_resources() {
     let database = start().await;
-    let client = connect(Options::new(database.url("postgres"))).await;
+    let url = database.url("postgres").replace("@", ":hush@");
+    let client = connect(Options::new(url)).await;
     let resources = client.list_resources().fetch_all().await.unwrap();
     let names: Vec<&str> = resources.iter().map(|resource| &*resource.name).collect();
     assert_eq!(
