@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use similar::{Algorithm, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::{DiffOp, DiffTag};
 use turnbuckle::data;
 
 use super::access::Location;
@@ -127,31 +128,59 @@ fn indent_of(line: &str) -> &str {
 fn difference(old: &str, new: &str, path: &str, budget: &Budget) -> String {
     let line = "=".repeat(67);
     let mut text = format!("Index: {path}\n{line}\n--- {path}\toriginal\n+++ {path}\tmodified\n");
-    let diff = TextDiff::configure()
-        .algorithm(Algorithm::Myers)
-        .deadline(budget.deadline)
-        .diff_lines(old, new);
-    for hunk in diff
-        .unified_diff()
-        .context_radius(CONTEXT_LINES)
-        .iter_hunks()
-    {
-        let ops = hunk.ops();
-        let old = ops.iter().map(|op| op.old_range());
-        let new = ops.iter().map(|op| op.new_range());
-        let _ = writeln!(text, "@@ -{} +{} @@", range(old), range(new));
-        for change in hunk.iter_changes() {
-            let _ = write!(text, "{}{}", change.tag(), change.value());
-            if change.missing_newline() {
-                text.push_str("\n\\ No newline at end of file\n");
+    let (old, new) = (lines(old), lines(new));
+    for ops in operations(&old, &new, budget).into_grouped_ops(CONTEXT_LINES) {
+        let old_ranges = ops.iter().map(DiffOp::old_range);
+        let new_ranges = ops.iter().map(DiffOp::new_range);
+        let _ = writeln!(
+            text,
+            "@@ -{} +{} @@",
+            format_range(old_ranges),
+            format_range(new_ranges)
+        );
+        for op in ops {
+            let (tag, old_range, new_range) = op.as_tag_tuple();
+            let (old, new) = (&old[old_range], &new[new_range]);
+            if tag == DiffTag::Equal {
+                append(&mut text, ' ', old);
+            } else {
+                append(&mut text, '-', old);
+                append(&mut text, '+', new);
             }
         }
     }
     text
 }
 
+/// Returns the lines of a text, with their ends.
+fn lines(text: &str) -> Vec<&str> {
+    text.split_inclusive('\n').collect()
+}
+
+/// Returns the operations that make the new lines of the old ones.
+///
+/// The functions of `similar` that take a name of an algorithm compile all of them in, many times.
+fn operations(old: &[&str], new: &[&str], budget: &Budget) -> Capture {
+    let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
+    let (old_range, new_range) = (0..old.len(), 0..new.len());
+    let deadline = Some(budget.deadline);
+    let Ok(()) = myers::diff_deadline(&mut hook, old, old_range, new, new_range, deadline);
+    hook.into_inner().into_inner()
+}
+
+/// Appends lines of a hunk.
+fn append(text: &mut String, tag: char, lines: &[&str]) {
+    for line in lines {
+        text.push(tag);
+        text.push_str(line);
+        if !line.ends_with('\n') {
+            text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
 /// Formats the lines of one side of a hunk: the first, counted from 1, and their number.
-fn range(mut ranges: impl Iterator<Item = std::ops::Range<usize>>) -> String {
+fn format_range(mut ranges: impl Iterator<Item = std::ops::Range<usize>>) -> String {
     let first = ranges.next().unwrap_or_default();
     let end = ranges.last().map_or(first.end, |last| last.end);
     let count = end - first.start;
