@@ -1,5 +1,6 @@
 //! Command-line options that every command shares: the server, the protocol and the output.
 
+mod deferred;
 mod leading;
 pub(crate) mod limits;
 
@@ -11,6 +12,7 @@ use turnbuckle::Revision;
 use turnbuckle::client::EraPreference;
 use turnbuckle::types::LoggingLevel;
 
+pub(crate) use deferred::Deferred;
 pub(crate) use leading::move_options_behind_verb;
 use limits::{LimitValue, parse_limit};
 pub(crate) use turnbuckle_types::base::units::{parse_size, parse_time};

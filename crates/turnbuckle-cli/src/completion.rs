@@ -40,7 +40,13 @@ pub(crate) fn script(shell: clap_complete::Shell) -> Result<Vec<u8>, CliError> {
 }
 
 /// Adds the completion of positional arguments to all subcommands.
-pub(crate) fn add_completers(command: Command) -> Command {
+pub(crate) fn with_completers(mut command: Command) -> Command {
+    // Until then, subcommands have no arguments.
+    command.build();
+    add_completers(command)
+}
+
+fn add_completers(command: Command) -> Command {
     let add = |option: Arg| match option.get_id() == "words" {
         true => option.add(ArgValueCompleter::new(complete_word)),
         false => option,

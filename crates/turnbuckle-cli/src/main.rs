@@ -22,11 +22,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 use turnbuckle::auth::client::settle_token_requests;
 
-use crate::args::{Format, OutputArgs, move_options_behind_verb};
+use crate::args::{Deferred, Format, OutputArgs, move_options_behind_verb};
 use crate::commands::hosts::{add, remove};
 use crate::commands::{
     ServerVerb, agent_help, auth, bridge, check, gateway, inspect, keys, registry, schema, serve,
@@ -64,13 +64,13 @@ enum Command {
     #[command(override_usage = "\
 turnbuckle check <TARGET> [OPTIONS]
        turnbuckle check [OPTIONS] -- <COMMAND>...")]
-    Check(check::Options),
+    Check(Deferred<check::Options>),
 
     /// Keeps one connection for many verbs, typed or read from a script on standard input
     #[command(override_usage = "\
 turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
        turnbuckle shell [OPTIONS] [<SCRIPT] -- <COMMAND>...")]
-    Shell(shell::Options),
+    Shell(Deferred<shell::Options>),
 
     /// Opens the Inspector: a page that shows what servers say, and sends them requests
     #[command(
@@ -79,26 +79,26 @@ turnbuckle shell <TARGET> [OPTIONS] [<SCRIPT]
 turnbuckle inspect [TARGET] [OPTIONS]
        turnbuckle inspect [OPTIONS] -- <COMMAND>..."
     )]
-    Inspect(inspect::Options),
+    Inspect(Deferred<inspect::Options>),
 
     /// Serves a server over HTTP, or on standard input and output, in every revision
     #[command(override_usage = "\
 turnbuckle bridge <TARGET> [OPTIONS]
        turnbuckle bridge [OPTIONS] -- <COMMAND>...")]
-    Bridge(bridge::Options),
+    Bridge(Deferred<bridge::Options>),
 
     /// Lists the servers of the configuration files
-    Servers(servers::Options),
+    Servers(Deferred<servers::Options>),
 
     /// Writes a server into the configuration of a host: Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed,
     /// Codex or Gemini CLI
     #[command(override_usage = "\
 turnbuckle add [OPTIONS] <NAME> <URL>
        turnbuckle add [OPTIONS] <NAME> -- <COMMAND>...")]
-    Add(add::Options),
+    Add(Deferred<add::Options>),
 
     /// Removes a server from the configuration of a host
-    Remove(remove::Options),
+    Remove(Deferred<remove::Options>),
 
     /// Checks what is published to the registry of servers
     #[command(subcommand)]
@@ -120,10 +120,10 @@ turnbuckle add [OPTIONS] <NAME> <URL>
     Gateway(gateway::Options),
 
     /// Serves every feature of the protocol, for testing clients
-    Demo(demo::Options),
+    Demo(Deferred<demo::Options>),
 
     /// Prints the JSON Schema of a revision: its messages, and the types that they are made of
-    Schema(schema::Options),
+    Schema(Deferred<schema::Options>),
 
     /// Prints a script that completes commands, servers, tools, prompts, resources and arguments in a shell
     #[command(visible_alias = "completions")]
@@ -140,13 +140,13 @@ impl Command {
     fn output_args(&mut self) -> Option<&OutputArgs> {
         let args = match self {
             Self::Verb(verb) => verb.target_args(),
-            Self::Check(options) => &mut options.target_args,
-            Self::Shell(options) => &mut options.target_args,
-            Self::Inspect(options) => &mut options.target_args,
-            Self::Bridge(options) => &mut options.target_args,
-            Self::Servers(options) => return Some(&options.output),
-            Self::Add(options) => return Some(&options.file.output),
-            Self::Remove(options) => return Some(&options.file.output),
+            Self::Check(Deferred(options)) => &mut options.target_args,
+            Self::Shell(Deferred(options)) => &mut options.target_args,
+            Self::Inspect(Deferred(options)) => &mut options.target_args,
+            Self::Bridge(Deferred(options)) => &mut options.target_args,
+            Self::Servers(Deferred(options)) => return Some(&options.output),
+            Self::Add(Deferred(options)) => return Some(&options.file.output),
+            Self::Remove(Deferred(options)) => return Some(&options.file.output),
             Self::Registry(command) => return Some(command.output_args()),
             Self::Auth(command) => return command.output_args(),
             Self::Gateway(options) => return options.output_args(),
@@ -162,12 +162,10 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    CompleteEnv::with_factory(|| completion::add_completers(Cli::command()))
+    CompleteEnv::with_factory(|| completion::with_completers(Cli::command()))
         .var(completion::VARIABLE)
         .complete();
-    let words = std::env::args_os().collect();
-    let words = move_options_behind_verb(&Cli::command(), words);
-    let mut command = match words.and_then(Cli::try_parse_from) {
+    let mut command = match parse_arguments() {
         Ok(Cli { command }) => command,
         Err(error) => return report_usage_error(&error),
     };
@@ -182,6 +180,14 @@ fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// Parses the command line.
+fn parse_arguments() -> Result<Cli, clap::Error> {
+    let mut parser = Cli::command();
+    let words = move_options_behind_verb(&parser, std::env::args_os().collect())?;
+    let matches = parser.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut parser))
 }
 
 /// Prints a parse error of the command line, as JSON if the arguments ask for JSON output. Help and
@@ -223,20 +229,20 @@ fn run(command: Command) -> Result<(), CliError> {
     let ended = runtime.block_on(async {
         match command {
             Command::Verb(verb) => verb.run().await,
-            Command::Check(options) => Box::pin(check::run(options)).await,
-            Command::Shell(options) => Box::pin(shell::run(options)).await,
-            Command::Inspect(options) => Box::pin(inspect::run(options)).await,
-            Command::Bridge(options) => Box::pin(bridge::run(options)).await,
-            Command::Servers(options) => servers::run(options).await,
-            Command::Add(options) => add::run(options).await,
-            Command::Remove(options) => remove::run(options).await,
+            Command::Check(Deferred(options)) => Box::pin(check::run(options)).await,
+            Command::Shell(Deferred(options)) => Box::pin(shell::run(options)).await,
+            Command::Inspect(Deferred(options)) => Box::pin(inspect::run(options)).await,
+            Command::Bridge(Deferred(options)) => Box::pin(bridge::run(options)).await,
+            Command::Servers(Deferred(options)) => servers::run(options).await,
+            Command::Add(Deferred(options)) => add::run(options).await,
+            Command::Remove(Deferred(options)) => remove::run(options).await,
             Command::Registry(command) => registry::run(&command),
             Command::Auth(command) => auth::run(command).await,
             Command::Keys(command) => keys::run(&command),
             Command::Serve(command) => serve::run(command).await,
             Command::Gateway(options) => Box::pin(gateway::run(options)).await,
-            Command::Demo(options) => demo::run(options).await,
-            Command::Schema(options) => schema::run(&options),
+            Command::Demo(Deferred(options)) => demo::run(options).await,
+            Command::Schema(Deferred(options)) => schema::run(&options),
             Command::Completion { shell } => {
                 completion::script(shell).and_then(|script| write_stdout(&script))
             }
@@ -248,4 +254,27 @@ fn run(command: Command) -> Result<(), CliError> {
     // Blocking handlers and dialogs may still hold a thread.
     runtime.shutdown_background();
     ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the number of options that a command and its subcommands describe.
+    fn options(command: &clap::Command) -> usize {
+        let of_subcommands: usize = command.get_subcommands().map(options).sum();
+        command.get_arguments().count() + of_subcommands
+    }
+
+    #[test]
+    fn a_start_describes_the_options_of_few_commands() {
+        let mut command = Cli::command();
+        let (at_start, limit) = (options(&command), 40);
+        command.build();
+        let all = options(&command);
+        assert!(at_start < limit && all > 10 * limit, "{at_start} of {all}");
+        let call = command.find_subcommand("call").expect("it is a command");
+        let about = call.get_about().expect("its help says something");
+        assert_eq!(about.to_string(), "Calls a tool");
+    }
 }

@@ -59,6 +59,10 @@ const HELP_WORDS: [&str; 4] = ["-h", "--help", "-V", "--version"];
 /// Returns the position of the first word that is neither an option nor its value; `None` without such
 /// a word, or if the options before it ask for the help or the version.
 fn find_verb(words: &[OsString]) -> Result<Option<usize>, clap::Error> {
+    let is_word = |word: &OsString| !word.as_encoded_bytes().starts_with(b"-");
+    if words.first().is_some_and(is_word) {
+        return Ok(Some(0));
+    }
     let flag = |name, short, long| {
         let flag = Arg::new(name).short(short).long(long);
         flag.action(ArgAction::SetTrue)

@@ -8,7 +8,7 @@ use turnbuckle::types::{Task, TaskStatus};
 
 use super::TargetArgs;
 use super::call::print_outcome;
-use crate::args::{CommonArgs, Format};
+use crate::args::{CommonArgs, Deferred, Format};
 use crate::connection::{ServerConnection, with_server};
 use crate::error::CliError;
 use crate::output::{Style, sanitize_line};
@@ -20,59 +20,59 @@ pub(crate) enum TaskCommand {
     #[command(override_usage = "\
 turnbuckle task get <TARGET> <HANDLE> [OPTIONS]
        turnbuckle task get <HANDLE> [OPTIONS] -- <COMMAND>...")]
-    Get(TargetArgs),
+    Get(Deferred<TargetArgs>),
 
     /// Waits until a task has ended, answers its questions, and prints the result of its call
     #[command(override_usage = "\
 turnbuckle task wait <TARGET> <HANDLE> [OPTIONS]
        turnbuckle task wait <HANDLE> [OPTIONS] -- <COMMAND>...")]
-    Wait(TargetArgs),
+    Wait(Deferred<TargetArgs>),
 
     /// Cancels a task
     #[command(override_usage = "\
 turnbuckle task cancel <TARGET> <HANDLE> [OPTIONS]
        turnbuckle task cancel <HANDLE> [OPTIONS] -- <COMMAND>...")]
-    Cancel(TargetArgs),
+    Cancel(Deferred<TargetArgs>),
 
     /// Answers the questions that a task has now, without waiting for its end
     #[command(override_usage = "\
 turnbuckle task answer <TARGET> <HANDLE> [OPTIONS]
        turnbuckle task answer <HANDLE> [OPTIONS] -- <COMMAND>...")]
-    Answer(TargetArgs),
+    Answer(Deferred<TargetArgs>),
 
     /// Lists the tasks that the server keeps for this client (revision 2025-11-25 alone)
     #[command(override_usage = "\
 turnbuckle task list <TARGET> [OPTIONS]
        turnbuckle task list [OPTIONS] -- <COMMAND>...")]
-    List(TargetArgs),
+    List(Deferred<TargetArgs>),
 }
 
 impl TaskCommand {
     /// Returns the server and the options that every verb has.
     pub(crate) fn target_args(&mut self) -> &mut TargetArgs {
         match self {
-            Self::Get(args)
-            | Self::Wait(args)
-            | Self::Cancel(args)
-            | Self::Answer(args)
-            | Self::List(args) => args,
+            Self::Get(Deferred(args))
+            | Self::Wait(Deferred(args))
+            | Self::Cancel(Deferred(args))
+            | Self::Answer(Deferred(args))
+            | Self::List(Deferred(args)) => args,
         }
     }
 }
 
 pub(crate) async fn run(command: TaskCommand) -> Result<(), CliError> {
     match command {
-        TaskCommand::Get(args) => with_task(args, show).await,
-        TaskCommand::Wait(args) => {
+        TaskCommand::Get(Deferred(args)) => with_task(args, show).await,
+        TaskCommand::Wait(Deferred(args)) => {
             let common = args.common.clone();
             with_task(args, async |connection, task| {
                 wait_for_task(connection, &common, task).await
             })
             .await
         }
-        TaskCommand::Cancel(args) => with_task(args, cancel).await,
-        TaskCommand::Answer(args) => with_task(args, answer).await,
-        TaskCommand::List(args) => list(args).await,
+        TaskCommand::Cancel(Deferred(args)) => with_task(args, cancel).await,
+        TaskCommand::Answer(Deferred(args)) => with_task(args, answer).await,
+        TaskCommand::List(Deferred(args)) => list(args).await,
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use super::{TargetArgs, call, complete, info, list, listen, prompt, raw, read, skill, task};
+use crate::args::Deferred;
 use crate::error::CliError;
 
 /// A verb that works at a connection.
@@ -12,13 +13,13 @@ pub(crate) enum ServerVerb {
     #[command(override_usage = "\
 turnbuckle info <TARGET> [OPTIONS]
        turnbuckle info [OPTIONS] -- <COMMAND>...")]
-    Info(TargetArgs),
+    Info(Deferred<TargetArgs>),
 
     /// Lists what a server offers: tools, resources, templates, prompts, or all of them
     #[command(override_usage = "\
 turnbuckle list <TARGET> [tools|resources|templates|prompts] [OPTIONS]
        turnbuckle list [tools|resources|templates|prompts] [OPTIONS] -- <COMMAND>...")]
-    List(list::Options),
+    List(Deferred<list::Options>),
 
     /// Calls a tool
     #[command(override_usage = "\
@@ -30,37 +31,37 @@ Arguments:
   key:=json   a JSON value
   key=@file   the contents of a file, as text
   {...}       all arguments as JSON; @file or - reads them from a file or standard input")]
-    Call(call::Options),
+    Call(Deferred<call::Options>),
 
     /// Reads a resource
     #[command(override_usage = "\
 turnbuckle read <TARGET> <URI> [OPTIONS]
        turnbuckle read <URI> [OPTIONS] -- <COMMAND>...")]
-    Read(TargetArgs),
+    Read(Deferred<TargetArgs>),
 
     /// Fills in a prompt
     #[command(override_usage = "\
 turnbuckle prompt <TARGET> <NAME> [key=value]... [OPTIONS]
        turnbuckle prompt <NAME> [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Prompt(TargetArgs),
+    Prompt(Deferred<TargetArgs>),
 
     /// Suggests values for an argument of a prompt or a resource template
     #[command(override_usage = "\
 turnbuckle complete <TARGET> <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS]
        turnbuckle complete <PROMPT|TEMPLATE> <ARGUMENT>[=VALUE] [key=value]... [OPTIONS] -- <COMMAND>...")]
-    Complete(TargetArgs),
+    Complete(Deferred<TargetArgs>),
 
     /// Prints change notifications of the server
     #[command(override_usage = "\
 turnbuckle listen <TARGET> [OPTIONS]
        turnbuckle listen [OPTIONS] -- <COMMAND>...")]
-    Listen(listen::Options),
+    Listen(Deferred<listen::Options>),
 
     /// Sends any request and prints its result
     #[command(override_usage = "\
 turnbuckle raw <TARGET> <METHOD> [JSON|@FILE|-] [OPTIONS]
        turnbuckle raw <METHOD> [JSON|@FILE|-] [OPTIONS] -- <COMMAND>...")]
-    Raw(TargetArgs),
+    Raw(Deferred<TargetArgs>),
 
     /// Lists, reads and verifies the skills of a server
     #[command(subcommand)]
@@ -75,14 +76,14 @@ impl ServerVerb {
     /// Returns the server and the options that every verb has.
     pub(crate) fn target_args(&mut self) -> &mut TargetArgs {
         match self {
-            Self::Info(args)
-            | Self::Read(args)
-            | Self::Prompt(args)
-            | Self::Complete(args)
-            | Self::Raw(args) => args,
-            Self::List(options) => &mut options.target_args,
-            Self::Call(options) => &mut options.target_args,
-            Self::Listen(options) => &mut options.target_args,
+            Self::Info(Deferred(args))
+            | Self::Read(Deferred(args))
+            | Self::Prompt(Deferred(args))
+            | Self::Complete(Deferred(args))
+            | Self::Raw(Deferred(args)) => args,
+            Self::List(Deferred(options)) => &mut options.target_args,
+            Self::Call(Deferred(options)) => &mut options.target_args,
+            Self::Listen(Deferred(options)) => &mut options.target_args,
             Self::Skill(command) => command.target_args(),
             Self::Task(command) => command.target_args(),
         }
@@ -90,14 +91,14 @@ impl ServerVerb {
 
     pub(crate) async fn run(self) -> Result<(), CliError> {
         match self {
-            Self::Info(args) => info::run(args).await,
-            Self::List(options) => list::run(options).await,
-            Self::Call(options) => call::run(options).await,
-            Self::Read(args) => read::run(args).await,
-            Self::Prompt(args) => prompt::run(args).await,
-            Self::Complete(args) => complete::run(args).await,
-            Self::Listen(options) => listen::run(options).await,
-            Self::Raw(args) => raw::run(args).await,
+            Self::Info(Deferred(args)) => info::run(args).await,
+            Self::List(Deferred(options)) => list::run(options).await,
+            Self::Call(Deferred(options)) => call::run(options).await,
+            Self::Read(Deferred(args)) => read::run(args).await,
+            Self::Prompt(Deferred(args)) => prompt::run(args).await,
+            Self::Complete(Deferred(args)) => complete::run(args).await,
+            Self::Listen(Deferred(options)) => listen::run(options).await,
+            Self::Raw(Deferred(args)) => raw::run(args).await,
             Self::Skill(command) => skill::run(command).await,
             Self::Task(command) => task::run(command).await,
         }

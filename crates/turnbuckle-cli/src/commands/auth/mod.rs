@@ -9,7 +9,7 @@ mod target;
 use clap::Subcommand;
 
 use super::TargetArgs;
-use crate::args::OutputArgs;
+use crate::args::{Deferred, OutputArgs};
 use crate::connection::unless_interrupted;
 use crate::error::CliError;
 use turnbuckle_session::internal::ShutdownSignals;
@@ -19,33 +19,35 @@ use turnbuckle_session::internal::ShutdownSignals;
 pub(crate) enum AuthCommand {
     /// Logs in at a server, in the browser
     #[command(override_usage = "turnbuckle auth login <TARGET> [OPTIONS]")]
-    Login(login::Options),
+    Login(Deferred<login::Options>),
 
     /// Removes the credentials for a server
     #[command(override_usage = "turnbuckle auth logout <TARGET> [OPTIONS]")]
-    Logout(TargetArgs),
+    Logout(Deferred<TargetArgs>),
 
     /// Shows the login at a server: issuer, client, scopes, end
     #[command(override_usage = "turnbuckle auth status <TARGET> [OPTIONS]")]
-    Status(TargetArgs),
+    Status(Deferred<TargetArgs>),
 
     /// Prints the access token for a server, refreshed if that is due
     #[command(override_usage = "turnbuckle auth token <TARGET> [OPTIONS]")]
-    Token(TargetArgs),
+    Token(Deferred<TargetArgs>),
 
     /// Logs in and prints each step, with the fix for what failed
     #[command(override_usage = "turnbuckle auth debug <TARGET> [OPTIONS]")]
-    Debug(login::Options),
+    Debug(Deferred<login::Options>),
 
     /// Runs an authorization server for tests and development; never use it in production
-    ServeTest(serve_test::Options),
+    ServeTest(Deferred<serve_test::Options>),
 }
 
 impl AuthCommand {
     pub(crate) fn output_args(&mut self) -> Option<&OutputArgs> {
         let args = match self {
-            Self::Login(options) | Self::Debug(options) => &options.target_args,
-            Self::Logout(args) | Self::Status(args) | Self::Token(args) => args,
+            Self::Login(Deferred(options)) | Self::Debug(Deferred(options)) => &options.target_args,
+            Self::Logout(Deferred(args))
+            | Self::Status(Deferred(args))
+            | Self::Token(Deferred(args)) => args,
             Self::ServeTest(_) => return None,
         };
         Some(&args.common.output)
@@ -55,7 +57,7 @@ impl AuthCommand {
 /// Runs a command until it is done or a signal arrives.
 pub(crate) async fn run(command: AuthCommand) -> Result<(), CliError> {
     // The server ends with 0 when a signal ends it.
-    if let AuthCommand::ServeTest(options) = command {
+    if let AuthCommand::ServeTest(Deferred(options)) = command {
         return serve_test::run(options).await;
     }
     let mut signals = ShutdownSignals::new()
@@ -65,11 +67,11 @@ pub(crate) async fn run(command: AuthCommand) -> Result<(), CliError> {
 
 async fn run_command(command: AuthCommand) -> Result<(), CliError> {
     match command {
-        AuthCommand::Login(options) => login::run(options).await,
-        AuthCommand::Logout(args) => login::log_out(args).await,
-        AuthCommand::Status(args) => status::run(args).await,
-        AuthCommand::Token(args) => status::print_token(args).await,
-        AuthCommand::Debug(options) => debug::run(options).await,
-        AuthCommand::ServeTest(options) => serve_test::run(options).await,
+        AuthCommand::Login(Deferred(options)) => login::run(options).await,
+        AuthCommand::Logout(Deferred(args)) => login::log_out(args).await,
+        AuthCommand::Status(Deferred(args)) => status::run(args).await,
+        AuthCommand::Token(Deferred(args)) => status::print_token(args).await,
+        AuthCommand::Debug(Deferred(options)) => debug::run(options).await,
+        AuthCommand::ServeTest(Deferred(options)) => serve_test::run(options).await,
     }
 }

@@ -16,6 +16,7 @@ mod time;
 
 use clap::Subcommand;
 
+use crate::args::Deferred;
 use crate::demo;
 use crate::error::CliError;
 
@@ -23,57 +24,59 @@ use crate::error::CliError;
 #[derive(Subcommand)]
 pub(crate) enum ServeCommand {
     /// Serves the skills of folders: each folder in them that has a SKILL.md
-    Skills(skills::SkillsOptions),
+    Skills(Deferred<skills::SkillsOptions>),
 
     /// Serves every feature of the protocol, as `turnbuckle demo` does
-    Everything(demo::Options),
+    Everything(Deferred<demo::Options>),
 
     /// Serves a tool that fetches web pages as Markdown
-    Fetch(fetch::FetchOptions),
+    Fetch(Deferred<fetch::FetchOptions>),
 
     /// Serves the files of directories, and nothing outside of them
-    Filesystem(filesystem::FilesystemOptions),
+    Filesystem(Deferred<filesystem::FilesystemOptions>),
 
     /// Serves git repositories, without running anything of theirs
     #[cfg(feature = "git")]
-    Git(git::GitOptions),
+    Git(Deferred<git::GitOptions>),
 
     /// Serves a graph in which a model keeps what it learned, in a file
-    Memory(memory::MemoryOptions),
+    Memory(Deferred<memory::MemoryOptions>),
 
     /// Serves the time, in time zones
-    Time(time::TimeOptions),
+    Time(Deferred<time::TimeOptions>),
 
     /// Serves the operations of an HTTP API as tools, by its OpenAPI document
     #[command(name = "openapi")]
-    OpenApi(Box<openapi::OpenApiOptions>),
+    OpenApi(Deferred<Box<openapi::OpenApiOptions>>),
 
     /// Serves a PostgreSQL database: read-only queries, and tables as resources
     #[cfg(feature = "postgres")]
-    Postgres(postgres::PostgresOptions),
+    Postgres(Deferred<postgres::PostgresOptions>),
 
     /// Serves a tool by which a model thinks in steps
-    SequentialThinking(sequential_thinking::SequentialThinkingOptions),
+    SequentialThinking(Deferred<sequential_thinking::SequentialThinkingOptions>),
 
     /// Serves a SQLite database file: queries, tables and a memo
-    Sqlite(sqlite::SqliteOptions),
+    Sqlite(Deferred<sqlite::SqliteOptions>),
 }
 
 /// Serves until the client or the user ends it.
 pub(crate) async fn run(command: ServeCommand) -> Result<(), CliError> {
     match command {
-        ServeCommand::Skills(options) => skills::run(options).await,
-        ServeCommand::Everything(options) => demo::run(options).await,
-        ServeCommand::Fetch(options) => fetch::run(options).await,
-        ServeCommand::Filesystem(options) => filesystem::run(options).await,
+        ServeCommand::Skills(Deferred(options)) => skills::run(options).await,
+        ServeCommand::Everything(Deferred(options)) => demo::run(options).await,
+        ServeCommand::Fetch(Deferred(options)) => fetch::run(options).await,
+        ServeCommand::Filesystem(Deferred(options)) => filesystem::run(options).await,
         #[cfg(feature = "git")]
-        ServeCommand::Git(options) => git::run(options).await,
-        ServeCommand::Memory(options) => memory::run(options).await,
-        ServeCommand::Time(options) => time::run(options).await,
-        ServeCommand::OpenApi(options) => openapi::run(*options).await,
+        ServeCommand::Git(Deferred(options)) => git::run(options).await,
+        ServeCommand::Memory(Deferred(options)) => memory::run(options).await,
+        ServeCommand::Time(Deferred(options)) => time::run(options).await,
+        ServeCommand::OpenApi(Deferred(options)) => openapi::run(*options).await,
         #[cfg(feature = "postgres")]
-        ServeCommand::Postgres(options) => postgres::run(options).await,
-        ServeCommand::SequentialThinking(options) => sequential_thinking::run(options).await,
-        ServeCommand::Sqlite(options) => sqlite::run(options).await,
+        ServeCommand::Postgres(Deferred(options)) => postgres::run(options).await,
+        ServeCommand::SequentialThinking(Deferred(options)) => {
+            sequential_thinking::run(options).await
+        }
+        ServeCommand::Sqlite(Deferred(options)) => sqlite::run(options).await,
     }
 }

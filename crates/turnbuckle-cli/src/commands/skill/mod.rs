@@ -8,6 +8,7 @@ mod verify;
 use clap::Subcommand;
 
 use super::TargetArgs;
+use crate::args::Deferred;
 use crate::error::CliError;
 
 /// The verbs after `turnbuckle skill`.
@@ -17,35 +18,35 @@ pub(crate) enum SkillCommand {
     #[command(override_usage = "\
 turnbuckle skill list <TARGET> [OPTIONS]
        turnbuckle skill list [OPTIONS] -- <COMMAND>...")]
-    List(TargetArgs),
+    List(Deferred<TargetArgs>),
 
     /// Reads the SKILL.md or another file of a skill, and verifies it
     #[command(override_usage = "\
 turnbuckle skill read <TARGET> <URI> [FILE] [OPTIONS]
        turnbuckle skill read <URI> [FILE] [OPTIONS] -- <COMMAND>...")]
-    Read(read::Options),
+    Read(Deferred<read::Options>),
 
     /// Verifies all files of one skill, or of all skills that a server lists
     #[command(override_usage = "\
 turnbuckle skill verify <TARGET> [URI] [OPTIONS]
        turnbuckle skill verify [URI] [OPTIONS] -- <COMMAND>...")]
-    Verify(TargetArgs),
+    Verify(Deferred<TargetArgs>),
 }
 
 impl SkillCommand {
     /// Returns the server and the options that every verb has.
     pub(crate) fn target_args(&mut self) -> &mut TargetArgs {
         match self {
-            Self::List(args) | Self::Verify(args) => args,
-            Self::Read(options) => &mut options.target_args,
+            Self::List(Deferred(args)) | Self::Verify(Deferred(args)) => args,
+            Self::Read(Deferred(options)) => &mut options.target_args,
         }
     }
 }
 
 pub(crate) async fn run(command: SkillCommand) -> Result<(), CliError> {
     match command {
-        SkillCommand::List(args) => list::run(args).await,
-        SkillCommand::Read(options) => read::run(options).await,
-        SkillCommand::Verify(args) => verify::run(args).await,
+        SkillCommand::List(Deferred(args)) => list::run(args).await,
+        SkillCommand::Read(Deferred(options)) => read::run(options).await,
+        SkillCommand::Verify(Deferred(args)) => verify::run(args).await,
     }
 }
