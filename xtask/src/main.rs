@@ -74,7 +74,7 @@ enum Command {
     /// Run logins between ours and the clients, servers and authorization servers of others
     InteropAuth { arguments: Vec<String> },
     /// Build the tool as it is given to people, and check its size
-    Dist,
+    Dist(dist::Options),
     /// Check the page of the Inspector: its sources, its built files, and the page in Chromium
     Page,
     /// Switch off rules of the source one by one: a test must fail each time
@@ -130,7 +130,7 @@ fn main() -> ExitCode {
         Command::Interop { arguments } => node::interop(&arguments),
         Command::References(Passed { arguments }) => references::run(&arguments),
         Command::InteropAuth { arguments } => node::logins(&arguments),
-        Command::Dist => dist::run(),
+        Command::Dist(options) => dist::run(&options),
         Command::Page => page::run(),
         Command::Mutants(options) => mutants::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
