@@ -32,7 +32,7 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
     );
     println!(
         "{:<22}{:>10}{:>10}{:>10}   kB, before and after {CALLS} calls",
-        "memory", "resident", "its share", "written"
+        "memory", "resident", "its share", "its own"
     );
     let folder = target().join("dist/measure");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -229,8 +229,8 @@ struct Memory {
     resident: u64,
     /// The resident pages, with shared ones divided among the processes that have them.
     share: u64,
-    /// The pages that the process has written, which no other can share.
-    written: u64,
+    /// The pages that are of no file: what the process has allocated or changed.
+    own: u64,
 }
 
 impl Memory {
@@ -247,7 +247,7 @@ impl Memory {
         Ok(Self {
             resident: figure("Rss:")?,
             share: figure("Pss:")?,
-            written: figure("Private_Dirty:")?,
+            own: figure("Anonymous:")?,
         })
     }
 
@@ -255,8 +255,8 @@ impl Memory {
         let Self {
             resident,
             share,
-            written,
+            own,
         } = self;
-        println!("{name:<22}{resident:>10}{share:>10}{written:>10}");
+        println!("{name:<22}{resident:>10}{share:>10}{own:>10}");
     }
 }
