@@ -127,6 +127,9 @@ fn a_gateway_lets_users_in_keeps_them_apart_and_says_who_calls() {
     let response = post(&gateway.url, &head, &message);
     assert!(response.contains(trace), "{response}");
 
+    let url = gateway.url.replace("/mcp", "/readyz");
+    let ready = read(open(&url, "GET", "", ""));
+    assert!(ready.starts_with("HTTP/1.1 200"), "{ready}");
     let url = gateway.url.replace("/mcp", "/metrics");
     let metrics = read(open(&url, "GET", "", ""));
     for line in [
