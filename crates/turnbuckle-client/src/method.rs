@@ -12,6 +12,7 @@ use turnbuckle_types::{
     TaskMetadata, describe_decode_error,
 };
 use turnbuckle_wire::era::{Project, RESULT_TYPE};
+use turnbuckle_wire::json::read_members;
 use turnbuckle_wire::revision::{Capability, Method};
 
 use crate::connection::Connection;
@@ -165,7 +166,10 @@ macro_rules! client_requests {
             structured_only: bool,
         ) -> Result<Self::Result, serde_json::Error> {
             match structured_only {
-                true => CallToolResult::decode_structured(text),
+                true => match outline_structured(text) {
+                    Some(result) => Ok(result),
+                    None => CallToolResult::decode_structured(text),
+                },
                 false => serde_json::from_str(text),
             }
         }
@@ -284,4 +288,59 @@ pub(crate) fn check_capability(method: Method, server: &ServerInfo) -> Result<()
         },
         revision: server.revision,
     })
+}
+
+/// Decodes the usual form of a tool's result with structured content, by its outline alone. Returns `None` for
+/// any other result.
+fn outline_structured(text: &str) -> Option<CallToolResult> {
+    let mut result = CallToolResult::new();
+    read_members(text, |name, value| {
+        let is_first = match (name, value.as_str()) {
+            ("content", _) => true,
+            ("isError", "false") => result.is_error.replace(false).is_none(),
+            ("structuredContent", content) if content.starts_with('{') => {
+                let content = value.to_json();
+                result.structured_content.replace(content).is_none()
+            }
+            ("_meta", _) if result.meta.is_empty() => {
+                result.meta = value.decode().ok()?;
+                true
+            }
+            (RESULT_TYPE, _) => result.extra.insert(name, value.to_json()).is_none(),
+            _ => false,
+        };
+        is_first.then_some(())
+    })?;
+    result.structured_content.is_some().then_some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_outline_of_a_structured_result_is_what_decoding_makes_of_it() {
+        for usual in [
+            r#"{"content":[{"type":"text","text":"\"}"}],"structuredContent":{"a":[1]},"isError":false}"#,
+            r#" { "resultType" : "complete" , "structuredContent" : {} } "#,
+            r#"{"structuredContent":{},"_meta":{"a/b":1}}"#,
+        ] {
+            let decoded = CallToolResult::decode_structured(usual).unwrap();
+            assert_eq!(outline_structured(usual), Some(decoded), "{usual}");
+        }
+        for other in [
+            r#"{"content":[]}"#,
+            r#"{"structuredContent":null}"#,
+            r#"{"structuredContent":{},"isError":true}"#,
+            r#"{"structuredContent":{},"structuredContent":{}}"#,
+            r#"{"structuredContent":{},"isError":false,"isError":false}"#,
+            r#"{"structuredContent":{},"_meta":{"a/b":1},"_meta":{}}"#,
+            r#"{"structuredContent":{},"_meta":1}"#,
+            r#"{"structuredContent":{}},"#,
+            r#"{"structuredContent":{1}}"#,
+            r#"{"structured\u0043ontent":{}}"#,
+        ] {
+            assert_eq!(outline_structured(other), None, "{other}");
+        }
+    }
 }

@@ -117,6 +117,7 @@ pub mod internal {
     pub use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision, RawParams};
     pub use crate::client::session::client_session::{ClientSession, InFlight};
     pub use crate::client::session::handler::{ClientHandler, ServerRequest};
+    pub use crate::client::session::in_flight::SentRequest;
     pub use crate::client::session::request::{OutboundRequest, ProgressHandler};
     pub use crate::client::session::response::{RawResult, RequestError};
 }

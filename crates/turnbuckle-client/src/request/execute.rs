@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RawResult, RequestError};
+use turnbuckle_session::internal::{MirroredFields, OutboundRequest, RequestError, SentRequest};
 use turnbuckle_session::transport::{LinkError, RequestTag};
 use turnbuckle_types::method::ListTools;
 use turnbuckle_types::{
@@ -40,8 +40,8 @@ pub(super) fn is_unknown_session(error: &Error) -> bool {
     )
 }
 
-/// The future of a request for all tools. Boxed, because one request may make another.
-type RefreshTools = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
+/// The future of a request for all tools within a timeout. Boxed, because one request may make another.
+type RefreshTools<'a> = Pin<Box<dyn Future<Output = Result<Result<(), Error>, Error>> + Send + 'a>>;
 
 impl ClientInner {
     /// Passes a request through the layers and sends it. Returns its result, with the bytes of its JSON
@@ -72,7 +72,8 @@ impl ClientInner {
 
     /// Sends a request behind the layers, within its total timeout. Returns the bytes of its result.
     ///
-    /// The future is boxed, because its code would be compiled again in each crate that awaits it.
+    /// The future is boxed, because its code would be compiled again in each crate that awaits it. It holds
+    /// little: what only rare cases await is in boxes of its own.
     pub(crate) fn send_directly<'a>(
         self: &'a Arc<Self>,
         request: &'a mut dyn ErasedRequest,
@@ -95,7 +96,7 @@ impl ClientInner {
         }
         // Boxed, so that the rare case does not enlarge the future of every request.
         let opened = Box::pin(self.reconnector.connection());
-        deadline.run_idle(opened).await
+        Box::pin(deadline.run_idle(opened)).await
     }
 
     /// Returns a cached result, or sends the request, and sends it again where that is safe and
@@ -126,7 +127,7 @@ impl ClientInner {
         loop {
             let connection = self.connection(deadline).await?;
             if options.wants_task() && self.lacks_task_support(&connection, request) {
-                deadline.run(self.refresh_tools(options)).await??;
+                self.refresh_tools(options, deadline).await??;
             }
             let outcome = self
                 .request_with_rounds(&connection, request, options, deadline)
@@ -137,13 +138,14 @@ impl ClientInner {
                 }
                 // A call that became a task is never sent again.
                 Ok(Answer::Task(task)) => {
-                    let finished = self.finish_call(&connection, task, request, options, deadline);
+                    let finished = self.finish_call(&connection, *task, request, options, deadline);
                     return Box::pin(finished).await.map(|()| 0);
                 }
                 Ok(Answer::Result(size)) => {
                     if let Err(error) = self.inspect(&connection, request) {
-                        self.inspect_again(&connection, request, options, deadline, error)
-                            .await?;
+                        let again =
+                            self.inspect_again(&connection, request, options, deadline, error);
+                        Box::pin(again).await?;
                     }
                     if let (Some(slot), Some(size)) = (slot.take(), size) {
                         self.cache.insert(&connection, slot, request, size);
@@ -181,7 +183,7 @@ impl ClientInner {
                         && !corrected =>
                 {
                     corrected = true;
-                    deadline.run(self.refresh_tools(options)).await??;
+                    self.refresh_tools(options, deadline).await??;
                 }
                 Error::ErrorResponse(response)
                     if response.code == code::URL_REQUIRED && !corrected =>
@@ -189,9 +191,10 @@ impl ClientInner {
                     corrected = true;
                     let input = self.router.input();
                     let tag = options.tag.as_ref();
-                    let visits = Box::pin(input.visit_required_urls(response, tag));
+                    let visits = input.visit_required_urls(response, tag);
                     let handler_timeout = connection.session.limits().handler_timeout;
-                    let accepted = deadline.run(timeout(handler_timeout, visits)).await?;
+                    let visits = deadline.run(timeout(handler_timeout, visits));
+                    let accepted = Box::pin(visits).await?;
                     if !accepted.unwrap_or_default() {
                         return Err(error);
                     }
@@ -203,7 +206,7 @@ impl ClientInner {
                         && !corrected =>
                 {
                     corrected = true;
-                    let listed = deadline.run(self.refresh_tools(options)).await?;
+                    let listed = self.refresh_tools(options, deadline).await?;
                     if listed.is_err() || !self.is_task_required(&connection, request) {
                         return Err(error);
                     }
@@ -234,7 +237,7 @@ impl ClientInner {
         if !self.tools.is_outdated(connection, tool) {
             return Err(error);
         }
-        match deadline.run(self.refresh_tools(options)).await? {
+        match self.refresh_tools(options, deadline).await? {
             Ok(()) => self.inspect(connection, request),
             Err(_) => Err(error),
         }
@@ -279,7 +282,8 @@ impl ClientInner {
         self.set_task_wish(connection, request, options);
         let mut input_bytes = 0;
         for round in 0..=self.max_input_rounds {
-            let raw = self.send(connection, request, options, deadline).await?;
+            let sent = self.send(connection, request, options, deadline);
+            let raw = sent.await.map_err(|error| self.to_error(error))?;
             let invalid = |reason: String| Error::InvalidResult {
                 method: method.to_owned(),
                 reason,
@@ -288,7 +292,7 @@ impl ClientInner {
             let size = (round == 0).then_some(text.len());
             options.check_result_size(method, text)?;
             if let Some(task) = core_task(request, text)? {
-                return Ok(Answer::Task(task));
+                return Ok(Answer::Task(Box::new(task)));
             }
             // The usual case, in which the JSON is decoded once.
             let decoded = request.decode_result(text, options.structured_only);
@@ -324,9 +328,8 @@ impl ClientInner {
                         break;
                     }
                     let tag = options.tag.as_ref();
-                    let answers =
-                        Box::pin(self.answer_input_requests(connection, &required, round, tag));
-                    let answers = deadline.run(answers).await??;
+                    let answers = self.answer_input_requests(connection, &required, round, tag);
+                    let answers = Box::pin(deadline.run(answers)).await??;
                     if let Some((responses, state)) = request.input_members() {
                         *responses = answers;
                         *state = required.request_state;
@@ -334,7 +337,7 @@ impl ClientInner {
                 }
                 Some(ResultType::Other(name)) if name == TASK => {
                     let task = self.extension_task(connection, request, text);
-                    return task.map(Answer::Task);
+                    return task.map(|task| Answer::Task(Box::new(task)));
                 }
                 Some(ResultType::Other(name)) => {
                     return Err(invalid(format!("its `resultType` {name:?} is unknown")));
@@ -398,13 +401,13 @@ impl ClientInner {
     }
 
     /// Sends one round of a request with its mirrored headers and timeouts.
-    async fn send(
+    fn send<'a>(
         &self,
-        connection: &Arc<Connection>,
+        connection: &'a Connection,
         request: &dyn ErasedRequest,
         options: &RequestOptions,
         deadline: &RequestDeadline<'_>,
-    ) -> Result<RawResult, Error> {
+    ) -> SentRequest<'a> {
         let (facts, fields) = (request.facts(), request.mirrored_fields());
         let mirrored = match facts.mirrors_arguments() {
             true => fields.name.and_then(|name| self.tools.param_headers(name)),
@@ -424,20 +427,7 @@ impl ClientInner {
         outbound.progress_handler = options.listener.clone();
         outbound.log_level = options.log_level.or(self.log_level);
         outbound.tag.clone_from(&options.tag);
-        self.send_request(connection, outbound).await
-    }
-
-    /// Sends a request on a connection.
-    pub(crate) async fn send_request(
-        &self,
-        connection: &Arc<Connection>,
-        request: OutboundRequest<'_>,
-    ) -> Result<RawResult, Error> {
-        connection
-            .session
-            .send_request(request)
-            .await
-            .map_err(|error| self.to_error(error))
+        connection.session.send_request(outbound)
     }
 
     /// Converts an error of the session.
@@ -456,8 +446,12 @@ impl ClientInner {
                 .is_some_and(|tool| self.tools.is_retry_safe(tool))
     }
 
-    /// Lists all tools again to record their current definitions.
-    pub(crate) fn refresh_tools(self: &Arc<Self>, options: &RequestOptions) -> RefreshTools {
+    /// Lists all tools again to record their current definitions, within the rest of the total timeout.
+    fn refresh_tools<'a>(
+        self: &Arc<Self>,
+        options: &RequestOptions,
+        deadline: &'a RequestDeadline<'_>,
+    ) -> RefreshTools<'a> {
         let options = RequestOptions {
             bypass_cache: true,
             timeouts: options.timeouts,
@@ -465,6 +459,7 @@ impl ClientInner {
         };
         let call = RequestBuilder::<ListTools>::new(self.clone(), PaginatedRequestParams::new());
         let list = List::new(call.with_options(options));
-        Box::pin(async move { list.fetch_all().await.map(drop) })
+        let listed = Box::pin(async move { list.fetch_all().await.map(drop) });
+        Box::pin(deadline.run(listed))
     }
 }

@@ -149,7 +149,8 @@ impl ClientInner {
         request.timeouts = deadline.timeouts;
         request.tag.clone_from(&options.tag);
         request.started_at = Some(deadline.start_time().into_std());
-        let raw = self.send_request(connection, request).await?;
+        let sent = connection.session.send_request(request);
+        let raw = sent.await.map_err(|error| self.to_error(error))?;
         if options.extension.is_some() {
             match result_type(raw.as_str(), connection.negotiated_revision.features()) {
                 Some(ResultType::Complete) => {}

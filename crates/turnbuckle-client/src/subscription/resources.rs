@@ -52,7 +52,8 @@ pub(super) async fn subscribe_all(
                     &connection.negotiated_revision,
                 );
                 request.timeouts = inner.timeouts;
-                inner.send_request(connection, request).await?;
+                let sent = connection.session.send_request(request);
+                sent.await.map_err(|error| inner.to_error(error))?;
                 counts.for_connection(connection).insert(uri.clone(), 1);
             }
         }

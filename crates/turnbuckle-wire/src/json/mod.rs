@@ -10,7 +10,7 @@ mod text;
 pub use additions::Additions;
 pub(crate) use escape::write_escaped;
 pub use escape::write_str;
-pub use reader::Reader;
+pub use reader::{Reader, read_members};
 pub use serializer::{WriteError, to_vec, write, write_object};
 
 /// Appends raw JSON text on one line: a line break in it can only be white space between tokens.

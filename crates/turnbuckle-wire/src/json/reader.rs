@@ -94,3 +94,14 @@ impl<'a> Reader<'a> {
         (self.next()? == mark).then(|| self.at += 1)
     }
 }
+
+/// Reads the members of the object that is the whole `text`: `member` is called with the name and the value of
+/// each. Returns `None` where the methods of [`Reader`] do, and if `member` does.
+pub fn read_members<'a>(
+    text: &'a str,
+    mut member: impl FnMut(&'a str, RawJson<'a>) -> Option<()>,
+) -> Option<()> {
+    let mut reader = Reader::new(text);
+    reader.members(|reader, name| member(name, reader.value()?))?;
+    reader.end()
+}

@@ -29,7 +29,7 @@ pub(in crate::request) const TASK: &str = "task";
 pub(in crate::request) enum Answer {
     /// The result, which the request holds, with the length of its JSON if the first round had it.
     Result(Option<usize>),
-    Task(Task),
+    Task(Box<Task>),
 }
 
 impl ClientInner {

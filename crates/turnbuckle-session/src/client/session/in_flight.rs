@@ -1,13 +1,16 @@
 //! Requests in flight: sending a request, waiting for its response, and taking it back.
 
 use std::fmt;
+use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::time::Instant;
 use tracing::Instrument;
 use turnbuckle_types::CancelledNotificationParams;
 use turnbuckle_types::RequestId;
+use turnbuckle_types::base::debug_fields;
 use turnbuckle_wire::era::{RequestAdditions, write_request};
 use turnbuckle_wire::revision::{EraKind, Method, MethodRole};
 use turnbuckle_wire::rpc;
@@ -26,33 +29,28 @@ use crate::shared::trace::{
 };
 
 impl ClientSession {
-    /// Sends a request and returns its result.
+    /// Sends a request and returns the future of its result, which holds nothing of the request itself.
     ///
     /// Dropping the future takes the request back: the server is sent a cancellation, or the
     /// request's exchange is closed.
-    ///
-    /// # Errors
-    /// Returns the reason why there is no result.
-    pub async fn send_request(
-        self: &Arc<Self>,
-        request: OutboundRequest<'_>,
-    ) -> Result<RawResult, RequestError> {
-        match is_traced() {
-            false => self.send(request, None).await,
+    pub fn send_request<'a>(self: &'a Arc<Self>, request: OutboundRequest<'_>) -> SentRequest<'a> {
+        let state = match is_traced() {
+            false => match self.start(request, None) {
+                Ok(in_flight) => State::InFlight(in_flight),
+                Err(error) => State::Boxed(Box::pin(ready(Err(error)))),
+            },
             // Boxed, so that the future of a request without a span does not grow.
-            true => Box::pin(self.send_traced(request)).await,
-        }
+            true => State::Boxed(self.send_traced(request)),
+        };
+        SentRequest(state)
     }
 
     /// Sends a request in a span of its own.
-    async fn send_traced(
-        self: &Arc<Self>,
-        request: OutboundRequest<'_>,
-    ) -> Result<RawResult, RequestError> {
-        let method = request.method;
+    fn send_traced<'a>(self: &'a Arc<Self>, request: OutboundRequest<'_>) -> BoxedRequest<'a> {
+        let method = Method::parse(request.method);
         let trace = RequestTrace::start(&TracedRequest {
             side: Side::Client,
-            method,
+            method: request.method,
             target: request.mirrored.name,
             arguments: None,
             id: None,
@@ -64,30 +62,37 @@ impl ClientSession {
             audit: None,
         });
         let span = trace.span().clone();
-        let outcome = self.send(request, Some(&trace)).instrument(span).await;
-        match &outcome {
-            Ok(result) if reports_tool_error(method, result.as_str()) => {
-                trace.fail(&TracedFailure::TOOL_ERROR);
+        let started = span.in_scope(|| self.start(request, Some(&trace)));
+        Box::pin(async move {
+            let outcome = match started {
+                Ok(in_flight) => in_flight.instrument(span).await,
+                Err(error) => Err(error),
+            };
+            match &outcome {
+                Ok(result) if reports_tool_error(method, result.as_str()) => {
+                    trace.fail(&TracedFailure::TOOL_ERROR);
+                }
+                Ok(_) => trace.succeed(),
+                Err(RequestError::ErrorResponse(error)) => {
+                    trace.fail_with_code(error.code);
+                }
+                Err(error) => trace.fail(&TracedFailure::from_type(match error {
+                    RequestError::Link { .. } => "connection_lost",
+                    RequestError::TimedOut(_) => "timeout",
+                    RequestError::TooManyRequests { .. } => "too_many_requests",
+                    _ => "unwritable",
+                })),
             }
-            Ok(_) => trace.succeed(),
-            Err(RequestError::ErrorResponse(error)) => {
-                trace.fail_with_code(error.code);
-            }
-            Err(error) => trace.fail(&TracedFailure::from_type(match error {
-                RequestError::Link { .. } => "connection_lost",
-                RequestError::TimedOut(_) => "timeout",
-                RequestError::TooManyRequests { .. } => "too_many_requests",
-                _ => "unwritable",
-            })),
-        }
-        outcome
+            outcome
+        })
     }
 
-    async fn send(
-        self: &Arc<Self>,
+    /// Sends a request as far as that is possible at once.
+    fn start<'a>(
+        self: &'a Arc<Self>,
         request: OutboundRequest<'_>,
         trace: Option<&RequestTrace>,
-    ) -> Result<RawResult, RequestError> {
+    ) -> Result<InFlightRequest<'a>, RequestError> {
         let link = self.link.get().ok_or(RequestError::Link {
             error: LinkError::Closed,
             sent: false,
@@ -137,7 +142,6 @@ impl ClientSession {
         if let Some(on_id_assigned) = request.on_id_assigned {
             on_id_assigned(&in_flight.id);
         }
-        // In a block, so that the future does not hold the context while it waits.
         let frame = {
             let context = trace.and_then(|trace| {
                 trace.record_id(&in_flight.id);
@@ -183,21 +187,46 @@ impl ClientSession {
                 in_flight.may_be_sent = link.may_have_sent();
             }
         }
-        std::future::poll_fn(|cx| in_flight.poll(cx)).await
+        Ok(in_flight)
     }
 }
 
 /// Returns whether the result of a method is the error result of a tool.
-fn reports_tool_error(method: &str, result: &str) -> bool {
+fn reports_tool_error(method: Option<Method>, result: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct ToolResult {
         #[serde(rename = "isError", default)]
         is_error: Option<bool>,
     }
     let decode = || serde_json::from_str::<ToolResult>(result).ok();
-    Method::parse(method).is_some_and(Method::can_report_errors)
+    method.is_some_and(Method::can_report_errors)
         && decode().is_some_and(|it| it.is_error == Some(true))
 }
+
+/// The future of a request's result.
+#[must_use = "dropping it takes the request back"]
+pub struct SentRequest<'a>(State<'a>);
+
+enum State<'a> {
+    InFlight(InFlightRequest<'a>),
+    Boxed(BoxedRequest<'a>),
+}
+
+type BoxedRequest<'a> = Pin<Box<dyn Future<Output = Outcome> + Send + 'a>>;
+
+impl Future for SentRequest<'_> {
+    /// The result, or the reason why there is none.
+    type Output = Result<RawResult, RequestError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::InFlight(in_flight) => Pin::new(in_flight).poll(cx),
+            State::Boxed(boxed) => boxed.as_mut().poll(cx),
+        }
+    }
+}
+
+debug_fields!(['a] SentRequest<'a> {});
 
 /// A request that waits for its response; dropping it takes the request back.
 struct InFlightRequest<'a> {
@@ -219,32 +248,37 @@ struct InFlightRequest<'a> {
     is_flooded: bool,
 }
 
-impl InFlightRequest<'_> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        if let Some(sending) = &mut self.send_future {
+impl Future for InFlightRequest<'_> {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let this = self.get_mut();
+        if let Some(sending) = &mut this.send_future {
             // Clears the waker: a response that arrives while this task polls needs to wake nobody.
-            if let Some(outcome) = self.response.take_outcome() {
-                return self.finish(outcome);
+            if let Some(outcome) = this.response.take_outcome() {
+                return this.finish(outcome);
             }
             match sending.as_mut().poll(cx) {
                 Poll::Pending => {}
                 Poll::Ready(sent) => {
-                    self.send_future = None;
-                    if let Poll::Ready(end) = self.handle_sent(sent) {
+                    this.send_future = None;
+                    if let Poll::Ready(end) = this.handle_sent(sent) {
                         return Poll::Ready(end);
                     }
                 }
             }
         }
-        match ready!(self.response.poll(cx)) {
-            Ok(outcome) => self.finish(outcome),
+        match std::task::ready!(this.response.poll(cx)) {
+            Ok(outcome) => this.finish(outcome),
             Err(timeout) => {
-                self.timeout = Some(timeout);
+                this.timeout = Some(timeout);
                 Poll::Ready(Err(RequestError::TimedOut(timeout)))
             }
         }
     }
+}
 
+impl InFlightRequest<'_> {
     /// Returns the outcome. A session that ends reports all pending requests as sent; this one knows
     /// better.
     fn finish(&mut self, mut outcome: Outcome) -> Poll<Outcome> {

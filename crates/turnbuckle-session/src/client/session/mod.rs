@@ -6,7 +6,7 @@
 
 pub(crate) mod client_session;
 pub(crate) mod handler;
-mod in_flight;
+pub(crate) mod in_flight;
 mod inbox;
 mod keep_alive;
 pub(crate) mod limits;
