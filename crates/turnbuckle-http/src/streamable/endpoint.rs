@@ -10,6 +10,8 @@ use http::request::Parts;
 use http::{Extensions, Method, Response, StatusCode};
 use http_body::Body;
 use turnbuckle_session::handler::Signal;
+#[cfg(feature = "store")]
+use turnbuckle_session::internal::ForeignMessage;
 use turnbuckle_session::internal::{
     EncodedResponse, ForeignMessages, InboundFrame, OwnerAccount, ServerEndpoint,
 };
@@ -25,7 +27,7 @@ use super::session_mode::SessionMode;
 use super::sessions::{HttpSession, SessionSource, SessionTable};
 use super::status;
 #[cfg(feature = "store")]
-use super::stored::StoredSessions;
+use super::stored::{FoundStored, StoredSessions};
 use crate::options::HttpServerOptions;
 use crate::reply::ResponseBody;
 use crate::reply::{
@@ -258,7 +260,26 @@ impl StreamableEndpoint {
         };
         #[cfg(feature = "store")]
         if let Some(stored) = &self.stored {
-            return Box::pin(self.post_stored(stored, parts, head, frame, connection)).await;
+            let principal = principal::from_extensions(&parts.extensions);
+            let sender = RequestSender {
+                principal: principal.as_deref(),
+                extensions: &parts.extensions,
+                connection,
+                session: None,
+            };
+            let open = match self.find_stored(head, sender) {
+                FoundStored::Known(open) => open,
+                FoundStored::Unsure { .. } => {
+                    match Box::pin(self.restore_session(head, sender)).await {
+                        Ok(open) => open,
+                        Err(reply) => return *reply,
+                    }
+                }
+            };
+            return match self.post_stored(stored, parts, head, frame, connection, open) {
+                Ok(reply) => reply,
+                Err(unfinished) => unfinished.await,
+            };
         }
         let outcome = self.handle_frame(parts, head, &frame, connection, PostSession::default());
         // A request that runs holds its frame by itself.
@@ -272,27 +293,18 @@ impl StreamableEndpoint {
         }
     }
 
-    /// Serves a posted frame of an endpoint whose sessions are in the store.
+    /// Serves a posted frame of an endpoint whose sessions are in the store. What cannot be done at once is
+    /// in the future, on the heap.
     #[cfg(feature = "store")]
-    async fn post_stored(
-        &self,
-        stored: &Arc<StoredSessions>,
-        parts: &Parts,
+    fn post_stored<'a>(
+        &'a self,
+        stored: &'a StoredSessions,
+        parts: &'a Parts,
         head: &RequestHeaders<'_>,
         frame: Bytes,
         connection: Option<&ConnectionInfo>,
-    ) -> HttpReply {
-        let principal = principal::from_extensions(&parts.extensions);
-        let sender = RequestSender {
-            principal: principal.as_deref(),
-            extensions: &parts.extensions,
-            connection,
-            session: None,
-        };
-        let open = match self.restore_session(head, sender).await {
-            Ok(open) => open,
-            Err(reply) => return *reply,
-        };
+        open: Option<Arc<HttpSession>>,
+    ) -> Result<HttpReply, Pin<Box<dyn Future<Output = HttpReply> + Send + 'a>>> {
         let foreign = ForeignMessages::default();
         let session = PostSession {
             open: open.as_ref(),
@@ -300,19 +312,30 @@ impl StreamableEndpoint {
         };
         let outcome = self.handle_frame(parts, head, &frame, connection, session);
         drop(frame);
-        let reply = match outcome {
-            PostOutcome::Reply(reply) => reply,
-            PostOutcome::Pending(post) => Box::pin(post.reply()).await,
-            PostOutcome::Opening(opening) => return Box::pin(self.open_stored(*opening)).await,
-        };
-        let Some(open) = &open else {
-            return reply;
-        };
         let messages = foreign.take();
-        if messages.is_empty() && !StoredSessions::is_changed(open) {
-            return reply;
+        let has_news = |open: &Arc<_>, messages: &[ForeignMessage]| {
+            !messages.is_empty() || StoredSessions::is_changed(open)
+        };
+        match outcome {
+            PostOutcome::Reply(reply)
+                if !open.as_ref().is_some_and(|it| has_news(it, &messages)) =>
+            {
+                Ok(reply)
+            }
+            outcome => Err(Box::pin(async move {
+                let reply = match outcome {
+                    PostOutcome::Reply(reply) => reply,
+                    PostOutcome::Pending(post) => post.reply().await,
+                    PostOutcome::Opening(opening) => return self.open_stored(*opening).await,
+                };
+                match &open {
+                    Some(open) if has_news(open, &messages) => {
+                        stored.finish_post(open, messages, reply).await
+                    }
+                    _ => reply,
+                }
+            })),
         }
-        Box::pin(stored.finish_post(open, messages, reply)).await
     }
 
     /// Serves a posted frame. A handler that is ready at the first poll is done when this returns.

@@ -118,6 +118,9 @@ impl StreamableEndpoint {
                 fault,
             )));
         }
+        if let Some(open) = sender.session {
+            return Ok(open.clone());
+        }
         let id = match head.session_id {
             HeaderValues::One(id) => id,
             HeaderValues::Missing => {
@@ -141,10 +144,9 @@ impl StreamableEndpoint {
             ))
         };
         let id = std::str::from_utf8(id).map_err(|_| unknown())?;
-        let found = match (&self.mode, sender.session) {
-            (_, Some(open)) => Some(open.clone()),
-            (SessionMode::Sealed(ids), None) => self.unseal(ids, id, sender)?,
-            (_, None) => self.sessions.get(id, sender.principal),
+        let found = match &self.mode {
+            SessionMode::Sealed(ids) => self.unseal(ids, id, sender)?,
+            _ => self.sessions.get(id, sender.principal),
         };
         found.ok_or_else(unknown)
     }

@@ -22,7 +22,7 @@ use super::sealed::{SealError, SealedIds};
 use super::session_mode::SessionMode;
 use super::sessions::{HttpSession, OpenSessionError, SessionKind};
 #[cfg(feature = "store")]
-use super::stored::session::StoredSession;
+use super::stored::{FoundStored, session::StoredSession};
 #[cfg(feature = "store")]
 use crate::reply::store_reply;
 use crate::reply::{HttpReply, error_reply, exceeded_reply, memory_reply};
@@ -115,31 +115,42 @@ impl StreamableEndpoint {
         head: &RequestHeaders<'_>,
         sender: RequestSender<'_>,
     ) -> Result<Option<Arc<HttpSession>>, Box<HttpReply>> {
-        let (Some(stored), HeaderValues::One(id)) = (&self.stored, head.session_id) else {
-            return Ok(None);
+        let (stored, id, known) = match self.find_stored(head, sender) {
+            FoundStored::Known(known) => return Ok(known),
+            FoundStored::Unsure { stored, id, known } => (stored, id, known),
         };
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        if id.len() != ID_CHARS
-            || !id.iter().all(is_digit)
-            || matches!(head.mark(), NamedRevision::Modern(_))
-        {
-            return Ok(None);
-        }
-        let Ok(id) = std::str::from_utf8(id) else {
-            return Ok(None);
+        let account =
+            self.clients
+                .connection_account(&self.server, sender.extensions, sender.connection);
+        let source = self.session_source(sender, account.as_deref());
+        Box::pin(stored.restore(id, known, source)).await
+    }
+
+    /// Returns what this instance knows of the session that a request names, without a look at the store.
+    #[cfg(feature = "store")]
+    pub(super) fn find_stored<'a>(
+        &'a self,
+        head: &RequestHeaders<'a>,
+        sender: RequestSender<'_>,
+    ) -> FoundStored<'a> {
+        let (Some(stored), HeaderValues::One(id)) = (&self.stored, head.session_id) else {
+            return FoundStored::Known(None);
+        };
+        let (Ok(id), false) = (
+            std::str::from_utf8(id),
+            matches!(head.mark(), NamedRevision::Modern(_)),
+        ) else {
+            return FoundStored::Known(None);
         };
         stored.start();
-        match self.sessions.get(id, sender.principal) {
-            Some(known) if stored.is_fresh(&known) => Ok(Some(known)),
-            known => {
-                let account = self.clients.connection_account(
-                    &self.server,
-                    sender.extensions,
-                    sender.connection,
-                );
-                let source = self.session_source(sender, account.as_deref());
-                Box::pin(stored.restore(id, known, source)).await
+        let known = self.sessions.get(id, sender.principal);
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        match known {
+            Some(known) if stored.is_fresh(&known) => FoundStored::Known(Some(known)),
+            None if id.len() != ID_CHARS || !id.as_bytes().iter().all(is_digit) => {
+                FoundStored::Known(None)
             }
+            known => FoundStored::Unsure { stored, id, known },
         }
     }
 

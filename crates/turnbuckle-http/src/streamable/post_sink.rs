@@ -4,6 +4,8 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::futures::Notified;
 use turnbuckle_session::internal::{EncodedResponse, InboundFrame, QueueFull, ReplySink};
+#[cfg(feature = "store")]
+use turnbuckle_types::RequestId;
 use turnbuckle_wire::era::Params;
 #[cfg(feature = "store")]
 use turnbuckle_wire::rpc;
@@ -23,7 +25,7 @@ pub(super) enum PostSink {
         stream: OnceLock<Arc<SessionStream>>,
         /// The requests of the POST, if other instances serve the session too.
         #[cfg(feature = "store")]
-        requests: Option<OpenRequests>,
+        requests: PostRequests,
     },
     /// The stream of a POST without a session.
     Single(Arc<SessionStream>),
@@ -42,7 +44,7 @@ impl PostSink {
             session: session.clone(),
             stream: OnceLock::new(),
             #[cfg(feature = "store")]
-            requests: requests_of(session, message, frame),
+            requests: PostRequests::find(session, message, frame),
         })
     }
 
@@ -71,13 +73,16 @@ impl PostSink {
         let Self::Session {
             session,
             stream,
-            requests: Some(requests),
+            requests,
         } = self
         else {
             return;
         };
-        if let (Some(stream), Some(copies)) = (stream.get(), &session.copies) {
-            copies.copy(stream, requests.clone());
+        if let (Some(stream), Some(copies), Some(legacy)) =
+            (stream.get(), &session.copies, session.session.legacy())
+        {
+            let ids = requests.first.iter().chain(&requests.others).cloned();
+            copies.copy(stream, OpenRequests::new(ids, legacy.features()));
         }
     }
 
@@ -90,28 +95,46 @@ impl PostSink {
     }
 }
 
-/// Returns the requests of a POST, if other instances serve the session too.
+/// The ids of the requests of a POST.
 #[cfg(feature = "store")]
-fn requests_of(
-    session: &HttpSession,
-    message: Option<&Message<'_, Params<'_>>>,
-    frame: InboundFrame<'_>,
-) -> Option<OpenRequests> {
-    session.copies.as_ref()?;
-    let features = session.session.legacy()?.features();
-    let id_of = |message: &Message<'_, Params<'_>>| match message {
-        Message::Request(request) => Some(request.id.clone()),
-        _ => None,
-    };
-    let Some(message) = message else {
+#[derive(Debug, Default)]
+pub(super) struct PostRequests {
+    first: Option<RequestId>,
+    /// The ids of a batch.
+    others: Vec<RequestId>,
+}
+
+#[cfg(feature = "store")]
+impl PostRequests {
+    /// Returns the requests of a POST if other instances serve the session too, and none otherwise.
+    fn find(
+        session: &HttpSession,
+        message: Option<&Message<'_, Params<'_>>>,
+        frame: InboundFrame<'_>,
+    ) -> Self {
+        if session.copies.is_none() {
+            return Self::default();
+        }
+        let id_of = |message: &Message<'_, Params<'_>>| match message {
+            Message::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        if let Some(message) = message {
+            return Self {
+                first: id_of(message),
+                others: Vec::new(),
+            };
+        }
         let max = session.session.limits().max_batch_messages;
         let elements = rpc::split_batch(frame.text, max).unwrap_or_default();
         let ids = elements
             .iter()
             .filter_map(|text| id_of(&rpc::decode(text).ok()?));
-        return Some(OpenRequests::new(ids, features));
-    };
-    Some(OpenRequests::new(id_of(message), features))
+        Self {
+            first: None,
+            others: ids.collect(),
+        }
+    }
 }
 
 impl ReplySink for PostSink {

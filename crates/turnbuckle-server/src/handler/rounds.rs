@@ -20,7 +20,7 @@ use crate::error::failure::{Failure, FailureKind, Result};
 use crate::error::{ArgumentError, NeedsInput};
 use crate::handler::failure_log::report_error;
 use crate::request::context::HandlerContext;
-use crate::request::input::{self, BoundRequest, InputRound};
+use crate::request::input::{self, BoundRequest};
 
 /// The future of one run of a handler.
 pub(crate) type HandlerRun = Pin<Box<dyn Future<Output = Result<Reply>> + Send>>;
@@ -236,7 +236,7 @@ async fn resolve_failure(
         let state = needs.into_needs().state;
         let round = match context.round() {
             Some(round) => round.next_legacy_round(answers, state),
-            None => InputRound::default().next_legacy_round(answers, state),
+            None => context.first_round().next_legacy_round(answers, state),
         };
         context = context.with_round(round);
         let run = handler.clone().run_again(context.clone());

@@ -17,7 +17,7 @@ use crate::error::NeedsInput;
 use crate::request::extract::States;
 #[cfg(feature = "tasks")]
 use crate::request::input::Leg;
-use crate::request::input::{InputRound, InputRounds, Question};
+use crate::request::input::{InputRound, InputRounds, Question, SharedIdentity};
 use crate::request::redaction::{Redact, Redactions};
 use crate::schema::describe_mismatch;
 
@@ -31,6 +31,9 @@ pub struct HandlerContext {
     pub(crate) call: RequestContext,
     pub(crate) settings: Arc<ServerSettings>,
     round: Option<Arc<InputRound>>,
+    /// The name of a request in the records of its effects, if there is no round yet to hold it. All runs
+    /// share it, also those that a layer repeats.
+    identity: Option<SharedIdentity>,
     /// The arguments that a layer put in the place of those in the message.
     replaced_arguments: Option<Arc<Json>>,
     /// The redactions of log messages and progress that layers put around the handler.
@@ -68,14 +71,10 @@ impl HandlerContext {
         settings: Arc<ServerSettings>,
         round: Option<InputRound>,
     ) -> Self {
-        // All runs of a request share its identity in the records of effects, also those that a layer
-        // repeats.
-        let round = match settings.input_rounds.once.0 {
-            Some(_) => Some(round.unwrap_or_default()),
-            None => round,
-        };
+        let has_records = settings.input_rounds.once.0.is_some();
         Self {
             call,
+            identity: (has_records && round.is_none()).then(SharedIdentity::default),
             settings,
             round: round.map(Arc::new),
             replaced_arguments: None,
@@ -88,6 +87,11 @@ impl HandlerContext {
     #[must_use]
     pub fn state<T: ?Sized + Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.settings.states.get()
+    }
+
+    /// Returns the round of a request that brings back nothing from an earlier one.
+    pub(crate) fn first_round(&self) -> InputRound {
+        InputRound::first(self.identity.clone().unwrap_or_default())
     }
 
     /// Returns this context for another round of input.
@@ -103,7 +107,7 @@ impl HandlerContext {
     pub(crate) fn in_leg(&self, call: RequestContext, leg: Arc<Leg>) -> Self {
         let round = match self.round() {
             Some(round) => round.in_leg(leg),
-            None => InputRound::default().in_leg(leg),
+            None => self.first_round().in_leg(leg),
         };
         Self {
             call,
@@ -184,7 +188,7 @@ impl HandlerContext {
         let legacy = self.is_legacy();
         let round = match self.round() {
             Some(recorded) => recorded.with_answer_log(legacy),
-            None => InputRound::default().with_answer_log(legacy),
+            None => self.first_round().with_answer_log(legacy),
         };
         self.round = Some(Arc::new(round));
         self

@@ -49,6 +49,18 @@ pub(crate) struct StoredSessions {
 
 debug_fields!(StoredSessions { cluster });
 
+/// The session that a request names, as far as this instance knows it.
+pub(super) enum FoundStored<'a> {
+    /// The session, or `None` if the request names none in the store.
+    Known(Option<Arc<HttpSession>>),
+    /// A session whose record has to be read.
+    Unsure {
+        stored: &'a StoredSessions,
+        id: &'a str,
+        known: Option<Arc<HttpSession>>,
+    },
+}
+
 impl StoredSessions {
     pub(super) fn new(
         cluster: Arc<Cluster>,

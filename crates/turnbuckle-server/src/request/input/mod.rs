@@ -38,7 +38,7 @@ pub(crate) use once_claims::{ClaimError, ClaimFuture, Claimed, OnceClaims, OpenC
 #[cfg(feature = "tasks")]
 pub(crate) use request_identity::RequestIdentity;
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, StateKeys, mac};
-pub(crate) use rounds::{BoundRequest, InputRound, InputRounds};
+pub(crate) use rounds::{BoundRequest, InputRound, InputRounds, SharedIdentity};
 pub(crate) use watch::run_until_input_required;
 
 /// A question to the client, which knows the type of its answer.

@@ -22,6 +22,9 @@ use crate::error::NeedsInput;
 /// The most input responses in one request.
 const MAX_RESPONSES: usize = 1024;
 
+/// The name of a request in the records of its effects, which is made when it is needed first.
+pub(crate) type SharedIdentity = Arc<OnceLock<RequestIdentity>>;
+
 /// The answers and state of one round of a request.
 #[derive(Default)]
 pub(crate) struct InputRound {
@@ -37,12 +40,20 @@ pub(crate) struct InputRound {
     without_state: bool,
     /// The name of the request in the records of its effects, once there is one; the same for all runs
     /// of the round.
-    identity: Arc<OnceLock<RequestIdentity>>,
+    identity: SharedIdentity,
     /// The run inside of a task that the round belongs to.
     leg: Option<Arc<Leg>>,
 }
 
 impl InputRound {
+    /// Returns the round of a request that brings back nothing from an earlier one.
+    pub(crate) fn first(identity: SharedIdentity) -> Self {
+        Self {
+            identity,
+            ..Self::default()
+        }
+    }
+
     /// Returns the same round for a run that is inside of a task or may become one.
     #[cfg(feature = "tasks")]
     pub(crate) fn in_leg(&self, leg: Arc<Leg>) -> Self {
