@@ -100,14 +100,17 @@ fn compare_amounts(
     }
 }
 
-/// Returns a goal as a number. It is relative to the new count of the other row, or else to the accepted
-/// one.
+/// Returns a goal as a number. It is relative to the new counts of other rows, or else to the accepted
+/// ones.
 pub(super) fn limit(accepted: &Rows, counted: &Rows, measure: Measure, goal: &Goal) -> Option<f64> {
     match goal {
         Goal::Amount(amount) => Some(*amount),
         Goal::Relative { of, times, plus } => {
-            let amount = |rows: &Rows| rows.get(of)?.counts.get(&measure).copied();
-            let base = amount(counted).or_else(|| amount(accepted))?;
+            let amount = |of: &String| {
+                let amount = |rows: &Rows| rows.get(of)?.counts.get(&measure).copied();
+                amount(counted).or_else(|| amount(accepted))
+            };
+            let base = of.names().iter().map(amount).sum::<Option<f64>>()?;
             Some(base * times.unwrap_or(1.0) + plus.unwrap_or(0.0))
         }
     }
@@ -115,7 +118,7 @@ pub(super) fn limit(accepted: &Rows, counted: &Rows, measure: Measure, goal: &Go
 
 #[cfg(test)]
 mod tests {
-    use super::super::file::Row;
+    use super::super::file::{Others, Row};
     use super::*;
 
     fn row(instructions: f64, allocations: f64) -> Row {
@@ -161,14 +164,20 @@ mod tests {
             row
         };
         let other = |times, plus| Goal::Relative {
-            of: "other".to_owned(),
+            of: Others::One("other".to_owned()),
             times,
             plus,
+        };
+        let twice_other = |times| Goal::Relative {
+            of: Others::Sum(vec!["other".to_owned(); 2]),
+            times: Some(times),
+            plus: None,
         };
         for met in [
             Goal::Amount(1000.0),
             other(Some(2.0), None),
             other(None, Some(500.0)),
+            twice_other(1.0),
         ] {
             let mut accepted = goal(met);
             assert_eq!(compare_one(accepted.clone(), now()), Findings::default());
@@ -180,6 +189,7 @@ mod tests {
             Goal::Amount(999.0),
             other(Some(1.9), None),
             other(None, Some(400.0)),
+            twice_other(0.9),
         ] {
             let mut accepted = goal(missed);
             let found = compare_one(accepted.clone(), now());

@@ -42,16 +42,33 @@ pub(super) struct Row {
     pub(super) over: Option<String>,
 }
 
-/// The limit of a count: an amount, or another row's times or plus something.
+/// The limit of a count: an amount, or the sum of other rows' times or plus something.
 #[derive(Debug, Clone, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub(super) enum Goal {
     Amount(f64),
     Relative {
-        of: String,
+        of: Others,
         times: Option<f64>,
         plus: Option<f64>,
     },
+}
+
+/// The rows that a goal is relative to.
+#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(super) enum Others {
+    One(String),
+    Sum(Vec<String>),
+}
+
+impl Others {
+    pub(super) fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Sum(names) => names,
+        }
+    }
 }
 
 /// A quantity that is counted of a row.
@@ -192,7 +209,9 @@ over = \"it is young\"
         for (name, row) in &file.rows {
             for goal in row.at_most.values() {
                 if let Goal::Relative { of, .. } = goal {
-                    assert!(file.rows.contains_key(of), "{name}: {of}");
+                    for of in of.names() {
+                        assert!(file.rows.contains_key(of), "{name}: {of}");
+                    }
                 }
             }
         }

@@ -45,10 +45,10 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result {
     let valgrind = first_line_of("valgrind", &["--version"]);
     let valgrind = valgrind.ok_or("valgrind is missing: install the package valgrind")?;
-    let programs = build()?;
     let all = rows::all();
     let names: Vec<_> = all.iter().map(|row| row.name).collect();
     let counters = select(&all, &options.rows)?;
+    let programs = build(&counters)?;
     let mut rows = count(&programs, &counters)?;
     let mut file = File::read()?;
     if !options.accept {
@@ -102,16 +102,28 @@ fn report(file: &File, rows: &Rows, differences: &str) -> Result {
     .into())
 }
 
-/// Builds both programs, each by itself, so that the servers have nothing of what a client needs.
-fn build() -> Result<Programs> {
-    let built = |package: &str| {
-        let mut build = cargo(["build", "--quiet", "--profile", "bench", "--package"]);
-        run_command(build.arg(package))?;
+/// Builds the programs, each by itself, so that the servers have nothing of what a client needs, and clients
+/// nothing of what a bridge needs. A program that no row runs is not built.
+fn build(counters: &[&Counter]) -> Result<Programs> {
+    let runs = |work: fn(&Work) -> bool| counters.iter().any(|row| work(&row.work));
+    let built = |package: &str, is_needed: bool| {
+        if is_needed {
+            let mut build = cargo(["build", "--quiet", "--profile", "bench", "--package"]);
+            run_command(build.arg(package))?;
+        }
         Ok::<_, String>(target().join("release").join(package))
     };
     Ok(Programs {
-        servers: built("turnbuckle-budget")?,
-        clients: built("turnbuckle-budget-client")?,
+        // The peer of the other two as well.
+        servers: built("turnbuckle-budget", true)?,
+        clients: built(
+            "turnbuckle-budget-client",
+            runs(|work| matches!(work, Work::Call(_))),
+        )?,
+        bridges: built(
+            "turnbuckle-budget-bridge",
+            runs(|work| matches!(work, Work::Bridge(_))),
+        )?,
     })
 }
 

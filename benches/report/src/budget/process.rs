@@ -21,6 +21,7 @@ use crate::result::Result;
 pub(super) struct Programs {
     pub(super) servers: PathBuf,
     pub(super) clients: PathBuf,
+    pub(super) bridges: PathBuf,
 }
 
 /// The allocations of a run.
@@ -83,6 +84,7 @@ impl Programs {
         command
             .arg(match row.work {
                 Work::Call(_) => &self.clients,
+                Work::Bridge(_) => &self.bridges,
                 _ => &self.servers,
             })
             .args(row.process.split(' '))
@@ -110,6 +112,10 @@ impl Programs {
                 input.write_all(message.as_bytes())?;
                 drop(input);
                 ends_well(&mut child)
+            }
+            Work::Bridge(load) => {
+                command.arg(&self.servers);
+                serve(&mut command.spawn()?, load, requests, false)
             }
             Work::Call(Binding::Stdio) => {
                 command.arg(&self.servers).arg(requests.to_string());

@@ -22,6 +22,8 @@ pub(super) enum Work {
     Serve(Load),
     /// A client of a server that is not counted.
     Call(Binding),
+    /// A bridge on stdio to a server that is not counted.
+    Bridge(Load),
     /// A decoder of one message.
     Decode(Request),
     /// A start, an answered handshake, and the end: all of that is counted.
@@ -84,6 +86,16 @@ fn serves(
         request: request.clone(),
     };
     works(name, process, Work::Serve(load))
+}
+
+fn bridges(name: &'static str, process: &'static str, era: Era, request: &Request) -> Counter {
+    let load = Load {
+        binding: Binding::Stdio,
+        era,
+        before: Before::default(),
+        request: request.clone(),
+    };
+    works(name, process, Work::Bridge(load))
 }
 
 fn holds(name: &'static str, held: Held, count: u64) -> Counter {
@@ -200,6 +212,12 @@ pub(super) fn all() -> Vec<Counter> {
         works("client-http-session", "http legacy", Work::Call(Binding::Http)),
         works("client-http-modern", "http modern", Work::Call(Binding::Http)),
         works("client-http-auth", "http-auth modern", Work::Call(Binding::Http)),
+        // What stands between a client and a server, alone in its process.
+        bridges("bridge-stdio-legacy", "bridge legacy", Era::Session, echo),
+        bridges("bridge-stdio-modern", "bridge modern", Era::Modern, echo),
+        bridges("bridge-stdio-to-legacy", "bridge legacy", Era::Modern, echo),
+        bridges("gateway-stdio-modern", "gateway off", Era::Modern, echo),
+        bridges("gateway-stdio-modern-audit", "gateway /dev/null", Era::Modern, echo).many(),
         works("floor-start", "floor-start", Work::Start),
         works("start-3", "stdio 3", Work::Start).above("floor-start"),
         works("start-1000", "stdio 1000", Work::Start).above("floor-start"),
