@@ -12,6 +12,7 @@ mod cut;
 mod floods;
 mod leftovers;
 mod processes;
+mod proxies;
 mod sockets;
 
 use std::sync::{Mutex, PoisonError};
