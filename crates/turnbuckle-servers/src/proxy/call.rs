@@ -1,10 +1,9 @@
-//! A request to a server, in a task of its own: what the server tells of it, its questions and its end.
+//! A request to a server: what the server tells of it, its questions and its end.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_server::{HandlerContext, Result};
 use turnbuckle_session::internal::SessionOwner;
@@ -27,10 +26,11 @@ const MAX_WAITING_REPORTS: usize = 64;
 
 /// A request to a server. Dropping the value cancels the request.
 pub(super) struct UpstreamCall<M: ServerMethod> {
-    /// The one task that sends the request.
-    task: JoinSet<std::result::Result<M::Result, Error>>,
-    reported: mpsc::Receiver<ProgressNotificationParams>,
-    asked: mpsc::Receiver<FromServer>,
+    /// The request. The session receives its response, also while nobody polls this.
+    sending: Pin<Box<dyn Future<Output = std::result::Result<M::Result, Error>> + Send>>,
+    /// Boxed, as are the messages of the other channel: a channel has room for 32 from the start.
+    reported: mpsc::Receiver<Box<ProgressNotificationParams>>,
+    asked: mpsc::Receiver<Box<FromServer>>,
     /// The question that the client has not answered.
     open: Option<OpenQuestion>,
     /// The questions that the client has answered.
@@ -78,22 +78,21 @@ where
                 request = request.on_task(move |_| context.continue_as_task());
             }
             let request = request.tag(tag).on_progress(move |report| {
-                let _ = reports.try_send(report);
+                let _ = reports.try_send(Box::new(report));
             });
             match log_level {
                 Some(level) => request.log_level(level),
                 None => request,
             }
         });
-        let mut task = JoinSet::new();
-        task.spawn(async move {
+        let sending = async move {
             request
                 .set_session_log_level(log_level, session_level)
                 .await;
             request.send().await
-        });
+        };
         Ok(Self {
-            task,
+            sending: Box::pin(sending),
             reported,
             asked,
             open: None,
@@ -109,23 +108,20 @@ where
     pub(super) async fn next(&mut self) -> CallEvent<M::Result> {
         tokio::select! {
             biased;
-            Some(report) = self.reported.recv() => CallEvent::Progress(report),
-            Some(message) = self.asked.recv() => match message {
+            Some(report) = self.reported.recv() => CallEvent::Progress(*report),
+            Some(message) = self.asked.recv() => match *message {
                 FromServer::Log(message) => CallEvent::Log(message),
                 FromServer::Question(question) => {
                     self.open = Some(question);
                     CallEvent::Question
                 }
             },
-            outcome = self.task.join_next() => CallEvent::Ended(match outcome {
-                Some(Ok(Ok(mut result))) => {
+            outcome = &mut self.sending => CallEvent::Ended(match outcome {
+                Ok(mut result) => {
                     sealed::Rewrite::remove_envelope(&mut result);
                     Ok(result)
                 }
-                Some(Ok(Err(error))) => Err(error.into()),
-                Some(Err(_)) | None => {
-                    Err(CallError::NoResponse("the request to the server has ended".into()))
-                }
+                Err(error) => Err(error.into()),
             }),
         }
     }

@@ -30,7 +30,7 @@ pub(super) struct OpenQuestion {
 
 /// The value of a request's tag: the way to the client that sent the request.
 struct Receiver {
-    messages: mpsc::Sender<FromServer>,
+    messages: mpsc::Sender<Box<FromServer>>,
     /// The number of the sender belongs to this session while any of its requests is known.
     _session: Option<Arc<ChangeFeed>>,
 }
@@ -40,7 +40,7 @@ struct Receiver {
 pub(super) fn tag(
     context: &HandlerContext,
     keys: &ClientKeys,
-) -> (RequestTag, mpsc::Receiver<FromServer>) {
+) -> (RequestTag, mpsc::Receiver<Box<FromServer>>) {
     let (messages, received) = mpsc::channel(MAX_WAITING_MESSAGES);
     let receiver = Receiver {
         messages,
@@ -57,7 +57,7 @@ pub(super) fn tag(
 }
 
 /// Returns the way to the client that sent the request of a tag.
-fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<FromServer>> {
+fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<Box<FromServer>>> {
     let receiver = tag.and_then(|tag| tag.value::<Receiver>());
     if receiver.is_none() {
         tracing::debug!(
@@ -71,7 +71,7 @@ fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<
 /// Passes a log message on. One for a client that is too far behind is left out.
 fn pass_log(server: &str, message: LoggingMessageNotificationParams, tag: Option<&RequestTag>) {
     if let Some(receiver) = find_receiver(server, tag) {
-        let _ = receiver.try_send(FromServer::Log(message));
+        let _ = receiver.try_send(Box::new(FromServer::Log(message)));
     }
 }
 
@@ -80,7 +80,7 @@ async fn pass_question(asked: &ServerQuestion, question: Question) -> Option<Ans
     let (answer, answered) = oneshot::channel();
     let receiver = find_receiver(&asked.server, asked.request_tag())?;
     let question = FromServer::Question(OpenQuestion { question, answer });
-    receiver.send(question).await.ok()?;
+    receiver.send(Box::new(question)).await.ok()?;
     answered.await.ok()
 }
 
