@@ -251,5 +251,5 @@ fn parse(output: &[u8]) -> Result<HeaderMap, String> {
     Ok(headers)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

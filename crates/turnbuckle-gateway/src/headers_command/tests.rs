@@ -1,3 +1,5 @@
+#![cfg(unix)]
+
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -121,9 +121,17 @@ const MOMENTS: &[(u64, &str, &str, &str, bool)] = &[
     (1736983800, "Etc/GMT+5", "2025-01-15T18:30:00-05:00", "Wednesday", false),
 ];
 
-/// Moments, a time in two zones, both times, whether each is summer time, and their difference.
+/// A moment, a time in two zones, both times, whether each is summer time, and their difference.
+type Conversion = (
+    u64,
+    [&'static str; 3],
+    [&'static str; 2],
+    [bool; 2],
+    &'static str,
+);
+
 #[rustfmt::skip]
-const CONVERSIONS: &[(u64, [&str; 3], [&str; 2], [bool; 2], &str)] = &[
+const CONVERSIONS: &[Conversion] = &[
     (1736935200, ["Europe/Warsaw", "08:00", "Europe/London"], ["2025-01-15T08:00:00+01:00", "2025-01-15T07:00:00+00:00"], [false, false], "-1.0h"),
     (1736935200, ["Europe/London", "08:00", "Europe/Warsaw"], ["2025-01-15T08:00:00+00:00", "2025-01-15T09:00:00+01:00"], [false, false], "+1.0h"),
     (1761645600, ["Europe/Warsaw", "08:00", "America/New_York"], ["2025-10-28T08:00:00+01:00", "2025-10-28T03:00:00-04:00"], [false, true], "-5.0h"),

@@ -55,7 +55,7 @@ fn upstream(token: &Arc<()>) -> Server {
 
 /// Opens a session with a proxy, calls, and ends it in a way that the round decides.
 async fn session(proxy: &Proxy, era: EraPreference, round: usize) {
-    let (answers, hangs) = (round % 3 != 0, round % 4 == 3);
+    let (answers, hangs) = (!round.is_multiple_of(3), round % 4 == 3);
     let client = Client::builder("c", "1")
         .era(era)
         .on_form(move |_, _| async move {
@@ -78,7 +78,7 @@ async fn session(proxy: &Proxy, era: EraPreference, round: usize) {
         let call = client.call_tool("hang", &());
         assert!(timeout(SOON, call.send()).await.is_err(), "it never ends");
     }
-    if round % 2 == 0 {
+    if round.is_multiple_of(2) {
         client.close().await;
     }
     if hangs || !answers {

@@ -254,8 +254,11 @@ async fn edits_are_shown_and_made() {
     served.fail("edit_file", edit("", "", false)).await;
 }
 
+/// Texts and what takes their place.
+type Replacements = [(&'static str, &'static str)];
+
 /// Files, their edits, and what they are then.
-const EDITS: &[(&str, &[(&str, &str)], &str)] = &[
+const EDITS: &[(&str, &Replacements, &str)] = &[
     ("a\nb\nc\n", &[("a", "A"), ("c", "C")], "A\nb\nC\n"),
     ("a\nb\n", &[("a", "b"), ("b\nb", "c")], "c\n"),
     ("a\na\n", &[("a", "b")], "b\na\n"),
