@@ -82,6 +82,7 @@ pub use server::builder::ServerBuilder;
 pub use server::extension::{
     AcceptedFilter, Background, Extension, ExtensionResult, UndeclaredPolicy,
 };
+pub use server::subscriber::Subscriber;
 #[cfg(feature = "tasks")]
 #[cfg_attr(docsrs, doc(cfg(feature = "tasks")))]
 pub use server::tasks::Tasks;

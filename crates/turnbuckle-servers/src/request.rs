@@ -67,6 +67,12 @@ impl<M: ServerMethod> ServerRequest<M> {
             .map_or(shared, |max| max.min(shared))
     }
 
+    /// Returns whether the request takes a connection that only its client has.
+    pub(crate) fn has_own_connection(&self) -> bool {
+        let routed = self.0.as_ref();
+        routed.is_ok_and(|routed| routed.lease.is_some() && routed.member.options.mode.is_private())
+    }
+
     /// Sets how long the server may send nothing about the request, as
     /// [`RequestBuilder::idle_timeout`] does.
     pub fn idle_timeout(self, silence: Duration) -> Self {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use turnbuckle_client::Client;
-use turnbuckle_server::HandlerContext;
+use turnbuckle_server::{HandlerContext, Server, Subscriber};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ReadResource};
 use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool};
@@ -108,14 +108,65 @@ impl Servers {
         server: &str,
         context: &HandlerContext,
     ) -> Result<Lease, Error> {
-        let members = self.state().members.iter();
-        let mut both = members.zip(&self.0.connections);
-        match both.find(|(member, _)| *member.name == *server) {
-            Some((_, connections)) => connections.acquire(context).await,
+        match self.connections(server) {
+            Some(connections) => connections.acquire(context).await,
             None => Err(Error::UnknownServer {
                 server: server.to_owned(),
             }),
         }
+    }
+
+    /// Returns the connections to a server, by its name.
+    fn connections(&self, server: &str) -> Option<&Arc<Connections>> {
+        let members = self.state().members.iter();
+        let mut both = members.zip(&self.0.connections);
+        let (_, connections) = both.find(|(member, _)| *member.name == *server)?;
+        Some(connections)
+    }
+
+    /// Returns whether clients of a proxy have connections of their own to a server.
+    pub(crate) fn has_own_connections(&self, server: &str) -> bool {
+        let connections = self.connections(server);
+        connections.is_some_and(|it| it.own_updates().is_some())
+    }
+
+    /// Tells the clients of `server` of the changes on their own connections from now on.
+    pub(crate) fn notify_clients_of(&self, server: &Server) {
+        let updates = self.0.connections.iter().filter_map(|it| it.own_updates());
+        let updates: Vec<_> = updates.collect();
+        if updates.is_empty() {
+            return;
+        }
+        for updates in updates {
+            updates.set_server(server.clone());
+        }
+        let servers = self.downgrade();
+        server.on_subscription(move |context, subscriber, uris| {
+            if let Some(servers) = servers.upgrade() {
+                servers.subscribe_client(context, &subscriber, uris);
+            }
+        });
+    }
+
+    /// Begins a subscription of a client on its own connections.
+    fn subscribe_client(&self, context: &HandlerContext, subscriber: &Subscriber, uris: &[String]) {
+        let owned: Vec<_> = uris
+            .iter()
+            .filter_map(|uri| Some((self.readable_owner(uri)?, uri)))
+            .collect();
+        for (member, connections) in self.state().members.iter().zip(&self.0.connections) {
+            let of_member = owned
+                .iter()
+                .filter(|((server, _), _)| *server == member.name);
+            let uris = of_member.map(|((_, own), uri)| (own.clone(), uri.as_str().into()));
+            connections.subscribe(context, subscriber, uris.collect());
+        }
+    }
+
+    /// Has the connections of clients look again which resources the clients are subscribed to.
+    pub(crate) fn update_own_connections(&self) {
+        let updates = self.0.connections.iter().filter_map(|it| it.own_updates());
+        updates.for_each(|updates| updates.update());
     }
 
     pub(crate) fn state(&self) -> &Arc<Shared> {

@@ -67,6 +67,8 @@ pub(crate) async fn listen(
     if let Err(error) = subscribed {
         return error.into();
     }
+    let uris = honoured.resource_subscriptions.as_deref();
+    server.subscription_begun(|| context.clone(), &feed, uris.unwrap_or_default());
     let id = context.id().clone();
     let mut acknowledged = SubscriptionsAcknowledgedNotificationParams::new(honoured);
     acknowledged.meta.set_subscription_id(id.clone());

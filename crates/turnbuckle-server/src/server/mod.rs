@@ -13,6 +13,7 @@ mod router;
 mod shared_changes;
 #[cfg(feature = "store")]
 mod shared_store;
+pub(crate) mod subscriber;
 mod subscription;
 #[cfg(feature = "tasks")]
 pub(crate) mod tasks;
@@ -32,11 +33,12 @@ use crate::request::extract::{Extract, Invocation};
 use crate::request::input::StateKeys;
 use crate::server::extension::registry::Extensions;
 use crate::server::layered_lists::LayeredLists;
+use subscriber::{Subscriber, SubscriptionHook};
 use subscription::{SubscriptionHub, SubscriptionLimits};
 #[cfg(feature = "store")]
 use turnbuckle_cluster::Cluster;
 use turnbuckle_session::handler::{Change, Peer};
-use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
+use turnbuckle_session::internal::{ChangeFeed, NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{Audit, KeyRing};
@@ -76,6 +78,8 @@ pub(crate) struct ServerInner {
     /// The tool whose calls are calls of others.
     pub(crate) redirecting_tool: Option<Box<str>>,
     pub(crate) subscriptions: SubscriptionHub,
+    /// Called for each subscription that begins, if a function was set.
+    pub(crate) on_subscription: OnceLock<SubscriptionHook>,
     pub(crate) registration: Registration,
     /// The tasks of the server, if it has any.
     #[cfg(feature = "tasks")]
@@ -220,6 +224,43 @@ impl Server {
     /// Notifies all subscribers that the list of resources or of resource templates has changed.
     pub fn notify_resources_changed(&self) {
         self.0.publish_change(Change::Resources);
+    }
+
+    /// Calls a function for each subscription of a client that begins, with the URIs of its resources, if any.
+    /// For a server whose resources differ between clients, which notifies one of them by
+    /// [`notify_subscriber`](Self::notify_subscriber). The first function stays.
+    pub fn on_subscription(
+        &self,
+        function: impl Fn(&HandlerContext, Subscriber, &[String]) + Send + Sync + 'static,
+    ) {
+        // The first one stays.
+        let _ = self.0.on_subscription.set(Arc::new(function));
+    }
+
+    /// Returns whether a subscriber is subscribed to a change.
+    #[must_use]
+    pub fn is_subscribed(&self, subscriber: &Subscriber, change: &Change) -> bool {
+        let feed = subscriber.feed();
+        feed.is_some_and(|feed| self.0.subscriptions.is_subscribed(&feed, change))
+    }
+
+    /// Notifies one subscriber of a change, if it is subscribed to that.
+    pub fn notify_subscriber(&self, subscriber: &Subscriber, change: &Change) {
+        if let Some(feed) = subscriber.feed() {
+            self.0.subscriptions.publish_to(&feed, change);
+        }
+    }
+
+    /// Calls the function for subscriptions, if there is one.
+    fn subscription_begun(
+        &self,
+        context: impl FnOnce() -> HandlerContext,
+        feed: &Arc<ChangeFeed>,
+        uris: &[String],
+    ) {
+        if let Some(function) = self.0.on_subscription.get() {
+            function(&context(), Subscriber::new(feed), uris);
+        }
     }
 }
 

@@ -394,6 +394,9 @@ impl Server {
             if let Some(state) = context.legacy_state() {
                 state.resource_subscribed(uri);
             }
+            let settings = || self.0.settings.clone();
+            let context = || HandlerContext::new(context.clone(), settings(), None);
+            self.subscription_begun(context, feed, &[uri.to_owned()]);
         }
         Ok(Reply::complete(EmptyResult::new()).into())
     }

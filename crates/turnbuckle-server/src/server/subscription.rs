@@ -158,6 +158,23 @@ impl SubscriptionHub {
         }
     }
 
+    /// Returns whether a feed is subscribed to a change.
+    pub(crate) fn is_subscribed(&self, feed: &Arc<ChangeFeed>, change: &Change) -> bool {
+        let mut subscribers = self.subscribers();
+        let feeds = subscribers.feeds_of(change);
+        feeds.is_some_and(|feeds| feeds.contains(feed))
+    }
+
+    /// Sends a change that no shared log has to one feed, if it is subscribed to that.
+    pub(crate) fn publish_to(&self, feed: &Arc<ChangeFeed>, change: &Change) {
+        let mut subscribers = self.subscribers();
+        let position = subscribers.position;
+        let feeds = subscribers.feeds_of(change);
+        if feeds.is_some_and(|feeds| feeds.contains(feed)) {
+            feed.publish_after(change, position);
+        }
+    }
+
     /// Sends a notification to every feed that is subscribed to a topic.
     pub(crate) fn publish_to_topic(&self, key: &str, notification: &TopicNotification) {
         let subscribers = self.subscribers();

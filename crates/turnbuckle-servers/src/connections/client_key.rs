@@ -22,6 +22,24 @@ pub(crate) enum ClientKey {
     Unknown,
 }
 
+/// The owner of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Owner {
+    /// The address of a legacy session, which no other has while its slot is there.
+    Session(usize),
+    Client(ClientKey),
+}
+
+/// The owner of a connection and its settings: requests with the same ones share it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ConnectionKey {
+    pub(super) owner: Owner,
+    /// The client whose share the connection counts for.
+    pub(super) client: ClientKey,
+    /// The settings of the connector, which depend on the client.
+    pub(super) settings: Arc<str>,
+}
+
 /// Makes the keys of clients.
 #[derive(Default)]
 pub(crate) struct ClientKeys {

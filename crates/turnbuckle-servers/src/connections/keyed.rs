@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
+use turnbuckle_server::Subscriber;
 use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_session::transport::Connector;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 
 use crate::connections::backoff::Backoff;
-use crate::connections::client_key::ClientKey;
+use crate::connections::client_key::{ClientKey, ConnectionKey};
 use crate::connections::connection::Connection;
 use crate::connections::lease::Lease;
-use crate::connections::open::open;
+use crate::connections::open::{NO_ATTEMPTS, open};
+use crate::connections::own_updates::OwnUpdates;
 use crate::connections::upstream::UpstreamOptions;
 use crate::connections::{Closing, Sweep};
 use crate::error::Error;
@@ -28,26 +30,15 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// The requests that wait for a connection, for each connection.
 const WAITING_PER_CONNECTION: usize = 4;
 
-/// The owner of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Owner {
-    /// The address of a legacy session, which no other has while its slot is there.
-    Session(usize),
-    Client(ClientKey),
+/// The connection of one client, open or not.
+pub(super) struct OwnConnection {
+    pub(super) key: ConnectionKey,
+    pub(super) connector: Arc<dyn Connector>,
+    /// The session whose connection it is; `None` for that of a client without one.
+    pub(super) session: Option<Weak<ChangeFeed>>,
+    /// The stream of the session, for changes of lists.
+    pub(super) subscriber: Option<Subscriber>,
 }
-
-/// The owner of a connection and its settings: requests with the same ones share it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct ConnectionKey {
-    pub(super) owner: Owner,
-    /// The client whose share the connection counts for.
-    pub(super) client: ClientKey,
-    /// The settings of the connector, which depend on the client.
-    pub(super) settings: Arc<str>,
-}
-
-/// The parts that open a connection.
-pub(super) type Opening<'a> = (&'a Arc<Shared>, &'a Arc<Member>, &'a Arc<dyn Connector>);
 
 /// The connections of sessions or principals.
 pub(super) struct KeyedConnections {
@@ -56,6 +47,7 @@ pub(super) struct KeyedConnections {
     max_connections: usize,
     idle_timeout: Duration,
     used: Notify,
+    pub(super) updates: Arc<OwnUpdates>,
 }
 
 /// The place of one connection.
@@ -107,6 +99,7 @@ impl KeyedConnections {
             max_connections,
             idle_timeout: options.client_idle_timeout(),
             used: Notify::new(),
+            updates: Arc::default(),
         }
     }
 
@@ -114,17 +107,21 @@ impl KeyedConnections {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the connection of a key, which is opened if there is none.
+    /// Returns the connection of a client, which is opened if there is none.
     pub(super) async fn acquire(
         &self,
-        key: ConnectionKey,
-        session: Option<Weak<ChangeFeed>>,
-        opening: Opening<'_>,
+        own: OwnConnection,
+        (shared, member): (&Arc<Shared>, &Arc<Member>),
     ) -> Result<Lease, Error> {
-        let (shared, member, connector) = opening;
+        let OwnConnection {
+            key,
+            connector,
+            session,
+            subscriber,
+        } = own;
         let client = key.client;
         let slot_use = self
-            .begin_use(key, session)
+            .begin_use(key.clone(), session)
             .ok_or_else(|| self.too_many(member))?;
         let slot = slot_use.0.clone();
         let mut state = slot.state.lock().await;
@@ -156,8 +153,12 @@ impl KeyedConnections {
             _ => return Err(self.too_many(member)),
         };
         let era = member.era();
-        match open(shared, member, connector.clone(), era).await {
+        match open(shared, member, connector, era, NO_ATTEMPTS).await {
             Ok(client) => {
+                if let Some(subscriber) = &subscriber {
+                    self.updates.add(&key, subscriber, Vec::new());
+                }
+                self.updates.watch(key, client.clone());
                 let connection = Connection::new(member.name.clone(), client);
                 state.open = Some((connection.clone(), permits));
                 Ok(Lease::new(connection, Some(Box::new(slot_use))))

@@ -9,6 +9,7 @@ pub(crate) mod connection;
 mod keyed;
 pub(crate) mod lease;
 pub(crate) mod open;
+pub(crate) mod own_updates;
 mod pool;
 pub(crate) mod upstream;
 
@@ -16,12 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use turnbuckle_server::HandlerContext;
+use turnbuckle_server::{HandlerContext, Subscriber};
 use turnbuckle_session::transport::Connector;
 
-use crate::connections::client_key::{ClientKey, ClientKeys};
-use crate::connections::keyed::{ConnectionKey, KeyedConnections, Owner};
+use crate::connections::client_key::{ClientKey, ClientKeys, ConnectionKey, Owner};
+use crate::connections::keyed::{KeyedConnections, OwnConnection};
 use crate::connections::lease::Lease;
+use crate::connections::own_updates::OwnUpdates;
 use crate::connections::pool::Pool;
 use crate::connections::upstream::{ClientConnector, UpstreamMode};
 use crate::error::Error;
@@ -81,26 +83,72 @@ impl Connections {
         match &self.kind {
             Kind::Shared => member.lease(None).await,
             Kind::Pool(pool) => pool.acquire(shared, member, client).await,
-            Kind::PerSession(connections) => {
-                let session = context.session_change_feed();
-                let owner = match session {
-                    Some(session) => Owner::Session(Arc::as_ptr(session).addr()),
-                    None => Owner::Client(client),
-                };
-                let session = session.map(Arc::downgrade);
-                let (key, connector) = self.key(owner, client, context)?;
-                let opening = (shared, member, &connector);
-                connections.acquire(key, session, opening).await
+            Kind::PerSession(connections) | Kind::PerPrincipal(connections) => {
+                let own = self.own(context)?;
+                connections.acquire(own, (shared, member)).await
             }
-            Kind::PerPrincipal(connections) => {
-                if !matches!(client, ClientKey::Principal(_)) {
-                    let reason = "the request has no principal (UpstreamMode::PerPrincipal)";
-                    return Err(member.not_ready(reason));
+        }
+    }
+
+    /// Returns the connection that only the client of a request has.
+    fn own(&self, context: &HandlerContext) -> Result<OwnConnection, Error> {
+        let client = self.keys.key(context);
+        let session = match &self.kind {
+            Kind::PerSession(_) => context.session_change_feed(),
+            _ => None,
+        };
+        let is_per_principal = matches!(self.kind, Kind::PerPrincipal(_));
+        if is_per_principal && !matches!(client, ClientKey::Principal(_)) {
+            let reason = "the request has no principal (UpstreamMode::PerPrincipal)";
+            return Err(self.member.not_ready(reason));
+        }
+        let owner = match session {
+            Some(session) => Owner::Session(Arc::as_ptr(session).addr()),
+            None => Owner::Client(client),
+        };
+        let (key, connector) = self.key(owner, client, context)?;
+        Ok(OwnConnection {
+            key,
+            connector,
+            session: session.map(Arc::downgrade),
+            subscriber: Subscriber::of_session(context),
+        })
+    }
+
+    /// Passes the changes of a client's own connection on to a subscriber from now on, and opens the connection
+    /// if resources are to be watched: each by its own URI and that in the merged view.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        context: &HandlerContext,
+        subscriber: &Subscriber,
+        uris: Vec<(Arc<str>, Arc<str>)>,
+    ) {
+        let (Some(connections), Ok(own)) = (self.own_connections(), self.own(context)) else {
+            return;
+        };
+        let opens = !uris.is_empty();
+        connections.updates.add(&own.key, subscriber, uris);
+        if opens {
+            let this = self.clone();
+            tokio::spawn(async move {
+                if let Some(connections) = this.own_connections() {
+                    // The next request tries again.
+                    let _ = connections.acquire(own, (&this.shared, &this.member)).await;
                 }
-                let (key, connector) = self.key(Owner::Client(client), client, context)?;
-                let opening = (shared, member, &connector);
-                connections.acquire(key, None, opening).await
-            }
+            });
+        }
+    }
+
+    /// Returns the updates of the connections that clients have for themselves, if they have any.
+    pub(crate) fn own_updates(&self) -> Option<&Arc<OwnUpdates>> {
+        self.own_connections()
+            .map(|connections| &connections.updates)
+    }
+
+    fn own_connections(&self) -> Option<&KeyedConnections> {
+        match &self.kind {
+            Kind::PerSession(connections) | Kind::PerPrincipal(connections) => Some(connections),
+            Kind::Shared | Kind::Pool(_) => None,
         }
     }
 

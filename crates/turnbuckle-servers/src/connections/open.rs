@@ -8,6 +8,13 @@ use turnbuckle_session::transport::Connector;
 use crate::member::shared::Shared;
 use crate::member::state::Member;
 
+/// The attempts of a client to open a lost connection again by itself, where its owner opens another one for the
+/// requests that wait for it.
+pub(crate) const FEW_ATTEMPTS: usize = 1;
+
+/// No attempt of a client: subscriptions would open the connection that no request needs.
+pub(crate) const NO_ATTEMPTS: usize = 0;
+
 /// Opens a connection to a server. Its owner opens another one when it is lost.
 ///
 /// # Errors
@@ -17,8 +24,9 @@ pub(crate) async fn open(
     member: &Member,
     connector: Arc<dyn Connector>,
     era: Option<EraKind>,
+    attempts: usize,
 ) -> Result<Client, Error> {
-    let policy = ReconnectPolicy::new().max_attempts(1);
+    let policy = ReconnectPolicy::new().max_attempts(attempts);
     let mut builder: ClientBuilder =
         Client::builder(&*shared.name, &*shared.version).reconnect_policy(policy);
     if let Some(era) = era {

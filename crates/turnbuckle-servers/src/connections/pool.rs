@@ -11,7 +11,7 @@ use crate::connections::backoff::Backoff;
 use crate::connections::client_key::ClientKey;
 use crate::connections::connection::Connection;
 use crate::connections::lease::Lease;
-use crate::connections::open::open;
+use crate::connections::open::{FEW_ATTEMPTS, open};
 use crate::connections::upstream::UpstreamOptions;
 use crate::connections::{Closing, Sweep};
 use crate::error::Error;
@@ -182,7 +182,7 @@ impl Pool {
         sleep(remaining).await;
         let connector = member.connector.clone();
         let connector = connector.map_err(|reason| member.not_ready(&reason))?;
-        match open(shared, member, connector, member.era()).await {
+        match open(shared, member, connector, member.era(), FEW_ATTEMPTS).await {
             Ok(client) => Ok(Connection::new(member.name.clone(), client)),
             Err(error) => {
                 let error = error.to_string();

@@ -14,7 +14,7 @@ use turnbuckle_types::method::Discover;
 
 use crate::change::ChangeKind;
 use crate::connections::backoff::Backoff;
-use crate::connections::open::open;
+use crate::connections::open::{FEW_ATTEMPTS, open};
 use crate::member::lists::{ListProblems, ListsToRead, is_loss, read_lists};
 use crate::member::shared::Shared;
 use crate::member::state::Member;
@@ -141,7 +141,14 @@ impl Supervisor<'_> {
         era: Option<EraKind>,
     ) -> Result<Connected, Error> {
         // Later attempts belong to this task.
-        let client = open(self.shared, self.member, connector.clone(), era).await?;
+        let client = open(
+            self.shared,
+            self.member,
+            connector.clone(),
+            era,
+            FEW_ATTEMPTS,
+        )
+        .await?;
         let mut connected = Connected {
             client,
             subscription: None,

@@ -70,7 +70,7 @@ where
         let request = route.connect(request, context).await?;
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
-        let (tag, asked) = from_server::tag(context, &calls.keys);
+        let (tag, asked) = from_server::tag(context, &calls.keys, request.has_own_connection());
         let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
         let taskable = context.takes_task().then(|| context.clone());
         let request = request.configure(|mut request: RequestBuilder<M>| {

@@ -36,10 +36,11 @@ struct Receiver {
 }
 
 /// Returns the tag of a request that is forwarded, and the messages of the server about it. Without
-/// their receiver they reach nobody.
+/// their receiver they reach nobody. On a client's own connection they are about no other client.
 pub(super) fn tag(
     context: &HandlerContext,
     keys: &ClientKeys,
+    is_own_connection: bool,
 ) -> (RequestTag, mpsc::Receiver<Box<FromServer>>) {
     let (messages, received) = mpsc::channel(MAX_WAITING_MESSAGES);
     let receiver = Receiver {
@@ -48,6 +49,10 @@ pub(super) fn tag(
     };
     let sender = keys.sender(context);
     let tag = RequestTag::new(sender, receiver);
+    if is_own_connection {
+        // Whatever comes on the connection is for its client.
+        return (tag.with_connection(0, ()), received);
+    }
     let tag = match (context.session_change_feed(), context.duplex_connection()) {
         (Some(session), _) => tag.with_connection(sender, Arc::downgrade(session)),
         (None, Some(connection)) => tag.with_connection(keys.connection(&connection), connection),

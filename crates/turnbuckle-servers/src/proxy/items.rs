@@ -78,7 +78,7 @@ impl Route {
         let _active = self.calls.begin(server, max_in_flight, context).await?;
         let request = self.connect(request, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
-        let (tag, _) = from_server::tag(context, &self.calls.keys);
+        let (tag, _) = from_server::tag(context, &self.calls.keys, request.has_own_connection());
         let meta = forwarded_meta(context);
         let request = request.configure(|mut request| {
             let params = request.params_mut();

@@ -48,7 +48,8 @@ use turnbuckle_types::base::debug_fields;
 /// nobody, and the server reads that its question was cancelled.
 ///
 /// All clients share the connection to a server, unless its [`UpstreamMode`](crate::UpstreamMode) gives each
-/// session or principal its own. Lists, and updates of resources, come from one connection in any mode.
+/// session or principal its own. Updates of resources, and notices that a list has changed, come from the
+/// connection of the client then; the lists themselves come from one connection in any mode.
 ///
 /// No client has more than half of the requests that a server takes at once
 /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
@@ -136,6 +137,7 @@ impl ServersBuilder {
         if members.any(|member| member.options.by_client.is_some()) {
             server.keep_http_heads();
         }
+        servers.notify_clients_of(&server);
         let own_uris: HashSet<String> = server.resource_uris().into_iter().collect();
         target.set(&servers, own_uris.clone());
         servers.state().reserve(ReservedNames {

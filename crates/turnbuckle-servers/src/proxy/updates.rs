@@ -55,6 +55,9 @@ impl ResourceUpdates {
                     self.forwarding.insert(uri, task);
                 }
             }
+            if let Some(servers) = self.servers.upgrade() {
+                servers.update_own_connections();
+            }
             self.server.subscribed_resources_changed().await;
         }
     }
@@ -71,6 +74,10 @@ async fn forward_updates(server: Server, servers: WeakServers, uri: String) {
         let Some((owner, own_uri)) = open.readable_owner(&uri) else {
             return;
         };
+        if open.has_own_connections(&owner) {
+            // The connections of the clients tell of them.
+            return;
+        }
         let client = open.client(&owner);
         // The task must not keep the servers open.
         drop(open);

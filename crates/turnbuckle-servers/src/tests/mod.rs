@@ -6,6 +6,7 @@ mod config;
 mod connections;
 mod fidelity;
 mod items;
+mod own_updates;
 mod pass_on;
 mod proxy;
 mod questions;

@@ -64,6 +64,7 @@ mod ping;
 mod progress;
 mod prompts;
 mod providers;
+mod proxied;
 mod refusals;
 mod request_spans;
 mod resources;

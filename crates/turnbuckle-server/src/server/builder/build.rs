@@ -157,6 +157,7 @@ impl ServerDraft {
             audit: self.audit,
             redirecting_tool: self.redirecting_tool,
             subscriptions: SubscriptionHub::default(),
+            on_subscription: std::sync::OnceLock::new(),
             layered_lists: LayeredLists::new(&registration),
             settings: Arc::new(settings),
             registration,
