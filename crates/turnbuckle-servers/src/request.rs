@@ -111,7 +111,10 @@ impl<M: ServerMethod> ServerRequest<M> {
     }
 
     /// Takes a connection of a proxy's client, over which it is sent.
-    pub(crate) fn with_lease(self, lease: Lease) -> Self {
+    pub(crate) fn with_lease(self, lease: Option<Lease>) -> Self {
+        let Some(lease) = lease else {
+            return self;
+        };
         Self(self.0.map(|routed| Routed {
             request: lease.client().rebind(routed.request),
             lease: Some(lease),

@@ -82,10 +82,11 @@ impl Connections {
         let client = self.keys.key(context);
         match &self.kind {
             Kind::Shared => member.lease(None).await,
-            Kind::Pool(pool) => pool.acquire(shared, member, client).await,
+            // Boxed: the future of every call would have room for the opening of a connection.
+            Kind::Pool(pool) => Box::pin(pool.acquire(shared, member, client)).await,
             Kind::PerSession(connections) | Kind::PerPrincipal(connections) => {
                 let own = self.own(context)?;
-                connections.acquire(own, (shared, member)).await
+                Box::pin(connections.acquire(own, (shared, member))).await
             }
         }
     }

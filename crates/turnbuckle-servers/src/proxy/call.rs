@@ -67,7 +67,8 @@ where
         let active = calls
             .begin(server, request.max_in_flight(), context)
             .await?;
-        let request = route.connect(request, context).await?;
+        let lease = route.connect(&request, context).await?;
+        let request = request.with_lease(lease);
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
         let (tag, asked) = from_server::tag(context, &calls.keys, request.has_own_connection());

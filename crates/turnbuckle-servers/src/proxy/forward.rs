@@ -43,7 +43,7 @@ where
         true => UpstreamCall::start(route, request, context).await?,
         false => {
             if let Some(call) = calls.call_elsewhere(&id, context) {
-                return forward_elsewhere::<M>(&call, context, ask).await;
+                return Box::pin(forward_elsewhere::<M>(&call, context, ask)).await;
             }
             let parked = calls.parked.take(&id);
             let parked = parked.map(|call| call as Box<dyn Any + Send>);
@@ -63,11 +63,11 @@ where
     });
     let upstream = &mut *upstream;
     for question in upstream.closed_questions() {
-        question.ask(ask).await?;
+        Box::pin(question.ask(ask)).await?;
     }
     loop {
         if let Some(question) = upstream.open_question() {
-            let answer = ask_client(question, ask, context).await;
+            let answer = Box::pin(ask_client(question, ask, context)).await;
             // Nobody comes back to a question that has failed.
             let (answer, failure) = match answer {
                 Ok(answer) => (Some(answer), Ok(())),
@@ -81,12 +81,13 @@ where
             () = context.cancelled() => return Err(cancelled()),
         };
         match event {
-            CallEvent::Progress(report) => pass_progress(report, context).await,
-            CallEvent::Log(message) => pass_log(message, context).await,
+            CallEvent::Progress(report) => Box::pin(pass_progress(report, context)).await,
+            CallEvent::Log(message) => Box::pin(pass_log(message, context)).await,
             CallEvent::Question => {
                 if !context.is_legacy() && upstream.place.is_none() {
                     let client = calls.keys.key(context);
-                    upstream.place = Some(calls.parked.reserve(client).await?);
+                    let place = Box::pin(calls.parked.reserve(client));
+                    upstream.place = Some(place.await?);
                 }
             }
             CallEvent::Ended(outcome) => return Ok(outcome?),

@@ -76,7 +76,8 @@ impl Route {
         let server = request.server().unwrap_or_default().into();
         let max_in_flight = request.max_in_flight();
         let _active = self.calls.begin(server, max_in_flight, context).await?;
-        let request = self.connect(request, context).await?;
+        let lease = self.connect(&request, context).await?;
+        let request = request.with_lease(lease);
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (tag, _) = from_server::tag(context, &self.calls.keys, request.has_own_connection());
         let meta = forwarded_meta(context);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use turnbuckle_client::ServerMethod;
 use turnbuckle_server::{Failure, HandlerContext};
 
+use crate::connections::lease::Lease;
 use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::call_error::CallError;
 use crate::proxy::capabilities::Declared;
@@ -25,17 +26,17 @@ impl Route {
         self.servers.upgrade().ok_or_else(closed)
     }
 
-    /// Gives a request the connection that is for its client, which is opened if there is none.
+    /// Returns the connection for the client of a request, which is opened if there is none; nothing for a request
+    /// that fails when it is sent.
     pub(super) async fn connect<M: ServerMethod>(
         &self,
-        request: ServerRequest<M>,
+        request: &ServerRequest<M>,
         context: &HandlerContext,
-    ) -> Result<ServerRequest<M>, Failure> {
-        let lease = match request.server() {
-            Some(server) => self.servers()?.acquire(server, context).await,
-            // It fails when it is sent.
-            None => return Ok(request),
+    ) -> Result<Option<Lease>, Failure> {
+        let Some(server) = request.server() else {
+            return Ok(None);
         };
-        Ok(request.with_lease(lease.map_err(CallError::from)?))
+        let lease = self.servers()?.acquire(server, context).await;
+        Ok(Some(lease.map_err(CallError::from)?))
     }
 }

@@ -174,12 +174,19 @@ impl Inspect {
     /// Waits for changes until the state is as wanted, and returns it.
     pub(crate) fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let mut events = BufReader::new(self.send("GET", "/api/events", &[], b""));
+        let mut line = String::new();
+        // A change before the head of the answer is not told.
+        while line != "\r\n" {
+            line.clear();
+            let read = events.read_line(&mut line).expect("the stream begins");
+            assert!(read > 0, "the stream of events has no head");
+        }
         loop {
             let state = self.get("/api/state").json();
             if is_wanted(&state) {
                 return state;
             }
-            let mut line = String::new();
+            line.clear();
             while !line.contains("changed") {
                 line.clear();
                 let read = events.read_line(&mut line).expect("a change comes");
