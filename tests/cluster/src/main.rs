@@ -87,10 +87,11 @@ async fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<bool, Problem> {
     let folder = tempfile::tempdir()?;
-    let redis = RedisServer::start();
     if let Some(tool) = &options.tool {
-        gateways::run(tool, &redis.url(), folder.path()).await?;
+        // They have keys of their own, and so a store of their own.
+        gateways::run(tool, &RedisServer::start().url(), folder.path()).await?;
     }
+    let redis = RedisServer::start();
     let orders = folder.path().join("orders");
     let instances = Instances::start(redis.url(), orders.clone()).await?;
     let haproxy = Haproxy::start(folder.path(), &instances.ports(), Some("/readyz")).await?;
