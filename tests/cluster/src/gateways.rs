@@ -51,7 +51,7 @@ pub(crate) async fn run(tool: &Path, store: &str, folder: &Path) -> Result<(), P
     for port in ports {
         gateways.push(start(tool, &file, port, &keys).await?);
     }
-    let haproxy = Haproxy::start(folder, &ports, None).await?;
+    let haproxy = Haproxy::start(folder, &ports).await?;
     for number in 0..CALLS {
         modern_call(&haproxy, &format!("modern {number}")).await?;
         legacy_call(&haproxy, &format!("legacy {number}")).await?;

@@ -24,16 +24,11 @@ pub(crate) struct Haproxy {
 }
 
 impl Haproxy {
-    /// Starts HAProxy in front of the servers at these ports. Without `health`, it only looks whether they
-    /// listen.
-    pub(crate) async fn start(
-        folder: &Path,
-        servers: &[u16],
-        health: Option<&str>,
-    ) -> Result<Self, Problem> {
+    /// Starts HAProxy in front of the servers at these ports.
+    pub(crate) async fn start(folder: &Path, servers: &[u16]) -> Result<Self, Problem> {
         let port = free_port()?;
         let file = folder.join(format!("haproxy-{port}.cfg"));
-        fs::write(&file, configuration(port, servers, health)?)?;
+        fs::write(&file, configuration(port, servers)?)?;
         let mut command = std::process::Command::new(find_program("haproxy"));
         command.arg("-f").arg(&file).stdin(Stdio::null());
         let running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
@@ -67,16 +62,13 @@ impl Haproxy {
 pub(crate) const SERVER_HEADER: &str = "x-server";
 
 /// Returns the configuration, as the guide shows it.
-fn configuration(port: u16, servers: &[u16], health: Option<&str>) -> Result<String, Problem> {
+fn configuration(port: u16, servers: &[u16]) -> Result<String, Problem> {
     let mut text = format!(
         "defaults\n  mode http\n  option redispatch\n  retries 3\n  timeout connect 1s\n  timeout client 1h\n  \
          timeout server 1h\n\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend instances\n\n\
          backend instances\n  balance roundrobin\n  http-response set-header {SERVER_HEADER} %s\n  \
-         default-server check inter 200ms fall 1 rise 1\n"
+         default-server check inter 200ms fall 1 rise 1\n  option httpchk GET /readyz\n"
     );
-    if let Some(path) = health {
-        writeln!(text, "  option httpchk GET {path}")?;
-    }
     for (number, port) in servers.iter().enumerate() {
         writeln!(text, "  server instance{number} 127.0.0.1:{port}")?;
     }

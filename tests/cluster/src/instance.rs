@@ -12,6 +12,9 @@ use turnbuckle::SecretKey;
 
 use crate::problem::Problem;
 
+/// The most keys that an instance takes.
+const MAX_KEYS: usize = 16;
+
 /// The number of instances.
 pub(crate) const INSTANCES: usize = 3;
 
@@ -68,6 +71,8 @@ impl Instances {
     /// Makes a new key the newest of the instances that start from now on. It must be known to all before it
     /// is used, as [`KeyRing`](turnbuckle::KeyRing) says.
     pub(crate) fn add_key(&mut self) -> Result<(), Problem> {
+        // What the oldest key has sealed is minutes old.
+        self.keys.truncate(MAX_KEYS - 1);
         self.keys.push(SecretKey::generate()?.to_text());
         Ok(())
     }

@@ -94,7 +94,7 @@ async fn run(options: Options) -> Result<bool, Problem> {
     let redis = RedisServer::start();
     let orders = folder.path().join("orders");
     let instances = Instances::start(redis.url(), orders.clone()).await?;
-    let haproxy = Haproxy::start(folder.path(), &instances.ports(), Some("/readyz")).await?;
+    let haproxy = Haproxy::start(folder.path(), &instances.ports()).await?;
     let url = haproxy.url();
     let tally = Arc::new(Tally::default());
     let end = Instant::now() + Duration::from_secs(options.seconds);

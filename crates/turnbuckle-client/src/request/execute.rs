@@ -95,8 +95,7 @@ impl ClientInner {
             return Ok(connection);
         }
         // Boxed, so that the rare case does not enlarge the future of every request.
-        let opened = Box::pin(self.reconnector.connection());
-        Box::pin(deadline.run_idle(opened)).await
+        Box::pin(deadline.run_idle(self.reconnector.connection())).await
     }
 
     /// Returns a cached result, or sends the request, and sends it again where that is safe and

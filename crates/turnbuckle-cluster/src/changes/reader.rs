@@ -19,7 +19,8 @@ const ALIVE_INTERVAL: Duration = Duration::from_secs(300);
 /// The time after which the log is read without a message that it has grown.
 pub(super) const READ_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The time after which the log is read again if it has entries that cannot be opened.
+/// The time after which the log is read again if it has had entries that cannot be opened twice within this time:
+/// somebody with other keys writes, too.
 pub(super) const UNREADABLE_DELAY: Duration = Duration::from_secs(30);
 
 impl Changes {
@@ -158,6 +159,7 @@ pub(super) async fn follow_log(
     let Some(grew) = changes.upgrade().map(|changes| changes.grew.clone()) else {
         return;
     };
+    let mut skipped_at: Option<Instant> = None;
     while let Some(instance) = changes.upgrade() {
         let pause = match instance.read_log().await {
             Ok(()) => BATCH_INTERVAL,
@@ -168,7 +170,10 @@ pub(super) async fn follow_log(
                      have changed"
                 );
                 match instance.skip_unreadable().await {
-                    Ok(()) => UNREADABLE_DELAY,
+                    Ok(()) => match skipped_at.replace(Instant::now()) {
+                        Some(before) if before.elapsed() < UNREADABLE_DELAY => UNREADABLE_DELAY,
+                        _ => BATCH_INTERVAL,
+                    },
                     Err(_) => RETRY_DELAYS[1],
                 }
             }

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use turnbuckle_store::{
     Claim, Condition, LogSlice, MemoryStore, ReadLimit, StoreErrorKind, StoreFuture, Subscription,
@@ -46,7 +46,8 @@ impl ChangeReceiver for Recorder {
 struct TestStore {
     engine: MemoryStore,
     fails: AtomicBool,
-    is_unreadable: AtomicBool,
+    /// The next reads that meet entries which cannot be opened.
+    unreadable: AtomicUsize,
 }
 
 impl TestStore {
@@ -84,7 +85,11 @@ impl Store for TestStore {
     }
 
     fn read(&self, log: &StoreKey, after: Position, limit: ReadLimit) -> StoreFuture<'_, LogSlice> {
-        let kind = match self.is_unreadable.load(Ordering::Relaxed) {
+        let one_less = |reads: usize| reads.checked_sub(1);
+        let counted = self
+            .unreadable
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
+        let kind = match counted.is_ok() {
             true => StoreErrorKind::UnknownKey,
             false if self.fails.load(Ordering::Relaxed) => StoreErrorKind::Unavailable,
             false => return self.engine.read(log, after, limit),
@@ -327,14 +332,23 @@ async fn the_positions_of_a_quiet_log_go_on() {
 async fn entries_that_cannot_be_opened_are_skipped() {
     let store = Arc::new(TestStore::default());
     let instance = Instance::start(&store).await;
-    store.is_unreadable.store(true, Ordering::Relaxed);
+    store.unreadable.store(1, Ordering::Relaxed);
     instance.change("a");
     settle().await;
-    store.is_unreadable.store(false, Ordering::Relaxed);
     assert_eq!(instance.recorder.take(), ["everything 3"]);
     instance.change("b");
-    tokio::time::sleep(UNREADABLE_DELAY + READ_INTERVAL).await;
+    settle().await;
     assert_eq!(instance.recorder.take(), ["b 4"]);
+    // Somebody with other keys writes again and again.
+    store.unreadable.store(1, Ordering::Relaxed);
+    instance.change("c");
+    settle().await;
+    assert_eq!(instance.recorder.take(), ["everything 6"]);
+    instance.change("d");
+    tokio::time::sleep(READ_INTERVAL).await;
+    assert_eq!(instance.recorder.take(), [""; 0]);
+    tokio::time::sleep(UNREADABLE_DELAY).await;
+    assert_eq!(instance.recorder.take(), ["d 7"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -252,7 +252,7 @@ impl GatewayBuilder {
             servers = servers
                 .server(name.as_str(), connector)
                 .upstream(name, |options| upstream_options(options, upstream));
-            if upstream.mode == Some(UpstreamMode::PerPrincipal) && upstream.url.is_some() {
+            if upstream.mode == Some(UpstreamMode::PerPrincipal) && upstream.has_caller_headers() {
                 servers = self.with_caller_headers(servers, name, upstream);
             }
         }
