@@ -2,12 +2,11 @@
 //!
 //! Specification: Skills (stable), "Frontmatter"; YAML 1.2.2, "Core Schema".
 
-mod yaml;
-
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use turnbuckle_types::{Json, RawObject};
+use turnbuckle_yaml::Rules;
 
 use crate::error::InvalidSkill;
 use crate::name::{check_description, check_name};
@@ -20,6 +19,13 @@ const MAX_DEPTH: usize = 16;
 
 /// The most keys, values, arrays and objects together.
 const MAX_NODES: usize = 4096;
+
+/// The rules of its YAML: one document that has one meaning for every reader.
+const YAML_RULES: Rules = Rules {
+    max_depth: MAX_DEPTH,
+    max_values: MAX_NODES,
+    strict: true,
+};
 
 /// The frontmatter of a skill: an object with a valid `name` and `description`, and whatever else its author wrote.
 ///
@@ -49,7 +55,11 @@ impl Frontmatter {
         let text = std::str::from_utf8(block)
             .map_err(|_| InvalidSkill::new("the frontmatter is not UTF-8"))?;
         check_characters(text)?;
-        Self::from_fields(yaml::parse(text)?)
+        let root = turnbuckle_yaml::parse(text, &YAML_RULES);
+        match root.map_err(|error| InvalidSkill::new(format_args!("the frontmatter: {error}")))? {
+            Value::Object(fields) => Self::from_fields(fields),
+            _ => Err(InvalidSkill::new("the frontmatter is not an object")),
+        }
     }
 
     /// Creates frontmatter from its fields.

@@ -7,18 +7,22 @@ use std::path::Path;
 use serde_json::Value;
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::base::text::shorten;
+use turnbuckle_yaml::Rules;
 
-use super::yaml;
 use crate::Error;
 
 /// The bytes of a document.
 const MAX_DOCUMENT_BYTES: usize = 32 << 20;
 
 /// The values in a document.
-pub(super) const MAX_VALUES: usize = 4_000_000;
+const MAX_VALUES: usize = 4_000_000;
 
-/// The levels of nesting in a document.
-pub(super) const MAX_DEPTH: usize = 100;
+/// The rules of a document in YAML.
+const YAML_RULES: Rules = Rules {
+    max_depth: 100,
+    max_values: MAX_VALUES,
+    strict: false,
+};
 
 /// The references that are followed from one place.
 const MAX_REFERENCES: usize = 16;
@@ -65,7 +69,7 @@ impl Document {
         }
         let root = match text.trim_start().starts_with('{') {
             true => parse_json(text),
-            false => yaml::parse(text),
+            false => turnbuckle_yaml::parse(text, &YAML_RULES).map_err(|error| error.to_string()),
         };
         let root = root
             .map_err(|reason| Error::new(format!("the OpenAPI document is invalid: {reason}")))?;
@@ -201,7 +205,7 @@ mod tests {
         let long = " ".repeat(MAX_DOCUMENT_BYTES + 1);
         for (text, reason) in [
             (deep, "recursion limit"),
-            (blocks, "levels deep"),
+            (blocks, "nested deeper than 100"),
             (json, "recursion limit"),
             (many, "values"),
             (aliases, "values"),

@@ -11,7 +11,6 @@ mod options;
 mod request;
 mod response;
 mod schema;
-mod yaml;
 
 use std::collections::HashSet;
 use std::sync::Arc;
