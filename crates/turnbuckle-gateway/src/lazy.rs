@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use turnbuckle::prelude::Result;
 use turnbuckle::servers::{ServerItem, Servers, WeakServers};
 use turnbuckle::types::{ProtocolError, Schema, ToolAnnotations};
-use turnbuckle::{Failure, NoHandler, RawArguments, ServerBuilder, Tool, types};
+use turnbuckle::{Failure, HandlerContext, NoHandler, RawArguments, ServerBuilder, Tool, types};
 use turnbuckle_types::base::nearest::did_you_mean;
 use turnbuckle_types::base::text::shorten_to;
 
@@ -69,15 +69,21 @@ impl LazyTools {
         let (search, describe) = (self.clone(), self.clone());
         let search_tools = builder("search_tools", SEARCH_SCHEMA, true)
             .description("Finds tools by words of their names and descriptions. No words find all.")
-            .handler(move |arguments: RawArguments| {
+            .handler(move |arguments: RawArguments, context: HandlerContext| {
                 let search = search.clone();
-                async move { search.search(&arguments.0.decode::<Search>()?.query) }
+                async move {
+                    let query = arguments.0.decode::<Search>()?.query;
+                    search.search(&query, &context).await
+                }
             });
         let describe_tool = builder("describe_tool", DESCRIBE_SCHEMA, true)
             .description("Returns the definition of a tool: what it does, and its arguments.")
-            .handler(move |arguments: RawArguments| {
+            .handler(move |arguments: RawArguments, context: HandlerContext| {
                 let describe = describe.clone();
-                async move { describe.describe(&arguments.0.decode::<Describe>()?.name) }
+                async move {
+                    let name = arguments.0.decode::<Describe>()?.name;
+                    describe.describe(&name, &context).await
+                }
             });
         let call_tool = builder(CALL_TOOL, CALL_SCHEMA, false)
             .description("Calls a tool that search_tools finds, with the arguments that describe_tool shows.")
@@ -102,10 +108,10 @@ impl LazyTools {
         servers.ok_or_else(|| Failure::new("the upstreams are closed"))
     }
 
-    fn search(&self, query: &str) -> Result<String> {
+    async fn search(&self, query: &str, context: &HandlerContext) -> Result<String> {
         let query = query.to_lowercase();
         let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
-        let tools = self.servers()?.tools();
+        let tools = self.servers()?.tools_for(context).await;
         let mut ranked: Vec<(usize, &ServerItem<types::Tool>)> = tools
             .iter()
             .map(|tool| (score(&tool.item, &words), tool))
@@ -128,19 +134,17 @@ impl LazyTools {
         Ok(serde_json::to_string(&Found { tools, more })?)
     }
 
-    fn describe(&self, name: &str) -> Result<String> {
-        Ok(serde_json::to_string(&*self.find(name)?.item)?)
-    }
-
-    /// Returns the tool of this name.
-    fn find(&self, name: &str) -> Result<ServerItem<types::Tool>> {
+    async fn describe(&self, name: &str, context: &HandlerContext) -> Result<String> {
         let servers = self.servers()?;
-        servers.tool(name).ok_or_else(|| {
-            let tools = servers.tools();
-            let names = tools.iter().map(|tool| &*tool.item.name);
-            let help = did_you_mean(name, names).unwrap_or_else(|| "use search_tools".to_owned());
-            Failure::new(format!("there is no tool {name:.64?}: {help}"))
-        })
+        if let Some(tool) = servers.tool_for(name, context).await? {
+            return Ok(serde_json::to_string(&*tool.item)?);
+        }
+        let tools = servers.tools_for(context).await;
+        let names = tools.iter().map(|tool| &*tool.item.name);
+        let help = did_you_mean(name, names).unwrap_or_else(|| "use search_tools".to_owned());
+        Err(Failure::new(format!(
+            "there is no tool {name:.64?}: {help}"
+        )))
     }
 }
 

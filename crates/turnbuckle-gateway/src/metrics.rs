@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use turnbuckle::servers::{ServerState, Servers};
+use turnbuckle::servers::Servers;
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, Initialize, ListPrompts, ListResources, ListTools, ReadResource,
     Request as _, Subscribe,
@@ -125,12 +125,15 @@ impl Metrics {
         write_head(
             text,
             name,
-            "1 if the upstream is connected, or idle.",
+            "1 if the upstream is connected, or idle, or a client has a connection to it.",
             "gauge",
         );
-        for status in servers.map(Servers::status).unwrap_or_default() {
-            let (upstream, ready) = (escape(&status.server), u8::from(is_up(status.state)));
-            let _ = writeln!(text, "{name}{{upstream=\"{upstream}\"}} {ready}");
+        if let Some(servers) = servers {
+            for status in servers.status() {
+                let ready = u8::from(servers.is_reachable(&status.server));
+                let upstream = escape(&status.server);
+                let _ = writeln!(text, "{name}{{upstream=\"{upstream}\"}} {ready}");
+            }
         }
         let name = "turnbuckle_gateway_audit_lost_lines_total";
         write_head(
@@ -141,11 +144,6 @@ impl Metrics {
         );
         let _ = writeln!(text, "{name} {}", self.lost_lines.load(Ordering::Relaxed));
     }
-}
-
-/// Returns whether an upstream is connected, or would be for its next request.
-fn is_up(state: ServerState) -> bool {
-    matches!(state, ServerState::Ready | ServerState::Idle)
 }
 
 fn write_head(text: &mut String, name: &str, help: &str, kind: &str) {

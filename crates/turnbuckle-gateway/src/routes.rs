@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use turnbuckle::servers::{ItemKind, ServerState, Servers, WeakServers};
+use turnbuckle::servers::{ItemKind, WeakServers};
 use turnbuckle_wire::revision::Method;
 
 use crate::policy::Policy;
@@ -51,17 +51,10 @@ impl Routes {
             _ => !policy.permits(&item),
         });
         Some(Target {
-            is_ready: !has_failed || is_ready(&servers, &upstream),
+            is_ready: !has_failed || servers.is_reachable(&upstream),
             upstream,
             item,
             is_denied,
         })
     }
-}
-
-/// Returns whether an upstream is connected, or would be for its next request.
-fn is_ready(servers: &Servers, upstream: &str) -> bool {
-    let status = servers.status().into_iter();
-    let mut own = status.filter(|status| *status.server == *upstream);
-    own.any(|status| matches!(status.state, ServerState::Ready | ServerState::Idle))
 }

@@ -35,7 +35,15 @@ settings! {
         // Beyond: the call fails: `its clients have as many connections as they may …`
         // Tests: turnbuckle_servers::tests::connections::connections_have_a_bound_for_each_server_and_in_all
         max_connections: usize = 256,
-        /// The time for which a proxy waits for the first attempts to connect.
+        /// The most bytes of the lists that connections of sessions and principals have read, as JSON with 256 bytes
+        /// for each item. Definitions that the lists of the server's first connection have, too, do not count. No
+        /// server has more than half of them.
+        // Beyond: the client has no items of the server: `the lists of its clients' connections have as many bytes as
+        // they may (ServersLimits::max_own_list_bytes, …)`
+        // Tests: turnbuckle_servers::tests::own_lists::lists_of_clients_have_a_bound_in_sum
+        max_own_list_bytes: usize = 64 << 20,
+        /// The time for which a proxy waits for the first attempts to connect, and the list of a client for the
+        /// client's own connections.
         // Beyond: it serves the servers that are ready
         // Tests: turnbuckle_servers::tests::capabilities::a_silent_server_keeps_no_client_waiting
         first_attempt_timeout: Duration = Duration::from_secs(10),

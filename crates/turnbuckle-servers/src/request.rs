@@ -34,7 +34,14 @@ struct Routed<M: ServerMethod> {
 }
 
 impl<M: ServerMethod> ServerRequest<M> {
-    pub(crate) fn new(member: Arc<Member>, request: RequestBuilder<M>) -> Self {
+    /// Creates a request to a server, within the bounds of its settings.
+    pub(crate) fn new(member: Arc<Member>, mut request: RequestBuilder<M>) -> Self {
+        if let Some(total) = member.options.total_timeout {
+            request = request.total_timeout(total);
+        }
+        if let Some(bytes) = member.options.max_result_bytes {
+            request = request.max_result_bytes(bytes);
+        }
         Self(Ok(Routed {
             member,
             request,
@@ -65,6 +72,11 @@ impl<M: ServerMethod> ServerRequest<M> {
             .options
             .max_in_flight
             .map_or(shared, |max| max.min(shared))
+    }
+
+    /// Returns whether the connection that the request takes is known.
+    pub(crate) fn has_lease(&self) -> bool {
+        self.0.as_ref().is_ok_and(|routed| routed.lease.is_some())
     }
 
     /// Returns whether the request takes a connection that only its client has.

@@ -1,12 +1,13 @@
 //! The handle of many servers.
 
+pub(crate) mod for_client;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use serde::Serialize;
 use tokio::task::JoinHandle;
 use turnbuckle_client::Client;
-use turnbuckle_server::{HandlerContext, Server, Subscriber};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{CallTool, Complete, GetPrompt, ReadResource};
 use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, Tool};
@@ -14,7 +15,6 @@ use turnbuckle_types::{CompletionReference, Prompt, Resource, ResourceTemplate, 
 use crate::builder::ServersBuilder;
 use crate::change::Changes;
 use crate::connections::Connections;
-use crate::connections::lease::Lease;
 use crate::error::Error;
 use crate::member::shared::Shared;
 use crate::member::state::Member;
@@ -24,6 +24,7 @@ use crate::request::ServerRequest;
 use crate::rules::{ItemAccess, Ruled};
 use crate::view::item_kind::ItemKind;
 use crate::view::items::ServerItem;
+use crate::view::merged_view::MergedView;
 
 /// Many servers at once. Clones share the servers, which are closed with the last of them;
 /// [`Servers::close`] closes them properly.
@@ -34,8 +35,14 @@ use crate::view::items::ServerItem;
 #[derive(Clone)]
 pub struct Servers(Arc<Handle>);
 
-/// The server and the own URI of a resource, and the principals that can read it.
-pub(crate) type ReadableUri = ((Arc<str>, Arc<str>), Option<Arc<ItemAccess>>);
+/// A resource that can be read.
+pub(crate) struct ReadableUri {
+    pub(crate) server: Arc<str>,
+    /// The URI at the server.
+    pub(crate) own_uri: Arc<str>,
+    /// The principals that can read it, if a rule restricts them.
+    pub(crate) access: Option<Arc<ItemAccess>>,
+}
 
 /// A reference to [`Servers`] that does not keep them open.
 #[derive(Clone)]
@@ -99,76 +106,6 @@ impl Servers {
         WeakServers(Arc::downgrade(&self.0))
     }
 
-    /// Returns a connection to a server for a request of a proxy's client.
-    ///
-    /// # Errors
-    /// Returns [`Error::UnknownServer`], or [`Error::NotReady`] if there is no connection for the client.
-    pub(crate) async fn acquire(
-        &self,
-        server: &str,
-        context: &HandlerContext,
-    ) -> Result<Lease, Error> {
-        match self.connections(server) {
-            Some(connections) => connections.acquire(context).await,
-            None => Err(Error::UnknownServer {
-                server: server.to_owned(),
-            }),
-        }
-    }
-
-    /// Returns the connections to a server, by its name.
-    fn connections(&self, server: &str) -> Option<&Arc<Connections>> {
-        let members = self.state().members.iter();
-        let mut both = members.zip(&self.0.connections);
-        let (_, connections) = both.find(|(member, _)| *member.name == *server)?;
-        Some(connections)
-    }
-
-    /// Returns whether clients of a proxy have connections of their own to a server.
-    pub(crate) fn has_own_connections(&self, server: &str) -> bool {
-        let connections = self.connections(server);
-        connections.is_some_and(|it| it.own_updates().is_some())
-    }
-
-    /// Tells the clients of `server` of the changes on their own connections from now on.
-    pub(crate) fn notify_clients_of(&self, server: &Server) {
-        let updates = self.0.connections.iter().filter_map(|it| it.own_updates());
-        let updates: Vec<_> = updates.collect();
-        if updates.is_empty() {
-            return;
-        }
-        for updates in updates {
-            updates.set_server(server.clone());
-        }
-        let servers = self.downgrade();
-        server.on_subscription(move |context, subscriber, uris| {
-            if let Some(servers) = servers.upgrade() {
-                servers.subscribe_client(context, &subscriber, uris);
-            }
-        });
-    }
-
-    /// Begins a subscription of a client on its own connections.
-    fn subscribe_client(&self, context: &HandlerContext, subscriber: &Subscriber, uris: &[String]) {
-        let owned: Vec<_> = uris
-            .iter()
-            .filter_map(|uri| Some((self.readable_owner(uri)?, uri)))
-            .collect();
-        for (member, connections) in self.state().members.iter().zip(&self.0.connections) {
-            let of_member = owned
-                .iter()
-                .filter(|((server, _), _)| *server == member.name);
-            let uris = of_member.map(|((_, own), uri)| (own.clone(), uri.as_str().into()));
-            connections.subscribe(context, subscriber, uris.collect());
-        }
-    }
-
-    /// Has the connections of clients look again which resources the clients are subscribed to.
-    pub(crate) fn update_own_connections(&self) {
-        let updates = self.0.connections.iter().filter_map(|it| it.own_updates());
-        updates.for_each(|updates| updates.update());
-    }
-
     pub(crate) fn state(&self) -> &Arc<Shared> {
         &self.0.shared
     }
@@ -223,16 +160,22 @@ impl Servers {
     #[must_use]
     pub fn item_owner(&self, kind: ItemKind, name: &str) -> Option<(Arc<str>, Arc<str>)> {
         let listed = match kind {
-            ItemKind::Tool => self.tool(name).map(owner),
-            ItemKind::Prompt => self.prompt(name).map(owner),
+            ItemKind::Tool => self.tool(name).map(ServerItem::into_owner),
+            ItemKind::Prompt => self.prompt(name).map(ServerItem::into_owner),
             ItemKind::Resource => {
                 let (_, member, own) = self.uri_owner(name)?;
                 return Some((member.name.clone(), own.into()));
             }
         };
-        listed.or_else(|| {
-            let mut members = self.state().members.iter();
-            members.find_map(|member| {
+        let members = || self.state().members.iter();
+        let hidden = || {
+            members().find_map(|member| {
+                let own = member.hidden_names.find(kind, name)?;
+                Some((member.name.clone(), own))
+            })
+        };
+        listed.or_else(hidden).or_else(|| {
+            members().find_map(|member| {
                 let own = member.prefix.own_name(name)?;
                 let items = member.items();
                 let dropped = items.dropped_names.get(name).cloned();
@@ -289,9 +232,12 @@ impl Servers {
         arguments: &A,
     ) -> ServerRequest<CallTool> {
         let found = self.tool(tool);
-        self.request(ItemKind::Tool, tool, found.map(owner), |client, own| {
-            client.call_tool(own, arguments)
-        })
+        self.request(
+            ItemKind::Tool,
+            tool,
+            found.map(ServerItem::into_owner),
+            |client, own| client.call_tool(own, arguments),
+        )
     }
 
     /// Creates a request to read the resource of this URI in the merged view, listed or not.
@@ -315,9 +261,12 @@ impl Servers {
         V: Into<String>,
     {
         let found = self.prompt(prompt);
-        self.request(ItemKind::Prompt, prompt, found.map(owner), |client, own| {
-            client.get_prompt(own, arguments)
-        })
+        self.request(
+            ItemKind::Prompt,
+            prompt,
+            found.map(ServerItem::into_owner),
+            |client, own| client.get_prompt(own, arguments),
+        )
     }
 
     /// Creates a request for suggestions for an argument of a prompt or resource template of the
@@ -341,7 +290,7 @@ impl Servers {
         };
         let merged = std::mem::take(name);
         let found = match kind {
-            ItemKind::Prompt => self.prompt(&merged).map(owner),
+            ItemKind::Prompt => self.prompt(&merged).map(ServerItem::into_owner),
             _ => self.resource_owner(&merged),
         };
         if let Some((_, own)) = &found {
@@ -379,9 +328,14 @@ impl Servers {
     /// is more than none.
     ///
     /// `None` for a URI that a rule has dropped.
-    pub(crate) fn resource_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+    fn resource_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
+        self.resource_owner_in(&self.state().view(), uri)
+    }
+
+    /// Returns the owner of a URI by the rules about the items of a view.
+    fn resource_owner_in(&self, view: &MergedView, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
         let (index, member, own) = self.uri_owner(uri)?;
-        let is_dropped = self.state().view().is_dropped(index, own);
+        let is_dropped = view.is_dropped(index, own);
         (!is_dropped).then(|| (member.name.clone(), own.into()))
     }
 
@@ -401,31 +355,30 @@ impl Servers {
     /// Returns the server that has a resource at a URI of the merged view, and the server's own URI. The
     /// resource need not be listed: then the rules about resources decide about its URI.
     pub(crate) fn readable_owner(&self, uri: &str) -> Option<(Arc<str>, Arc<str>)> {
-        self.readable(uri).map(|(owner, _)| owner)
+        let readable = self.readable_in(&self.state().view(), uri)?;
+        Some((readable.server, readable.own_uri))
     }
 
-    /// Returns the owner of a URI, and the principals that can read it if a rule restricts them.
-    pub(crate) fn readable(&self, uri: &str) -> Option<ReadableUri> {
-        let (server, own) = self.resource_owner(uri)?;
+    /// Returns the owner of a URI by the rules and the items of a view, and the principals that can read it if a rule
+    /// restricts them.
+    fn readable_in(&self, view: &MergedView, uri: &str) -> Option<ReadableUri> {
+        let (server, own_uri) = self.resource_owner_in(view, uri)?;
         let rules = &self.state().rules;
-        if rules.resources.is_empty() {
-            return Some(((server, own), None));
-        }
-        if let Some(listed) = self.state().view().resource(uri) {
-            return Some(((server, own), listed.access.clone()));
-        }
-        match rules.apply(&server, &own, Resource::new(uri, &*own)) {
-            Ruled::Kept(kept) => Some(((server, own), kept.access)),
-            _ => None,
-        }
-    }
-
-    /// Returns whether a client of a proxy may read a resource that is neither listed nor matched by a
-    /// template. Rules about templates decide about such URIs, so that none may be read beside them.
-    pub(crate) fn may_read_unlisted(&self, uri: &str) -> bool {
-        self.state().rules.templates.is_empty()
-            && self.state().view().resource(uri).is_none()
-            && self.readable_owner(uri).is_some()
+        let access = if rules.resources.is_empty() {
+            None
+        } else if let Some(listed) = view.resource(uri) {
+            listed.access.clone()
+        } else {
+            match rules.apply(&server, &own_uri, Resource::new(uri, &*own_uri)) {
+                Ruled::Kept(kept) => kept.access,
+                _ => return None,
+            }
+        };
+        Some(ReadableUri {
+            server,
+            own_uri,
+            access,
+        })
     }
 
     /// Routes a request to the server that has the item.
@@ -442,22 +395,10 @@ impl Servers {
         };
         let routed = self.member(&server).and_then(|member| {
             let client = member.request_client()?;
-            let mut request = request(&client, &own);
-            if let Some(total) = member.options.total_timeout {
-                request = request.total_timeout(total);
-            }
-            if let Some(bytes) = member.options.max_result_bytes {
-                request = request.max_result_bytes(bytes);
-            }
-            Ok(ServerRequest::new(member.clone(), request))
+            Ok(ServerRequest::new(member.clone(), request(&client, &own)))
         });
         routed.unwrap_or_else(ServerRequest::from_error)
     }
-}
-
-/// Returns the server of an item and the item's own name.
-fn owner<T>(item: ServerItem<T>) -> (Arc<str>, Arc<str>) {
-    (item.server, item.own_name)
 }
 
 impl fmt::Debug for Servers {

@@ -5,6 +5,7 @@ mod audit;
 #[cfg(unix)]
 mod large;
 mod lazy;
+mod own_lists;
 mod policy;
 mod support;
 mod upstreams;

@@ -11,8 +11,16 @@ use crate::support::{Used, client, gateway, upstream};
 const NAMES: [&str; 5] = ["issues_list", "issues_delete", "search", "repos", "s"];
 
 /// Returns the names of the tools that a client of a gateway with these rules sees, and what the upstream was
-/// asked for after the client has tried everything.
+/// asked for after the client has tried everything. It is the same whether clients share a connection or not.
 async fn try_everything(rules: &str) -> (Vec<String>, Vec<String>) {
+    let shared = try_everything_in_mode(rules, "shared").await;
+    let own = try_everything_in_mode(rules, "per-session").await;
+    assert_eq!(shared, own);
+    own
+}
+
+async fn try_everything_in_mode(rules: &str, mode: &str) -> (Vec<String>, Vec<String>) {
+    let rules = &format!("{rules}\nmode = '{mode}'");
     let used = Used::default();
     let folder = std::env::temp_dir();
     let gateway = gateway(rules, upstream(&NAMES, &used), &folder).await;

@@ -108,9 +108,7 @@ impl Connection {
 
     /// Returns whether the connection is lost.
     pub(super) fn is_lost(&self) -> bool {
-        let mut lost = std::pin::pin!(self.client.wait_for_disconnect());
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        lost.as_mut().poll(&mut context).is_ready()
+        is_lost(&self.client)
     }
 
     /// Closes the connection, in a task of its own.
@@ -120,4 +118,11 @@ impl Connection {
             drop(until_closed);
         });
     }
+}
+
+/// Returns whether the connection of a client is lost.
+pub(super) fn is_lost(client: &Client) -> bool {
+    let mut lost = std::pin::pin!(client.wait_for_disconnect());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    lost.as_mut().poll(&mut context).is_ready()
 }

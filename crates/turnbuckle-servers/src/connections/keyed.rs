@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
-use turnbuckle_server::Subscriber;
+use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::ChangeFeed;
-use turnbuckle_session::transport::Connector;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 
 use crate::connections::backoff::Backoff;
 use crate::connections::client_key::{ClientKey, ConnectionKey};
 use crate::connections::connection::Connection;
 use crate::connections::lease::Lease;
+use crate::connections::list_updates::ListUpdates;
 use crate::connections::open::{NO_ATTEMPTS, open};
+use crate::connections::own_lists::OwnLists;
 use crate::connections::own_updates::OwnUpdates;
 use crate::connections::upstream::UpstreamOptions;
 use crate::connections::{Closing, Sweep};
@@ -33,11 +34,8 @@ const WAITING_PER_CONNECTION: usize = 4;
 /// The connection of one client, open or not.
 pub(super) struct OwnConnection {
     pub(super) key: ConnectionKey,
-    pub(super) connector: Arc<dyn Connector>,
     /// The session whose connection it is; `None` for that of a client without one.
     pub(super) session: Option<Weak<ChangeFeed>>,
-    /// The stream of the session, for changes of lists.
-    pub(super) subscriber: Option<Subscriber>,
 }
 
 /// The connections of sessions or principals.
@@ -48,6 +46,7 @@ pub(super) struct KeyedConnections {
     idle_timeout: Duration,
     used: Notify,
     pub(super) updates: Arc<OwnUpdates>,
+    pub(super) running: ListUpdates,
 }
 
 /// The place of one connection.
@@ -56,6 +55,8 @@ struct Slot {
     session: Option<Weak<ChangeFeed>>,
     /// Held by the request that opens the connection.
     state: tokio::sync::Mutex<SlotState>,
+    /// The lists of the connection that was opened last.
+    lists: Mutex<Option<Arc<OwnLists>>>,
     users: Mutex<usize>,
 }
 
@@ -83,6 +84,10 @@ impl Slot {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn lists(&self) -> MutexGuard<'_, Option<Arc<OwnLists>>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns whether the session of the slot has ended.
     fn is_orphaned(&self) -> bool {
         let session = self.session.as_ref();
@@ -100,6 +105,7 @@ impl KeyedConnections {
             idle_timeout: options.client_idle_timeout(),
             used: Notify::new(),
             updates: Arc::default(),
+            running: ListUpdates::default(),
         }
     }
 
@@ -107,18 +113,59 @@ impl KeyedConnections {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the lists of a client's connection, if it is open.
+    pub(super) fn lists(&self, key: &ConnectionKey) -> Option<Arc<OwnLists>> {
+        self.slots().get(key)?.lists().clone()
+    }
+
+    /// Returns whether a connection of a client is open.
+    pub(super) fn has_open(&self) -> bool {
+        let slots = self.slots();
+        let mut lists = slots.values().filter_map(|slot| slot.lists().clone());
+        lists.any(|it| !it.are_lost())
+    }
+
+    /// Reads what is not known of the lists of a client's connection, which is opened if there is none. If a request
+    /// did not wait for that, the client is told at the end that its lists have changed.
+    pub(super) async fn update_lists(
+        &self,
+        own: OwnConnection,
+        shared: &Shared,
+        member: &Member,
+    ) -> Result<(), Error> {
+        let key = own.key.clone();
+        let update = async {
+            let _lease = self.acquire(own, shared, member).await?;
+            let Some(lists) = self.lists(&key) else {
+                return Ok(());
+            };
+            let is_first = !lists.are_read();
+            lists.update(shared, member).await?;
+            if is_first {
+                self.updates.replace_lists(&key);
+            }
+            Ok(())
+        };
+        let updated = tokio::select! {
+            updated = update => updated,
+            () = shared.stop.cancelled() => Err(member.not_ready("the servers are closed")),
+        };
+        if self.running.end(&key) {
+            for change in [Change::Tools, Change::Prompts, Change::Resources] {
+                self.updates.publish(&key, &change);
+            }
+        }
+        updated
+    }
+
     /// Returns the connection of a client, which is opened if there is none.
     pub(super) async fn acquire(
         &self,
         own: OwnConnection,
-        (shared, member): (&Arc<Shared>, &Arc<Member>),
+        shared: &Shared,
+        member: &Member,
     ) -> Result<Lease, Error> {
-        let OwnConnection {
-            key,
-            connector,
-            session,
-            subscriber,
-        } = own;
+        let OwnConnection { key, session } = own;
         let client = key.client;
         let slot_use = self
             .begin_use(key.clone(), session)
@@ -130,6 +177,7 @@ impl KeyedConnections {
                 let connection = connection.clone();
                 return Ok(Lease::new(connection, Some(Box::new(slot_use))));
             }
+            *slot.lists() = None;
             if let Some((lost, permits)) = state.open.take() {
                 state.backoff.fail(Some(lost.opened), &shared.limits);
                 state.last_error = Some("the connection was lost".to_owned());
@@ -152,13 +200,13 @@ impl KeyedConnections {
             Ok(Ok(permits)) => permits,
             _ => return Err(self.too_many(member)),
         };
+        let connector = member.connector_for(&key.settings)?;
         let era = member.era();
         match open(shared, member, connector, era, NO_ATTEMPTS).await {
             Ok(client) => {
-                if let Some(subscriber) = &subscriber {
-                    self.updates.add(&key, subscriber, Vec::new());
-                }
-                self.updates.watch(key, client.clone());
+                let lists = OwnLists::new(client.clone());
+                *slot.lists() = Some(lists.clone());
+                self.updates.watch(key, client.clone(), lists);
                 let connection = Connection::new(member.name.clone(), client);
                 state.open = Some((connection.clone(), permits));
                 Ok(Lease::new(connection, Some(Box::new(slot_use))))
@@ -184,6 +232,7 @@ impl KeyedConnections {
             Arc::new(Slot {
                 session,
                 state: tokio::sync::Mutex::default(),
+                lists: Mutex::default(),
                 users: Mutex::new(0),
             })
         });

@@ -1,14 +1,19 @@
 //! The connections to one server, and which of them a request of a proxy's client takes.
 //!
-//! [`Connections::acquire`] decides by the server's [`UpstreamMode`]. The connection that lists are read
-//! over belongs to the server's supervisor; all others belong to this module.
+//! [`Connections::acquire`] decides by the server's [`UpstreamMode`]. The connection that the common lists are read
+//! over belongs to the server's supervisor; all others belong to this module, with the lists of those that are of
+//! one client.
 
 pub(crate) mod backoff;
 pub(crate) mod client_key;
+pub(crate) mod client_view;
 pub(crate) mod connection;
 mod keyed;
 pub(crate) mod lease;
+pub(crate) mod list_memory;
+mod list_updates;
 pub(crate) mod open;
+pub(crate) mod own_lists;
 pub(crate) mod own_updates;
 mod pool;
 pub(crate) mod upstream;
@@ -16,16 +21,17 @@ pub(crate) mod upstream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use turnbuckle_server::{HandlerContext, Subscriber};
-use turnbuckle_session::transport::Connector;
 
 use crate::connections::client_key::{ClientKey, ClientKeys, ConnectionKey, Owner};
 use crate::connections::keyed::{KeyedConnections, OwnConnection};
 use crate::connections::lease::Lease;
+use crate::connections::list_updates::UpdateOutcome;
+use crate::connections::own_lists::OwnLists;
 use crate::connections::own_updates::OwnUpdates;
 use crate::connections::pool::Pool;
-use crate::connections::upstream::{ClientConnector, UpstreamMode};
+use crate::connections::upstream::UpstreamMode;
 use crate::error::Error;
 use crate::limits::ServersLimits;
 use crate::member::shared::Shared;
@@ -43,8 +49,6 @@ pub(crate) struct Connections {
     member: Arc<Member>,
     kind: Kind,
     keys: ClientKeys,
-    /// The connector by client, if there is one.
-    by_client: Option<ClientConnector>,
 }
 
 enum Kind {
@@ -65,7 +69,6 @@ impl Connections {
                 UpstreamMode::Pool(size) => Kind::Pool(Pool::new(size.max(1), options)),
             },
             keys: ClientKeys::default(),
-            by_client: options.by_client.clone(),
             shared,
             member,
         }
@@ -86,7 +89,7 @@ impl Connections {
             Kind::Pool(pool) => Box::pin(pool.acquire(shared, member, client)).await,
             Kind::PerSession(connections) | Kind::PerPrincipal(connections) => {
                 let own = self.own(context)?;
-                Box::pin(connections.acquire(own, (shared, member))).await
+                Box::pin(connections.acquire(own, shared, member)).await
             }
         }
     }
@@ -107,13 +110,75 @@ impl Connections {
             Some(session) => Owner::Session(Arc::as_ptr(session).addr()),
             None => Owner::Client(client),
         };
-        let (key, connector) = self.key(owner, client, context)?;
+        let settings = match &self.member.options.by_client {
+            Some(by_client) => by_client.settings(context),
+            None => String::new(),
+        };
         Ok(OwnConnection {
-            key,
-            connector,
+            key: ConnectionKey {
+                owner,
+                client,
+                settings: settings.into(),
+            },
             session: session.map(Arc::downgrade),
-            subscriber: Subscriber::of_session(context),
         })
+    }
+
+    /// Returns the lists of the connection that the client of a request has for itself, if it is open.
+    pub(crate) fn own_lists(&self, context: &HandlerContext) -> Option<Arc<OwnLists>> {
+        let connections = self.own_connections()?;
+        connections.lists(&self.own(context).ok()?.key)
+    }
+
+    /// Begins to read what is not known of the lists of the client's own connection, which is opened if it is not.
+    /// Returns `None` if all is known, or the client has no connection of its own.
+    ///
+    /// # Errors
+    /// Returns [`Error::NotReady`] if the request is of nobody that has one.
+    pub(crate) fn begin_update(
+        self: &Arc<Self>,
+        context: &HandlerContext,
+    ) -> Result<Option<OwnUpdate>, Error> {
+        let Some(connections) = self.own_connections() else {
+            return Ok(None);
+        };
+        let own = self.own(context)?;
+        let key = own.key.clone();
+        let lists = connections.lists(&key);
+        if let Some(subscriber) = Subscriber::of_session(context) {
+            let is_read = lists.as_ref().is_some_and(|it| it.are_read());
+            connections.updates.add_once(&key, &subscriber, is_read);
+        }
+        if lists.is_some_and(|it| it.are_current()) {
+            return Ok(None);
+        }
+        let this = self.clone();
+        let outcome = connections.running.begin(&key, move || async move {
+            match this.own_connections() {
+                Some(connections) => {
+                    connections
+                        .update_lists(own, &this.shared, &this.member)
+                        .await
+                }
+                None => Ok(()),
+            }
+        });
+        Ok(Some(OwnUpdate {
+            connections: self.clone(),
+            key,
+            outcome,
+        }))
+    }
+
+    /// Returns the name of the server.
+    pub(crate) fn server_name(&self) -> &str {
+        &self.member.name
+    }
+
+    /// Returns whether a client has an open connection for itself.
+    pub(crate) fn has_own_connection(&self) -> bool {
+        self.own_connections()
+            .is_some_and(KeyedConnections::has_open)
     }
 
     /// Passes the changes of a client's own connection on to a subscriber from now on, and opens the connection
@@ -128,13 +193,14 @@ impl Connections {
             return;
         };
         let opens = !uris.is_empty();
-        connections.updates.add(&own.key, subscriber, uris);
+        let is_read = connections.lists(&own.key).is_some_and(|it| it.are_read());
+        connections.updates.add(&own.key, subscriber, uris, is_read);
         if opens {
             let this = self.clone();
             tokio::spawn(async move {
                 if let Some(connections) = this.own_connections() {
                     // The next request tries again.
-                    let _ = connections.acquire(own, (&this.shared, &this.member)).await;
+                    let _ = connections.acquire(own, &this.shared, &this.member).await;
                 }
             });
         }
@@ -151,30 +217,6 @@ impl Connections {
             Kind::PerSession(connections) | Kind::PerPrincipal(connections) => Some(connections),
             Kind::Shared | Kind::Pool(_) => None,
         }
-    }
-
-    /// Returns the key of the connection that a request takes, and the connector that opens it.
-    fn key(
-        &self,
-        owner: Owner,
-        client: ClientKey,
-        context: &HandlerContext,
-    ) -> Result<(ConnectionKey, Arc<dyn Connector>), Error> {
-        let (settings, connector) = match &self.by_client {
-            Some(by_client) => {
-                let settings = by_client.settings(context);
-                let connector = by_client.connector(&settings);
-                (settings, connector)
-            }
-            None => (String::new(), self.member.connector.clone()),
-        };
-        let key = ConnectionKey {
-            owner,
-            client,
-            settings: settings.into(),
-        };
-        let connector = connector.map_err(|reason| self.member.not_ready(&reason))?;
-        Ok((key, connector))
     }
 
     /// Closes connections that are no longer used, until the servers are closed; then all.
@@ -202,6 +244,35 @@ impl Connections {
             Kind::Shared => None,
             Kind::PerSession(connections) | Kind::PerPrincipal(connections) => Some(connections),
             Kind::Pool(pool) => Some(pool),
+        }
+    }
+}
+
+/// An update of the lists of a client's own connection, which goes on by itself.
+pub(crate) struct OwnUpdate {
+    connections: Arc<Connections>,
+    key: ConnectionKey,
+    outcome: UpdateOutcome,
+}
+
+impl OwnUpdate {
+    /// Waits for the end, until `deadline` at most. If the update ends later, the client is told that its lists
+    /// have changed.
+    ///
+    /// # Errors
+    /// Returns the reason why the lists cannot be read, or not in time.
+    pub(crate) async fn wait(mut self, deadline: Instant) -> Result<(), Error> {
+        let ended = timeout_at(deadline, self.outcome.wait_for(Option::is_some)).await;
+        let member = &self.connections.member;
+        match ended {
+            Ok(Ok(ended)) => ended.clone().unwrap_or(Ok(())),
+            Ok(Err(_)) => Err(member.not_ready("its lists could not be read")),
+            Err(_) => {
+                if let Some(connections) = self.connections.own_connections() {
+                    connections.running.leave(&self.key);
+                }
+                Err(member.not_ready("its lists are not read yet"))
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ use turnbuckle_session::handler::Change;
 use turnbuckle_types::base::text::Escaped;
 
 use crate::connections::client_key::ConnectionKey;
+use crate::connections::own_lists::OwnLists;
 
 /// The time after which a subscription that has ended is made again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,6 +36,8 @@ struct Subscription {
     subscriber: Subscriber,
     /// The resources: the URI in the merged view by that of the server.
     uris: HashMap<Arc<str>, Arc<str>>,
+    /// True if the client may know lists of a connection.
+    knows_lists: bool,
 }
 
 impl OwnUpdates {
@@ -50,12 +53,14 @@ impl OwnUpdates {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notifies a subscriber of the changes of a connection from now on.
+    /// Notifies a subscriber of the changes of a connection from now on. `knows_lists` is whether the lists of the
+    /// connection were read.
     pub(super) fn add(
         &self,
         key: &ConnectionKey,
         subscriber: &Subscriber,
         uris: Vec<(Arc<str>, Arc<str>)>,
+        knows_lists: bool,
     ) {
         let mut subscribers = self.subscribers();
         subscribers.retain(|_, subscriptions| {
@@ -71,10 +76,40 @@ impl OwnUpdates {
             None => of_client.push(Subscription {
                 subscriber: subscriber.clone(),
                 uris: uris.into_iter().collect(),
+                knows_lists,
             }),
         }
         drop(subscribers);
         self.update();
+    }
+
+    /// Notifies a subscriber of changed lists of a connection from now on, if it is not notified yet.
+    pub(super) fn add_once(&self, key: &ConnectionKey, subscriber: &Subscriber, knows_lists: bool) {
+        let is_known = self.subscribers().get(key).is_some_and(|known| {
+            let mut known = known.iter();
+            known.any(|it| it.subscriber.is_same(subscriber))
+        });
+        if !is_known {
+            self.add(key, subscriber, Vec::new(), knows_lists);
+        }
+    }
+
+    /// Notifies the subscribers that know lists of an earlier connection of the client: its new one has been read.
+    pub(super) fn replace_lists(&self, key: &ConnectionKey) {
+        let mut knowing = Vec::new();
+        for subscription in self.subscribers().get_mut(key).into_iter().flatten() {
+            if std::mem::replace(&mut subscription.knows_lists, true) {
+                knowing.push(subscription.subscriber.clone());
+            }
+        }
+        let Some(server) = self.server.get() else {
+            return;
+        };
+        for subscriber in knowing {
+            for change in [Change::Tools, Change::Prompts, Change::Resources] {
+                server.notify_subscriber(&subscriber, &change);
+            }
+        }
     }
 
     /// Has the connections look again which resources their clients are subscribed to.
@@ -89,7 +124,10 @@ impl OwnUpdates {
         };
         let mut subscribers = self.subscribers();
         let mut wanted = Vec::new();
-        for Subscription { subscriber, uris } in subscribers.get_mut(key).into_iter().flatten() {
+        for Subscription {
+            subscriber, uris, ..
+        } in subscribers.get_mut(key).into_iter().flatten()
+        {
             uris.retain(|_, uri| {
                 server.is_subscribed(subscriber, &Change::Resource((**uri).into()))
             });
@@ -99,11 +137,15 @@ impl OwnUpdates {
     }
 
     /// Notifies the subscribers of a client.
-    fn publish(&self, key: &ConnectionKey, change: &Change) {
+    pub(super) fn publish(&self, key: &ConnectionKey, change: &Change) {
         let Some(server) = self.server.get() else {
             return;
         };
-        for Subscription { subscriber, uris } in self.subscribers().get(key).into_iter().flatten() {
+        let subscribers = self.subscribers();
+        for Subscription {
+            subscriber, uris, ..
+        } in subscribers.get(key).into_iter().flatten()
+        {
             let merged = match change {
                 Change::Resource(own) => {
                     let Some(uri) = uris.get(&**own) else {
@@ -118,22 +160,30 @@ impl OwnUpdates {
     }
 
     /// Watches an open connection in a task that ends with it.
-    pub(super) fn watch(self: &Arc<Self>, key: ConnectionKey, client: Client) {
+    pub(super) fn watch(
+        self: &Arc<Self>,
+        key: ConnectionKey,
+        client: Client,
+        lists: Arc<OwnLists>,
+    ) {
         let this = self.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = this.follow(&key, &client) => {}
+                () = this.follow(&key, &client, &lists) => {}
                 () = client.wait_for_disconnect() => {}
             }
         });
     }
 
-    async fn follow(self: &Arc<Self>, key: &ConnectionKey, client: &Client) {
+    async fn follow(self: &Arc<Self>, key: &ConnectionKey, client: &Client, lists: &Arc<OwnLists>) {
         let mut changes = self.changes.subscribe();
         let mut resources: HashMap<Arc<str>, JoinSet<()>> = HashMap::new();
-        let mut lists = JoinSet::new();
-        let of_lists = vec![Change::Tools, Change::Prompts, Change::Resources];
-        lists.spawn(self.clone().pass_on(key.clone(), client.clone(), of_lists));
+        let mut of_lists = JoinSet::new();
+        let all = vec![Change::Tools, Change::Prompts, Change::Resources];
+        let passing_on =
+            self.clone()
+                .pass_on(key.clone(), client.clone(), all, Some(lists.clone()));
+        of_lists.spawn(passing_on);
         loop {
             let wanted = self.resources_of(key);
             resources.retain(|uri, _| wanted.contains(uri));
@@ -141,7 +191,10 @@ impl OwnUpdates {
                 resources.entry(uri).or_insert_with_key(|uri| {
                     let update = vec![Change::Resource((**uri).into())];
                     let mut task = JoinSet::new();
-                    task.spawn(self.clone().pass_on(key.clone(), client.clone(), update));
+                    task.spawn(
+                        self.clone()
+                            .pass_on(key.clone(), client.clone(), update, None),
+                    );
                     task
                 });
             }
@@ -150,8 +203,21 @@ impl OwnUpdates {
         }
     }
 
-    /// Passes the changes of a subscription on, which is made again when it ends.
-    async fn pass_on(self: Arc<Self>, key: ConnectionKey, client: Client, changes: Vec<Change>) {
+    /// Passes the changes of a subscription on, which is made again when it ends; those of lists are for `lists`
+    /// first.
+    async fn pass_on(
+        self: Arc<Self>,
+        key: ConnectionKey,
+        client: Client,
+        changes: Vec<Change>,
+        lists: Option<Arc<OwnLists>>,
+    ) {
+        let publish = |change: &Change| {
+            if let Some(lists) = &lists {
+                lists.set_changed(change);
+            }
+            self.publish(&key, change);
+        };
         let filter = || {
             let of_all = ChangeFilter::new();
             changes.iter().fold(of_all, |filter, change| match change {
@@ -163,7 +229,11 @@ impl OwnUpdates {
         };
         let mut is_resumed = false;
         loop {
-            let mut subscription = match client.subscribe(filter()).await {
+            let subscribed = client.subscribe(filter()).await;
+            if let Some(lists) = &lists {
+                lists.set_subscribed();
+            }
+            let mut subscription = match subscribed {
                 Ok(subscription) => subscription,
                 Err(error) => {
                     tracing::debug!(error = %Escaped(&error), "a server tells of no changes");
@@ -172,10 +242,10 @@ impl OwnUpdates {
             };
             if is_resumed {
                 // Some may have been missed.
-                changes.iter().for_each(|change| self.publish(&key, change));
+                changes.iter().for_each(publish);
             }
             while let Some(change) = subscription.next().await {
-                self.publish(&key, &change);
+                publish(&change);
             }
             is_resumed = true;
             sleep(RETRY_INTERVAL).await;

@@ -137,8 +137,9 @@ impl UpstreamOptions {
     /// settings that differ between clients.
     ///
     /// `settings` takes a text from a request: the value of a header, the subject of a principal.
-    /// `connector` makes the connector for it. Requests with different texts never share a connection. Lists
-    /// are read over the connector that the server was added with.
+    /// `connector` makes the connector for it. Requests with different texts never share a connection. The
+    /// connector that the server was added with is for the connection that tells the capabilities and the
+    /// instructions of the server; if it fails, the server is taken to have every capability.
     ///
     /// ```
     /// use turnbuckle_servers::{UpstreamMode, UpstreamOptions};
@@ -178,8 +179,8 @@ impl UpstreamOptions {
 
         /// Sets how long a connection stays open without a request, whatever streams are open. The next
         /// request opens another one. Default: 10 minutes for connections of sessions, principals and pools; the
-        /// connection over which lists are read stays open. With a setting, that one is closed, too: lists stay
-        /// as they are, and their changes show after the next request.
+        /// first connection stays open. With a setting, that one is closed, too: the lists that were read over it
+        /// stay as they are, and their changes show after the next request.
         idle_timeout(timeout: Duration) { idle_timeout = Some(timeout) }
 
         /// Sets how many requests of a proxy's clients the server gets at once; at least one. Further ones

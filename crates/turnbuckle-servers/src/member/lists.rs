@@ -58,19 +58,19 @@ pub(crate) fn is_loss(error: &Error) -> bool {
     )
 }
 
-/// Reads lists of a server and returns all its items; lists that are not to be read stay as they
-/// are. A list that the server refuses is empty, and a problem.
+/// Reads lists of a server and returns all its items; lists that are not to be read stay as they were
+/// `before`. A list that the server refuses is empty, and a problem.
 ///
 /// # Errors
 /// Returns the error of a lost connection.
 pub(crate) async fn read_lists(
     client: &Client,
-    member: &Member,
-    shared: &Shared,
+    (member, shared): (&Member, &Shared),
+    before: &ServerItems,
     which: ListsToRead,
     problems: &mut ListProblems,
 ) -> Result<ServerItems, Error> {
-    let mut items = (*member.items()).clone();
+    let mut items = before.clone();
     let [tools, resources, templates, prompts] = &mut problems.0;
     if which.tools {
         items.tools = Arc::new([]);

@@ -12,6 +12,7 @@ use crate::connections::connection::Connection;
 use crate::connections::lease::{Lease, Release};
 use crate::connections::upstream::UpstreamOptions;
 use crate::error::Error;
+use crate::member::hidden_names::HiddenNames;
 use crate::member::status::{ServerState, ServerStatus};
 use crate::view::items::ServerItems;
 use crate::view::names::Prefix;
@@ -36,6 +37,8 @@ pub(crate) struct Member {
     /// Installs handlers and settings, in this order.
     pub(crate) configure: Vec<ConfigureClient>,
     state: Mutex<MemberState>,
+    /// The own names of items of clients' connections, where their names do not show them.
+    pub(crate) hidden_names: HiddenNames,
     /// True once the first attempt to connect has ended.
     pub(crate) settled: watch::Sender<bool>,
     /// Asks for an attempt to connect at once, or for lists that are read anew.
@@ -84,6 +87,7 @@ impl Member {
                 last_client: None,
                 items: Arc::default(),
             }),
+            hidden_names: HiddenNames::default(),
             settled: watch::Sender::new(false),
             refresh: Notify::new(),
             connection_changes: watch::Sender::new(()),
@@ -179,6 +183,18 @@ impl Member {
             server: self.name.clone(),
             reason: reason.to_owned(),
         }
+    }
+
+    /// Returns the connector for requests with these settings, which depend on the client.
+    ///
+    /// # Errors
+    /// Returns [`Error::NotReady`] with the reason why there is none.
+    pub(crate) fn connector_for(&self, settings: &str) -> Result<Arc<dyn Connector>, Error> {
+        let connector = match &self.options.by_client {
+            Some(by_client) => by_client.connector(settings),
+            None => self.connector.clone(),
+        };
+        connector.map_err(|reason| self.not_ready(&reason))
     }
 
     /// Returns the era that the server spoke last.

@@ -189,14 +189,8 @@ impl Supervisor<'_> {
             client, problems, ..
         } = connected;
         let before = self.member.items();
-        let after = Box::pin(read_lists(
-            client,
-            self.member,
-            self.shared,
-            which,
-            problems,
-        ))
-        .await?;
+        let sources = (self.member, self.shared);
+        let after = Box::pin(read_lists(client, sources, &before, which, problems)).await?;
         let texts = problems.to_texts();
         for problem in &texts {
             tracing::warn!(

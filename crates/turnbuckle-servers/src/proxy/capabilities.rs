@@ -13,6 +13,8 @@ const MAX_JOINED_BYTES: usize = 16 << 10;
 /// The parts of what a proxy declares that decide how it serves items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Declared {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
     pub(super) resources: bool,
     pub(super) completions: bool,
     pub(super) tasks: bool,
@@ -28,14 +30,16 @@ pub(super) fn declare(mut server: ServerBuilder, servers: &Servers) -> (ServerBu
         !is_complete || infos.iter().any(|info| has(&info.capabilities))
     };
     let declared = Declared {
+        tools: has(|it| it.tools.is_some()),
+        prompts: has(|it| it.prompts.is_some()),
         resources: has(|it| it.resources.is_some()),
         completions: has(|it| it.completions.is_some()),
         tasks: has(|it| it.tasks.is_some() || it.extensions.contains_key(TASKS_EXTENSION)),
     };
-    if has(|it| it.tools.is_some()) {
+    if declared.tools {
         server = server.dynamic_tools();
     }
-    if has(|it| it.prompts.is_some()) {
+    if declared.prompts {
         server = server.dynamic_prompts();
     }
     if has(|it| {

@@ -1,16 +1,18 @@
 //! Items of a proxy: definitions of the merged view with handlers that forward requests.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use turnbuckle_client::EraKind;
+use turnbuckle_client::{Client, EraKind, RequestBuilder, ServerInfo, ServerMethod};
 use turnbuckle_server as server;
 use turnbuckle_server::{
-    Ask, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest, TaskSupport,
+    Ask, BuildError, CompletionRequest, Failure, HandlerContext, RawArguments, ReadRequest,
+    TaskSupport,
 };
+use turnbuckle_types::method::Complete;
 use turnbuckle_types::{
-    CallToolResult, CompleteResult, CompletionContext, CompletionReference, GetPromptResult, Map,
-    Meta, Prompt, PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
+    CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Map, Meta, Prompt,
+    PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
     ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
 };
 
@@ -18,61 +20,97 @@ use crate::proxy::call_error::CallError;
 use crate::proxy::forward::forward;
 use crate::proxy::from_server;
 use crate::proxy::route::Route;
-use crate::view::items::{Listed, ServerItem};
+use crate::request::ServerRequest;
+use crate::view::items::ServerItem;
 use crate::view::merged_uris::sealed;
+use crate::view::merged_view::Merged;
 
-/// The upstream item that a handler was made for.
+/// The list that an item of the proxy is of.
 #[derive(Clone)]
-struct Owner {
-    server: Arc<str>,
-    own_name: Arc<str>,
+pub(super) enum ItemSource {
+    /// The common list of all clients.
+    Common,
+    /// The list of one client's own connection, whose server says this of itself.
+    Own(Option<Arc<ServerInfo>>),
 }
 
-impl Owner {
-    fn new<T>(listed: &ServerItem<T>) -> Self {
+/// The upstream item that a handler was made for.
+struct Owner<T> {
+    listed: ServerItem<T>,
+    is_common: bool,
+}
+
+impl<T> Clone for Owner<T> {
+    fn clone(&self) -> Self {
         Self {
-            server: listed.server.clone(),
-            own_name: listed.own_name.clone(),
+            listed: self.listed.clone(),
+            is_common: self.is_common,
+        }
+    }
+}
+
+impl<T: Merged> Owner<T> {
+    fn new(listed: &ServerItem<T>, source: &ItemSource) -> Self {
+        Self {
+            listed: listed.clone(),
+            is_common: matches!(source, ItemSource::Common),
         }
     }
 
-    /// Checks that the item still has its name in the merged view. Otherwise another item might be used, for
-    /// which the client may lack scopes.
-    fn check<T>(&self, found: Option<ServerItem<T>>, kind: &str) -> Result<(), Failure> {
-        match found {
-            Some(it) if it.server == self.server && it.own_name == self.own_name => Ok(()),
-            _ => Err(ProtocolError::invalid_params(format!("the {kind} is gone")).into()),
+    /// Creates a request for the item, on behalf of the client of `context`.
+    ///
+    /// # Errors
+    /// If the item no longer has its name in the list of all clients: a rule may have dropped it. The item of a
+    /// client's own list was found for this request.
+    async fn request<M: ServerMethod>(
+        &self,
+        route: &Route,
+        context: &HandlerContext,
+        request: impl FnOnce(&Client, &str) -> RequestBuilder<M>,
+    ) -> Result<ServerRequest<M>, Failure> {
+        let Self { listed, is_common } = self;
+        if *is_common {
+            let view = route.servers()?.state().common_view();
+            let found = T::find(&view, listed.item.key());
+            if !found.is_some_and(|it| it.is_same_item(listed)) {
+                let kind = T::KIND;
+                return Err(ProtocolError::invalid_params(format!("the {kind} is gone")).into());
+            }
         }
+        let own_name = &listed.own_name;
+        let request = |client: &Client| request(client, own_name);
+        route.request(&listed.server, context, request).await
     }
 }
 
 impl Route {
     /// Returns whether calls of a tool may become tasks of its server.
-    fn has_tasks(&self, tool: &ServerItem<Tool>) -> bool {
+    fn has_tasks(&self, tool: &ServerItem<Tool>, source: &ItemSource) -> bool {
         let support = tool.item.execution.as_ref().and_then(|it| it.task_support);
         if let Some(support) = support {
             return support != TaskSupportLevel::Forbidden;
         }
-        let client = self
-            .servers()
-            .ok()
-            .and_then(|servers| servers.client(&tool.server).ok());
-        let info = client.and_then(|client| client.server_info());
+        let info = match source {
+            ItemSource::Own(info) => info.clone(),
+            ItemSource::Common => {
+                let servers = self.servers().ok();
+                let client = servers.and_then(|servers| servers.client(&tool.server).ok());
+                client.and_then(|client| client.server_info())
+            }
+        };
         info.is_some_and(|info| {
             info.era() == EraKind::Modern
                 && info.capabilities.extensions.contains_key(TASKS_EXTENSION)
         })
     }
 
+    /// Sends a request for a completion.
     async fn complete(
         &self,
-        reference: CompletionReference,
-        argument: &str,
+        request: ServerRequest<Complete>,
         typing: CompletionRequest,
         context: &HandlerContext,
     ) -> Result<CompleteResult, Failure> {
-        let servers = self.servers()?;
-        let request = servers.complete(reference, argument, &typing.value);
         let server = request.server().unwrap_or_default().into();
         let max_in_flight = request.max_in_flight();
         let _active = self.calls.begin(server, max_in_flight, context).await?;
@@ -133,50 +171,61 @@ pub(super) fn forwarded_meta(context: &HandlerContext) -> Meta {
 }
 
 /// A type of item that a proxy serves.
-pub(super) trait Proxied: Listed + Sized {
-    /// Adds the item to the server of the proxy, in place of one of the same name.
-    fn add_to(
+pub(super) trait Proxied: Merged {
+    /// The item of a server.
+    type Item: Send + 'static;
+
+    /// Returns the item of the proxy, whose handlers forward requests.
+    ///
+    /// # Errors
+    /// Returns the reason why the proxy cannot serve the item.
+    fn to_item(
         listed: &ServerItem<Self>,
-        server: &server::Server,
-        route: Route,
-    ) -> Result<(), String>;
+        route: &Route,
+        source: &ItemSource,
+    ) -> Result<Self::Item, String>;
+
+    /// Adds an item to the server of the proxy, in place of one of the same name.
+    fn add_to(item: Self::Item, server: &server::Server) -> Result<(), BuildError>;
 
     /// Removes the item of this name.
     fn remove_from(server: &server::Server, key: &str);
 }
 
 impl Proxied for Tool {
-    fn add_to(
+    type Item = server::Tool;
+
+    fn to_item(
         listed: &ServerItem<Self>,
-        server: &server::Server,
-        route: Route,
-    ) -> Result<(), String> {
-        let name = listed.item.name.clone();
+        route: &Route,
+        source: &ItemSource,
+    ) -> Result<server::Tool, String> {
         let mut builder =
-            server::Tool::builder(name.clone()).foreign_definition(listed.item.clone());
+            server::Tool::builder(listed.item.name.clone()).foreign_definition(listed.item.clone());
         restrict!(builder, listed);
-        if route.declared.tasks && route.has_tasks(listed) {
+        if route.declared.tasks && route.has_tasks(listed, source) {
             // A call becomes a task when that of the server does; clients without tasks wait for it.
             builder = builder.task(TaskSupport::optional().after(Duration::MAX));
         }
-        let owner = Owner::new(listed);
+        let (route, owner) = (route.clone(), Owner::new(listed, source));
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
-            let (route, name, owner) = (route.clone(), name.clone(), owner.clone());
+            let (route, owner) = (route.clone(), owner.clone());
             async move {
-                let servers = route.servers()?;
-                owner.check(servers.tool(&name), "tool")?;
                 let meta = forwarded_meta(&context);
-                let request = servers.call_tool(&name, &arguments.0);
-                let request = request.configure(|mut request| {
+                let request = owner.request(&route, &context, |client, name| {
+                    let mut request = client.call_tool(name, &arguments.0);
                     request.params_mut().meta = meta;
                     request
                 });
+                let request = request.await?;
                 forward(&route, request, &context, &ask).await as server::Result<CallToolResult>
             }
         };
-        server
-            .add_tool(builder.handler(handler))
-            .map_err(|error| error.to_string())
+        Ok(builder.handler(handler))
+    }
+
+    fn add_to(item: server::Tool, server: &server::Server) -> Result<(), BuildError> {
+        server.add_tool(item)
     }
 
     fn remove_from(server: &server::Server, key: &str) {
@@ -185,55 +234,57 @@ impl Proxied for Tool {
 }
 
 impl Proxied for Prompt {
-    fn add_to(
+    type Item = server::Prompt;
+
+    fn to_item(
         listed: &ServerItem<Self>,
-        server: &server::Server,
-        route: Route,
-    ) -> Result<(), String> {
-        let name = listed.item.name.clone();
-        let mut builder =
-            server::Prompt::builder(name.clone()).foreign_definition(listed.item.clone());
+        route: &Route,
+        source: &ItemSource,
+    ) -> Result<server::Prompt, String> {
+        let mut builder = server::Prompt::builder(listed.item.name.clone())
+            .foreign_definition(listed.item.clone());
         restrict!(builder, listed);
-        let owner = Owner::new(listed);
+        let (route, owner) = (route.clone(), Owner::new(listed, source));
         let arguments = listed.item.arguments.iter().flatten();
         for argument in arguments.filter(|_| route.declared.completions) {
-            let (route, argument) = (route.clone(), argument.name.clone());
-            let (name, owner) = (name.clone(), owner.clone());
+            let (route, owner, argument) = (route.clone(), owner.clone(), argument.name.clone());
             builder = builder.complete(
                 argument.clone(),
                 move |typing: CompletionRequest, context: HandlerContext| {
-                    let (route, name, argument) = (route.clone(), name.clone(), argument.clone());
-                    let owner = owner.clone();
+                    let (route, owner, argument) = (route.clone(), owner.clone(), argument.clone());
                     async move {
-                        owner.check(route.servers()?.prompt(&name), "prompt")?;
-                        let reference = PromptReference::new(name).into();
-                        route.complete(reference, &argument, typing, &context).await
+                        let request = owner.request(&route, &context, |client, name| {
+                            client.complete(PromptReference::new(name), argument, &*typing.value)
+                        });
+                        let request = request.await?;
+                        route.complete(request, typing, &context).await
                     }
                 },
             );
         }
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
-            let (route, name, owner) = (route.clone(), name.clone(), owner.clone());
+            let (route, owner) = (route.clone(), owner.clone());
             async move {
                 let given: Map<String> = arguments.0.decode()?;
                 let given = given
                     .iter()
                     .map(|(name, value)| (name.to_owned(), value.clone()));
                 let given: Vec<(String, String)> = given.collect();
-                let servers = route.servers()?;
-                owner.check(servers.prompt(&name), "prompt")?;
                 let meta = forwarded_meta(&context);
-                let request = servers.get_prompt(&name, given);
-                let request = request.configure(|mut request| {
+                let request = owner.request(&route, &context, |client, name| {
+                    let mut request = client.get_prompt(name, given);
                     request.params_mut().meta = meta;
                     request
                 });
+                let request = request.await?;
                 forward(&route, request, &context, &ask).await as server::Result<GetPromptResult>
             }
         };
-        server
-            .add_prompt(builder.handler(handler))
-            .map_err(|error| error.to_string())
+        Ok(builder.handler(handler))
+    }
+
+    fn add_to(item: server::Prompt, server: &server::Server) -> Result<(), BuildError> {
+        server.add_prompt(item)
     }
 
     fn remove_from(server: &server::Server, key: &str) {
@@ -241,56 +292,64 @@ impl Proxied for Prompt {
     }
 }
 
+/// Reads a resource at any URI of the servers.
+async fn read(
+    route: Route,
+    read: ReadRequest,
+    context: HandlerContext,
+    ask: Ask,
+) -> server::Result<ReadResourceResult> {
+    let readable = route.servers()?.readable_for(&read.uri, &context).await;
+    let Some(readable) = readable.map_err(CallError::from)? else {
+        return Err(ProtocolError::resource_not_found(read.uri).into());
+    };
+    if let Some(access) = &readable.access {
+        access.check(&read.uri, context.principal())?;
+    }
+    let meta = forwarded_meta(&context);
+    let request = route.request(&readable.server, &context, |client| {
+        let mut request = client.read_resource(&*readable.own_uri);
+        request.params_mut().meta = meta;
+        request
+    });
+    let request = request.await?;
+    forward(&route, request, &context, &ask).await
+}
+
 /// Returns the handler that reads a resource.
 macro_rules! read_handler {
     ($route:ident) => {
-        move |read: ReadRequest, context: HandlerContext, ask: Ask| {
-            let route = $route.clone();
-            async move {
-                let meta = forwarded_meta(&context);
-                let servers = route.servers()?;
-                if let Some((_, Some(access))) = servers.readable(&read.uri) {
-                    access.check(&read.uri, context.principal())?;
-                }
-                let request = servers.read_resource(&read.uri);
-                let request = request.configure(|mut request| {
-                    request.params_mut().meta = meta;
-                    request
-                });
-                forward(&route, request, &context, &ask).await as server::Result<ReadResourceResult>
-            }
+        move |request: ReadRequest, context: HandlerContext, ask: Ask| {
+            read($route.clone(), request, context, ask)
         }
     };
 }
 
-/// Returns a provider of the resources that no server lists and no template matches, such as those that the
-/// result of a tool links to.
-pub(super) fn unlisted_resources(
-    route: Arc<OnceLock<Route>>,
-) -> server::Provider<server::Resource> {
-    server::Provider::resources("unlisted").find(move |server::ItemName(uri): server::ItemName| {
-        let route = route.get()?.clone();
-        if !route.servers().ok()?.may_read_unlisted(&uri) {
-            return None;
-        }
-        let resource = server::Resource::builder(uri.clone(), uri);
-        Some(resource.handler(read_handler!(route)))
-    })
+/// Returns a resource that no server lists and no template matches, such as one that the result of a tool links
+/// to.
+pub(super) fn unlisted_resource(uri: String, route: Route) -> server::Resource {
+    let resource = server::Resource::builder(uri.clone(), uri);
+    resource.handler(read_handler!(route))
 }
 
 impl Proxied for Resource {
-    fn add_to(
+    type Item = server::Resource;
+
+    fn to_item(
         listed: &ServerItem<Self>,
-        server: &server::Server,
-        route: Route,
-    ) -> Result<(), String> {
+        route: &Route,
+        _: &ItemSource,
+    ) -> Result<server::Resource, String> {
         let item = &listed.item;
         let mut builder = server::Resource::builder(item.uri.clone(), item.name.clone())
             .foreign_definition(item.clone());
         restrict!(builder, listed);
-        server
-            .add_resource(builder.handler(read_handler!(route)))
-            .map_err(|error| error.to_string())
+        let route = route.clone();
+        Ok(builder.handler(read_handler!(route)))
+    }
+
+    fn add_to(item: server::Resource, server: &server::Server) -> Result<(), BuildError> {
+        server.add_resource(item)
     }
 
     fn remove_from(server: &server::Server, key: &str) {
@@ -299,36 +358,43 @@ impl Proxied for Resource {
 }
 
 impl Proxied for ResourceTemplate {
-    fn add_to(
+    type Item = server::Resource;
+
+    fn to_item(
         listed: &ServerItem<Self>,
-        server: &server::Server,
-        route: Route,
-    ) -> Result<(), String> {
+        route: &Route,
+        source: &ItemSource,
+    ) -> Result<server::Resource, String> {
         let item = &listed.item;
         let template = item.uri_template.clone();
         let mut builder = server::Resource::builder(template.clone(), item.name.clone())
             .foreign_template(item.clone());
         restrict!(builder, listed);
+        let (route, owner) = (route.clone(), Owner::new(listed, source));
         let parsed = server::UriTemplate::parse(&template).map_err(|error| error.to_string())?;
         let variables = parsed.variables().into_iter();
         for variable in variables.filter(|_| route.declared.completions) {
-            let (route, template) = (route.clone(), template.clone());
-            let variable = variable.to_owned();
+            let (route, owner, variable) = (route.clone(), owner.clone(), variable.to_owned());
             builder = builder.complete(
                 variable.clone(),
                 move |typing: CompletionRequest, context: HandlerContext| {
-                    let (route, template) = (route.clone(), template.clone());
-                    let variable = variable.clone();
+                    let (route, owner, variable) = (route.clone(), owner.clone(), variable.clone());
                     async move {
-                        let reference = ResourceTemplateReference::new(template).into();
-                        route.complete(reference, &variable, typing, &context).await
+                        let request = owner.request(&route, &context, |client, template| {
+                            let reference = ResourceTemplateReference::new(template);
+                            client.complete(reference, variable, &*typing.value)
+                        });
+                        let request = request.await?;
+                        route.complete(request, typing, &context).await
                     }
                 },
             );
         }
-        server
-            .add_resource(builder.handler(read_handler!(route)))
-            .map_err(|error| error.to_string())
+        Ok(builder.handler(read_handler!(route)))
+    }
+
+    fn add_to(item: server::Resource, server: &server::Server) -> Result<(), BuildError> {
+        server.add_resource(item)
     }
 
     fn remove_from(server: &server::Server, key: &str) {

@@ -9,6 +9,7 @@ mod extension;
 mod forward;
 mod from_server;
 mod items;
+mod own_items;
 mod parked;
 mod question;
 mod route;
@@ -25,7 +26,6 @@ use turnbuckle_session::transport::Dispatch as _;
 
 use crate::builder::ServersBuilder;
 use crate::proxy::active_calls::ActiveCalls;
-use crate::proxy::items::unlisted_resources;
 use crate::proxy::route::Route;
 use crate::proxy::sync::ItemSync;
 use crate::proxy::target::ProxiedServers;
@@ -34,7 +34,7 @@ use crate::servers::Servers;
 use crate::view::merged_view::ReservedNames;
 use turnbuckle_types::base::debug_fields;
 
-/// Many servers, served as one [`Server`] whose items are those of the merged view.
+/// Many servers, served as one [`Server`] whose items have the names of the merged view.
 ///
 /// Calls, reads, prompts and completions go to the server that has the item. Progress comes back, and
 /// a cancelled request is cancelled there. A server's forms, URLs, sampling requests and questions for
@@ -48,8 +48,9 @@ use turnbuckle_types::base::debug_fields;
 /// nobody, and the server reads that its question was cancelled.
 ///
 /// All clients share the connection to a server, unless its [`UpstreamMode`](crate::UpstreamMode) gives each
-/// session or principal its own. Updates of resources, and notices that a list has changed, come from the
-/// connection of the client then; the lists themselves come from one connection in any mode.
+/// session or principal its own. A client then has the items that its own connection lists, beside those of the
+/// servers that are shared, and no others. Updates of resources, and notices that a list has changed, come from the
+/// connection of the client, too. Of items with the same name, those of shared servers come first.
 ///
 /// No client has more than half of the requests that a server takes at once
 /// ([`ClientLimits::max_outgoing_requests`](turnbuckle_session::transport::ClientLimits::max_outgoing_requests)).
@@ -129,9 +130,7 @@ impl ServersBuilder {
         }
         let later_route = Arc::new(OnceLock::new());
         server = extension::install(server, later_route.clone());
-        if declared.resources {
-            server = server.provider(unlisted_resources(later_route.clone()));
-        }
+        server = own_items::add_to(server, declared, &servers, &later_route);
         let server = server.state(target.clone()).build()?;
         let mut members = servers.state().members.iter();
         if members.any(|member| member.options.by_client.is_some()) {

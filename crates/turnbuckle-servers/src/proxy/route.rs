@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use turnbuckle_client::ServerMethod;
+use turnbuckle_client::{Client, RequestBuilder, ServerMethod};
 use turnbuckle_server::{Failure, HandlerContext};
 
 use crate::connections::lease::Lease;
@@ -26,14 +26,25 @@ impl Route {
         self.servers.upgrade().ok_or_else(closed)
     }
 
+    /// Creates a request to a server for the client of `context`. A connection that only the client has is opened.
+    pub(super) async fn request<M: ServerMethod>(
+        &self,
+        server: &str,
+        context: &HandlerContext,
+        request: impl FnOnce(&Client) -> RequestBuilder<M>,
+    ) -> Result<ServerRequest<M>, Failure> {
+        let request = self.servers()?.request_for(server, context, request).await;
+        Ok(request.map_err(CallError::from)?)
+    }
+
     /// Returns the connection for the client of a request, which is opened if there is none; nothing for a request
-    /// that fails when it is sent.
+    /// that has its connection, or fails when it is sent.
     pub(super) async fn connect<M: ServerMethod>(
         &self,
         request: &ServerRequest<M>,
         context: &HandlerContext,
     ) -> Result<Option<Lease>, Failure> {
-        let Some(server) = request.server() else {
+        let Some(server) = request.server().filter(|_| !request.has_lease()) else {
             return Ok(None);
         };
         let lease = self.servers()?.acquire(server, context).await;

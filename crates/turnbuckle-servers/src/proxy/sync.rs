@@ -1,14 +1,16 @@
-//! Keeps the items of a proxy's server equal to the merged view.
+//! Keeps the items of a proxy's server equal to those that all of its clients have.
 
 use std::collections::HashMap;
 
 use turnbuckle_server::Server;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
-use crate::proxy::items::Proxied;
+use crate::change::ChangeKind;
+use crate::proxy::items::{ItemSource, Proxied};
 use crate::proxy::route::Route;
 use crate::proxy::updates::ResourceUpdates;
 use crate::servers::Servers;
+use crate::view::item_kind::ItemKind;
 use crate::view::items::ServerItem;
 use crate::view::merged_view::MergedView;
 
@@ -36,12 +38,21 @@ impl ItemSync {
         };
         let mut changes = servers.changes();
         let shared = servers.state().clone();
-        sync.apply(&shared.view());
+        sync.apply(&shared.common_view());
+        let private = shared
+            .members
+            .iter()
+            .filter(|it| it.options.mode.is_private());
+        let servers_with_own: Vec<_> = private.map(|it| it.name.clone()).collect();
         let updates = ResourceUpdates::new(sync.server.clone(), servers.downgrade());
         tokio::spawn(async move {
             let items = async {
-                while changes.next().await.is_some() {
-                    sync.apply(&shared.view());
+                while let Some(change) = changes.next().await {
+                    sync.apply(&shared.common_view());
+                    let has_own = servers_with_own.contains(&change.server);
+                    if let (true, ChangeKind::Items(kind)) = (has_own, change.change) {
+                        sync.notify_all(kind);
+                    }
                 }
             };
             tokio::select! {
@@ -49,6 +60,16 @@ impl ItemSync {
                 () = updates.follow() => {}
             }
         });
+    }
+
+    /// Tells all clients that their lists may have changed, since that of a server's first connection has: the server
+    /// is another one, or is back.
+    fn notify_all(&self, kind: ItemKind) {
+        match kind {
+            ItemKind::Tool => self.server.notify_tools_changed(),
+            ItemKind::Prompt => self.server.notify_prompts_changed(),
+            ItemKind::Resource => self.server.notify_resources_changed(),
+        }
     }
 
     fn apply(&mut self, view: &MergedView) {
@@ -81,7 +102,9 @@ fn update<T: Proxied + PartialEq>(
         if known.get(key) == Some(listed) {
             continue;
         }
-        if let Err(error) = T::add_to(listed, server, route.clone()) {
+        let item = T::to_item(listed, route, &ItemSource::Common);
+        let added = item.and_then(|it| T::add_to(it, server).map_err(|error| error.to_string()));
+        if let Err(error) = added {
             tracing::warn!(name = key, error, "an item cannot be served by the proxy");
         }
     }

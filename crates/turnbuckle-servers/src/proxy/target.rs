@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use turnbuckle_server::service::{CallKind, CallRequest};
+use turnbuckle_types::{Prompt, Tool};
 
 use crate::connections::upstream::UpstreamMode;
 use crate::servers::{Servers, WeakServers};
+use crate::view::items::ServerItem;
 
 /// The upstream item that a request to a proxy is for: for a layer of the server that the proxy was added to,
 /// such as one for audit or metrics.
@@ -48,13 +50,21 @@ impl ProxiedTarget {
         if own_uris.contains(name) {
             return None;
         }
-        let prompt = || servers.prompt(name).map(|it| (it.server, it.own_name));
+        let context = call.context();
+        let prompt = || {
+            servers
+                .find_now::<Prompt>(name, context)
+                .map(ServerItem::into_owner)
+        };
+        let resource = || servers.resource_owner_now(name, context);
         let (server, own_name) = match call.kind() {
-            CallKind::Tool => servers.tool(name).map(|it| (it.server, it.own_name)),
+            CallKind::Tool => servers
+                .find_now::<Tool>(name, context)
+                .map(ServerItem::into_owner),
             CallKind::Prompt => prompt(),
-            CallKind::Resource => servers.resource_owner(name),
+            CallKind::Resource => resource(),
             // A completer belongs to a prompt or to a template.
-            CallKind::Completion => prompt().or_else(|| servers.resource_owner(name)),
+            CallKind::Completion => prompt().or_else(resource),
             _ => None,
         }?;
         let mode = servers.state().member(&server)?.options.mode;

@@ -4,9 +4,12 @@ use turnbuckle_server::{Ask, HandlerContext, Result};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json};
 
+use crate::error::Error;
+use crate::proxy::call_error::CallError;
 use crate::proxy::forward::forward;
 use crate::proxy::items::forwarded_meta;
 use crate::proxy::route::Route;
+use crate::view::item_kind::ItemKind;
 
 /// Calls tools of the servers of a proxy as the proxy itself does: with progress, cancellation, log messages
 /// and questions to the client. For a handler of the server that the proxy was added to, such as a tool that
@@ -24,8 +27,8 @@ impl ToolCaller {
         Self(route)
     }
 
-    /// Calls the tool of this name in the merged view on behalf of the client of `context`, with the `_meta` of
-    /// its request. A handler makes one such call for each request.
+    /// Calls the tool of this name that the client of `context` has, on its behalf and with the `_meta` of its
+    /// request. A handler makes one such call for each request.
     ///
     /// # Errors
     /// Returns the failure of the call. An error result of the tool is a result.
@@ -37,11 +40,18 @@ impl ToolCaller {
         ask: &Ask,
     ) -> Result<CallToolResult> {
         let meta = forwarded_meta(context);
-        let request = self.0.servers()?.call_tool(tool, arguments);
-        let request = request.configure(|mut request| {
+        let found = self.0.servers()?.tool_for(tool, context).await;
+        let Some(found) = found.map_err(CallError::from)? else {
+            let name = tool.to_owned();
+            let kind = ItemKind::Tool;
+            return Err(CallError::from(Error::UnknownItem { kind, name }).into());
+        };
+        let request = self.0.request(&found.server, context, |client| {
+            let mut request = client.call_tool(&*found.own_name, arguments);
             request.params_mut().meta = meta;
             request
         });
+        let request = request.await?;
         forward(&self.0, request, context, ask).await
     }
 }

@@ -32,6 +32,11 @@ impl<T> ServerItem<T> {
     pub(crate) fn is_same_item(&self, other: &Self) -> bool {
         self.server == other.server && self.own_name == other.own_name
     }
+
+    /// Returns the server and the name of the item there.
+    pub(crate) fn into_owner(self) -> (Arc<str>, Arc<str>) {
+        (self.server, self.own_name)
+    }
 }
 
 impl<T> Clone for ServerItem<T> {

@@ -9,6 +9,7 @@ use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::limits::ServersLimits;
 use crate::rules::DroppedUris;
+use crate::view::item_kind::ItemKind;
 use crate::view::items::{ItemList, Listed, ServerItem, ServerItems};
 use crate::view::names::Prefix;
 use crate::view::shadowing::KnownNames;
@@ -27,6 +28,21 @@ pub(crate) struct MergedView {
     dropped_uris: Vec<DroppedUris>,
     /// The reasons why items of a server are left out, by the index of the server.
     pub(crate) problems: Vec<(usize, String)>,
+    /// The bytes of all definitions.
+    bytes: usize,
+}
+
+/// The views beside which items are merged, and the bounds of all.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) limits: &'a ServersLimits,
+    /// The names that a proxy has itself.
+    pub(crate) reserved: &'a ReservedNames,
+    /// The view before: an item that has its name there keeps it.
+    pub(crate) before: &'a MergedView,
+    /// The view whose items have their names already, and a part of the room.
+    pub(crate) beside: &'a MergedView,
+    /// The view with items that texts may not take the place of.
+    pub(crate) known: &'a MergedView,
 }
 
 /// The names and URIs of items that a proxy has beside those of its servers.
@@ -41,13 +57,19 @@ impl MergedView {
     /// Merges the items of servers. Over the bounds of all servers, items of the last servers are
     /// left out.
     ///
-    /// Of items with the same name, that of the view `before` stays, or else the first one.
+    /// Of items with the same name, that of the view `beside` stays, or else that of the view `before`, or else
+    /// the first one.
     pub(crate) fn merge(
         servers: &[(&Prefix, Arc<ServerItems>)],
-        limits: &ServersLimits,
-        reserved: &ReservedNames,
-        before: &Self,
+        around: &Surroundings<'_>,
     ) -> Self {
+        let Surroundings {
+            limits,
+            reserved,
+            before,
+            beside,
+            known,
+        } = *around;
         let mut view = Self {
             dropped_uris: servers
                 .iter()
@@ -55,11 +77,11 @@ impl MergedView {
                 .collect(),
             ..Self::default()
         };
-        let mut bytes = 0;
+        let mut bytes = beside.bytes;
         let tools = servers.iter().map(|(_, items)| &items.tools);
-        let tools = NameOwners::find(tools, &reserved.tools, |name| before.tool(name));
+        let tools = NameOwners::find(tools, &reserved.tools, beside, before);
         let prompts = servers.iter().map(|(_, items)| &items.prompts);
-        let prompts = NameOwners::find(prompts, &reserved.prompts, |name| before.prompt(name));
+        let prompts = NameOwners::find(prompts, &reserved.prompts, beside, before);
         let no_owners = (
             NameOwners::of_uris(&reserved.uris),
             NameOwners::of_uris(&reserved.uris),
@@ -69,6 +91,7 @@ impl MergedView {
                 index,
                 servers,
                 limits,
+                beside,
                 bytes: &mut bytes,
                 problems: &mut view.problems,
             };
@@ -77,7 +100,8 @@ impl MergedView {
             room.add(&server.templates, &no_owners.1, &mut view.templates);
             room.add(&server.prompts, &prompts, &mut view.prompts);
         }
-        view.mark_shadowing(servers);
+        view.bytes = bytes - beside.bytes;
+        view.mark_shadowing(servers, known);
         let names = view.tools.iter().map(|tool| tool.item.name.clone());
         view.tools_by_name = names.zip(0..).collect();
         let names = view.prompts.iter().map(|prompt| prompt.item.name.clone());
@@ -91,8 +115,10 @@ impl MergedView {
     }
 
     /// Marks items whose texts take the place of another server's.
-    fn mark_shadowing(&mut self, servers: &[(&Prefix, Arc<ServerItems>)]) {
+    fn mark_shadowing(&mut self, servers: &[(&Prefix, Arc<ServerItems>)], others: &Self) {
         let mut known = KnownNames::default();
+        known.add(&others.tools);
+        known.add(&others.prompts);
         known.add(&self.tools);
         known.add(&self.prompts);
         let mut named = known.mark(&mut self.tools);
@@ -128,28 +154,68 @@ impl MergedView {
     }
 }
 
+/// A kind of item of the merged view.
+pub(crate) trait Merged: Listed {
+    const KIND: ItemKind;
+
+    /// Returns the items of this kind.
+    fn all(view: &MergedView) -> &[ServerItem<Self>];
+
+    /// Returns the item of this name, URI or URI template.
+    fn find<'a>(view: &'a MergedView, key: &str) -> Option<&'a ServerItem<Self>>;
+}
+
+macro_rules! merged {
+    ($($Item:ty: $Kind:ident, $list:ident, |$view:ident, $key:ident| $find:expr;)+) => {$(
+        impl Merged for $Item {
+            const KIND: ItemKind = ItemKind::$Kind;
+
+            fn all(view: &MergedView) -> &[ServerItem<Self>] {
+                &view.$list
+            }
+
+            fn find<'a>($view: &'a MergedView, $key: &str) -> Option<&'a ServerItem<Self>> {
+                $find
+            }
+        }
+    )+};
+}
+
+merged! {
+    Tool: Tool, tools, |view, name| view.tool(name);
+    Prompt: Prompt, prompts, |view, name| view.prompt(name);
+    Resource: Resource, resources, |view, uri| view.resource(uri);
+    ResourceTemplate: Resource, templates, |view, text| view.templates.iter().find(|it| it.item.uri_template == *text);
+}
+
 /// The owners of names in the merged view: of several items with the same name, the one that has it.
 struct NameOwners<'a, T> {
     owners: HashMap<&'a str, &'a ServerItem<T>>,
     reserved: &'a HashSet<String>,
 }
 
-impl<'a, T: Listed> NameOwners<'a, T> {
-    /// Finds the owner of each name: the one that had it before, or else the first item.
+impl<'a, T: Merged> NameOwners<'a, T> {
+    /// Finds the owner of each name: the one that has it in the view `beside` or had it in the view `before`, or
+    /// else the first item.
     fn find(
         lists: impl Iterator<Item = &'a ItemList<T>>,
         reserved: &'a HashSet<String>,
-        before: impl Fn(&str) -> Option<&'a ServerItem<T>>,
+        beside: &'a MergedView,
+        before: &'a MergedView,
     ) -> Self {
-        let mut owners = HashMap::new();
+        let mut owners: HashMap<&str, &ServerItem<T>> = HashMap::new();
         for item in lists.flat_map(|list| list.iter()) {
             let item = &item.item;
-            match owners.entry(item.item.key()) {
+            let name = item.item.key();
+            match owners.entry(name) {
                 Entry::Vacant(vacant) => {
-                    vacant.insert(item);
+                    vacant.insert(T::find(beside, name).unwrap_or(item));
                 }
                 Entry::Occupied(mut taken) => {
-                    if before(item.item.key()).is_some_and(|owner| owner.is_same_item(item)) {
+                    let stays = T::find(beside, name).is_some();
+                    let had_it =
+                        T::find(before, name).is_some_and(|owner| owner.is_same_item(item));
+                    if had_it && !stays {
                         taken.insert(item);
                     }
                 }
@@ -190,13 +256,14 @@ struct Room<'a> {
     index: usize,
     servers: &'a [(&'a Prefix, Arc<ServerItems>)],
     limits: &'a ServersLimits,
+    beside: &'a MergedView,
     bytes: &'a mut usize,
     problems: &'a mut Vec<(usize, String)>,
 }
 
 impl Room<'_> {
     /// Adds the items of one kind.
-    fn add<T: Listed>(
+    fn add<T: Merged>(
         &mut self,
         items: &ItemList<T>,
         owners: &NameOwners<'_, T>,
@@ -216,7 +283,8 @@ impl Room<'_> {
                 shadowing += 1;
                 continue;
             }
-            let bound = if merged.len() >= self.limits.max_items {
+            let count = merged.len() + T::all(self.beside).len();
+            let bound = if count >= self.limits.max_items {
                 "max_items"
             } else if self.bytes.saturating_add(item.bytes) > self.limits.max_bytes {
                 "max_bytes"

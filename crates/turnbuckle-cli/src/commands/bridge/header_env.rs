@@ -65,7 +65,7 @@ impl HeaderCommand {
     }
 
     /// Returns the values of a request's headers as JSON.
-    pub(super) fn values(&self, context: &HandlerContext) -> String {
+    fn values(&self, context: &HandlerContext) -> String {
         let header = |it: &HeaderVariable| context.http()?.header(&it.header);
         let values: Vec<Option<&str>> = self.variables.iter().map(header).collect();
         // A list of strings is always JSON.
@@ -76,7 +76,7 @@ impl HeaderCommand {
     ///
     /// # Errors
     /// Returns the reason if a value cannot be that of a variable.
-    pub(super) fn command(&self, values: &str) -> Result<Command, String> {
+    fn command(&self, values: &str) -> Result<Command, String> {
         let values: Vec<Option<String>> =
             serde_json::from_str(values).map_err(|error| error.to_string())?;
         let mut command = self.command.clone();

@@ -1,6 +1,5 @@
 //! The `bridge` command: serves a server over another transport, in every revision.
 
-mod first_client;
 mod header_env;
 
 use std::sync::Arc;
@@ -18,7 +17,6 @@ use crate::connection::{LoginLayer, Target, TargetLogin, prepare, prepare_comman
 use crate::error::{CliError, ExitStatus};
 use crate::output::sanitize_line;
 use crate::serving::{ServingArgs, serve};
-use first_client::FirstClient;
 use header_env::{HeaderCommand, HeaderVariable, parse_header_variable};
 
 /// The name of the server behind the bridge. It shows in logs and errors alone.
@@ -83,8 +81,8 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
 struct Upstream {
     connector: Arc<dyn Connector>,
     options: UpstreamOptions,
-    /// The lists of a command whose environment has variables of its clients.
-    first_client: Option<FirstClient>,
+    /// True if the command may need variables of a client to start.
+    needs_client: bool,
 }
 
 impl Options {
@@ -123,7 +121,7 @@ impl Options {
             return Ok(Upstream {
                 connector: prepared.connector,
                 options,
-                first_client: None,
+                needs_client: false,
             });
         }
         let (command, _) = prepare_command(target, common, console, secrets, None)?;
@@ -131,7 +129,7 @@ impl Options {
             return Ok(Upstream {
                 connector: Arc::new(command),
                 options,
-                first_client: None,
+                needs_client: false,
             });
         }
         if !matches!(mode, UpstreamMode::PerSession | UpstreamMode::PerPrincipal) {
@@ -139,12 +137,10 @@ impl Options {
             return Err(CliError::usage(reason).hint("add `--mode per-session`"));
         }
         let header_command = HeaderCommand::new(&args.header_variables, command.clone());
-        let options = header_command.add_to(options);
-        let first_client = FirstClient::new(header_command, command);
         Ok(Upstream {
-            connector: Arc::new(first_client.clone()),
-            options,
-            first_client: Some(first_client),
+            connector: Arc::new(command),
+            options: header_command.add_to(options),
+            needs_client: true,
         })
     }
 }
@@ -158,12 +154,9 @@ async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliEr
     let Upstream {
         connector,
         options,
-        first_client,
+        needs_client,
     } = upstream;
-    let mut server = Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION"));
-    if let Some(first_client) = &first_client {
-        server = first_client.add_to(server);
-    }
+    let server = Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION"));
     let CommonArgs { protocol, .. } = common;
     let (era, limits) = (protocol.era(), protocol.limits.clone());
     let (timeout, connect_timeout) = (protocol.timeout, protocol.connect_timeout);
@@ -185,12 +178,9 @@ async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliEr
         .proxy(server)
         .await
         .map_err(|error| CliError::new(error.to_string()))?;
-    if let Some(first_client) = first_client {
-        first_client.set_servers(proxy.servers());
-        return Ok(proxy);
-    }
     let status = proxy.servers().status();
-    let Some(failed) = status.iter().find(|status| !status.is_ready()) else {
+    let failed = status.iter().find(|status| !status.is_ready());
+    let Some(failed) = failed.filter(|_| !needs_client) else {
         return Ok(proxy);
     };
     let reason = failed.last_error.clone().unwrap_or_default();
