@@ -39,7 +39,7 @@ struct State {
     items: Option<Arc<ServerItems>>,
     /// The lists that were not read, or have changed since.
     changed: ListsToRead,
-    /// Those of them that have changed since the reading that is under way began.
+    /// The lists that have changed since the current reading began.
     changed_again: ListsToRead,
 }
 
