@@ -129,12 +129,12 @@ async fn requests_that_come_at_once_wait_for_the_same_lists() {
     });
     let proxy = proxy(servers(&personal, UpstreamMode::PerPrincipal)).await;
     let ann = connect(&proxy, "ann", EraPreference::Modern).await;
-    let calls = (0..20).map(|number| {
+    let calls = (0..100).map(|number| {
         let ann = ann.clone();
         tokio::spawn(async move {
             // Some come while the lists are read.
             sleep(Duration::from_secs(1)).await;
-            for _ in 0..2 * number {
+            for _ in 0..5 * number {
                 tokio::task::yield_now().await;
             }
             call(&ann, "one__name").await
