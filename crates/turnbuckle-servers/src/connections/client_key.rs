@@ -50,14 +50,20 @@ pub(crate) struct ClientKeys {
 impl ClientKeys {
     /// Returns the key that a request counts for.
     pub(crate) fn key(&self, context: &HandlerContext) -> ClientKey {
-        if let Some(principal) = context.principal() {
-            return ClientKey::Principal(self.hasher.hash_one(principal.identity()));
+        if let Some(principal) = self.principal(context) {
+            return ClientKey::Principal(principal);
         }
         match (context.client_address(), context.session_change_feed()) {
             (Some(address), _) => ClientKey::Address(ClientAddress(address).network()),
             (None, Some(session)) => ClientKey::Session(Arc::as_ptr(session).addr() as u64),
             (None, None) => ClientKey::Unknown,
         }
+    }
+
+    /// Returns a number that requests of the same principal have in common; `None` without a principal.
+    pub(crate) fn principal(&self, context: &HandlerContext) -> Option<u64> {
+        let principal = context.principal()?;
+        Some(self.hasher.hash_one(principal.identity()))
     }
 
     /// Returns a number that requests of the same session have in common. A request of the modern era

@@ -56,7 +56,11 @@ pub(super) fn tag(
     let tag = match (context.session_change_feed(), context.duplex_connection()) {
         (Some(session), _) => tag.with_connection(sender, Arc::downgrade(session)),
         (None, Some(connection)) => tag.with_connection(keys.connection(&connection), connection),
-        (None, None) => tag,
+        // Questions reach the very request, and log messages the user.
+        (None, None) => match keys.principal(context) {
+            Some(principal) => tag.with_party(principal),
+            None => tag,
+        },
     };
     (tag, received)
 }

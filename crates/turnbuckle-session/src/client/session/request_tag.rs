@@ -28,6 +28,8 @@ type ConnectionGuard = Arc<dyn Any + Send + Sync>;
 pub struct RequestTag {
     sender: u64,
     connection: u64,
+    /// The party that late log messages about a request may reach with another one.
+    party: u64,
     guard: Option<ConnectionGuard>,
     value: Arc<dyn Any + Send + Sync>,
 }
@@ -39,6 +41,7 @@ impl RequestTag {
         Self {
             sender,
             connection: sender,
+            party: sender,
             guard: None,
             value: Arc::new(value),
         }
@@ -50,7 +53,16 @@ impl RequestTag {
     #[must_use]
     pub fn with_connection(mut self, number: u64, guard: impl Any + Send + Sync) -> Self {
         self.connection = number;
+        self.party = number;
         self.guard = Some(Arc::new(guard));
+        self
+    }
+
+    /// Sets the number of a party that sends requests over several connections: a log message about one of them,
+    /// which comes late, may reach another. Questions do not. Default: the number of the connection.
+    #[must_use]
+    pub fn with_party(mut self, number: u64) -> Self {
+        self.party = number;
         self
     }
 
@@ -82,9 +94,9 @@ pub(super) struct AbandonedRequests {
     by_id: HashMap<RequestId, (RequestTag, Instant)>,
     /// The time until which requests are missing here, because there were too many.
     incomplete_until: Option<Instant>,
-    /// The newest answered request of each connection. Late messages may still be about it.
+    /// The newest answered request of each party. Late messages may still be about it.
     answered: HashMap<u64, (Option<ConnectionGuard>, Instant)>,
-    /// The time until which connections are missing there.
+    /// The time until which parties are missing there.
     answered_incomplete_until: Option<Instant>,
     /// The connections whose requests were answered since the server last worked on none.
     answered_since_idle: AnsweredSinceIdle,
@@ -138,17 +150,16 @@ impl AbandonedRequests {
     pub(super) fn insert_answered(&mut self, tag: &RequestTag) {
         self.answered_since_idle.add(tag);
         let end = Instant::now() + ABANDONED_TTL;
-        if self.answered.len() < MAX_ABANDONED || self.answered.contains_key(&tag.connection) {
-            self.answered
-                .insert(tag.connection, (tag.guard.clone(), end));
+        if self.answered.len() < MAX_ABANDONED || self.answered.contains_key(&tag.party) {
+            self.answered.insert(tag.party, (tag.guard.clone(), end));
         } else {
             self.answered_incomplete_until = Some(end);
         }
     }
 
-    /// Returns whether all requests that were answered in the last minutes are of the connection of a tag.
+    /// Returns whether all requests that were answered in the last minutes are of the party of a tag.
     pub(super) fn were_all_of(&self, tag: &RequestTag) -> bool {
-        let own = usize::from(self.answered.contains_key(&tag.connection));
+        let own = usize::from(self.answered.contains_key(&tag.party));
         self.answered_incomplete_until.is_none() && self.answered.len() == own
     }
 
