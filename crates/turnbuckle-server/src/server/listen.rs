@@ -16,6 +16,7 @@ use turnbuckle_types::{
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
+use super::subscriber::Subscriber;
 use super::subscription::{SubscriptionHub, SubscriptionKey, check_subscription_count, topic_key};
 use crate::Server;
 use crate::error::failure::Failure;
@@ -67,8 +68,15 @@ pub(crate) async fn listen(
     if let Err(error) = subscribed {
         return error.into();
     }
-    let uris = honoured.resource_subscriptions.as_deref();
-    server.subscription_begun(|| context.clone(), &feed, uris.unwrap_or_default());
+    if let Some(function) = server.0.on_subscription.get() {
+        let uris = honoured.resource_subscriptions.clone().unwrap_or_default();
+        for (refused, _) in function(context.clone(), Subscriber::new(&feed), uris).await {
+            hub.unsubscribe(&feed, &refused);
+            if let Some(uris) = &mut honoured.resource_subscriptions {
+                uris.retain(|uri| *uri != refused);
+            }
+        }
+    }
     let id = context.id().clone();
     let mut acknowledged = SubscriptionsAcknowledgedNotificationParams::new(honoured);
     acknowledged.meta.set_subscription_id(id.clone());

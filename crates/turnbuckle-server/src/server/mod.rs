@@ -9,6 +9,7 @@ mod list;
 mod listen;
 mod provided;
 mod redirect;
+mod resource_subscription;
 mod router;
 mod shared_changes;
 #[cfg(feature = "store")]
@@ -38,10 +39,10 @@ use subscription::{SubscriptionHub, SubscriptionLimits};
 #[cfg(feature = "store")]
 use turnbuckle_cluster::Cluster;
 use turnbuckle_session::handler::{Change, Peer};
-use turnbuckle_session::internal::{ChangeFeed, NotificationFuture, ServerIdentity};
+use turnbuckle_session::internal::{NotificationFuture, ServerIdentity};
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{Audit, KeyRing};
+use turnbuckle_types::{Audit, KeyRing, ProtocolError};
 
 /// A server, ready to be served by any transport.
 ///
@@ -226,15 +227,25 @@ impl Server {
         self.0.publish_change(Change::Resources);
     }
 
-    /// Calls a function for each subscription of a client that begins, with the URIs of its resources, if any.
-    /// For a server whose resources differ between clients, which notifies one of them by
-    /// [`notify_subscriber`](Self::notify_subscriber). The first function stays.
-    pub fn on_subscription(
+    /// Calls a function for each subscription of a client that begins, with the URIs of its resources, if any. The
+    /// subscription is answered once the future of the function has ended. It returns the resources that are refused,
+    /// with the reasons: a legacy client reads the reason, and one of the modern era that the subscription is
+    /// without them.
+    ///
+    /// For a server whose updates come from elsewhere, or whose resources differ between clients, of which
+    /// [`notify_subscriber`](Self::notify_subscriber) notifies one. The first function stays. It is not called for
+    /// subscriptions that began at another instance of the server.
+    pub fn on_subscription<Fut>(
         &self,
-        function: impl Fn(&HandlerContext, Subscriber, &[String]) + Send + Sync + 'static,
-    ) {
+        function: impl Fn(HandlerContext, Subscriber, Vec<String>) -> Fut + Send + Sync + 'static,
+    ) where
+        Fut: Future<Output = Vec<(String, ProtocolError)>> + Send + 'static,
+    {
+        let function: SubscriptionHook = Arc::new(move |context, subscriber, uris| {
+            Box::pin(function(context, subscriber, uris))
+        });
         // The first one stays.
-        let _ = self.0.on_subscription.set(Arc::new(function));
+        let _ = self.0.on_subscription.set(function);
     }
 
     /// Returns whether a subscriber is subscribed to a change.
@@ -248,18 +259,6 @@ impl Server {
     pub fn notify_subscriber(&self, subscriber: &Subscriber, change: &Change) {
         if let Some(feed) = subscriber.feed() {
             self.0.subscriptions.publish_to(&feed, change);
-        }
-    }
-
-    /// Calls the function for subscriptions, if there is one.
-    fn subscription_begun(
-        &self,
-        context: impl FnOnce() -> HandlerContext,
-        feed: &Arc<ChangeFeed>,
-        uris: &[String],
-    ) {
-        if let Some(function) = self.0.on_subscription.get() {
-            function(&context(), Subscriber::new(feed), uris);
         }
     }
 }

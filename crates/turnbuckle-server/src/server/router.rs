@@ -32,7 +32,7 @@ use crate::request::read::ReadRequest;
 use crate::server::listen::listen;
 use crate::server::provided::{pending, unknown_prompt, unknown_tool};
 use crate::server::redirect::with_params;
-use crate::server::subscription::{SubscriptionKey, check_subscription_count};
+use crate::server::subscription::check_subscription_count;
 #[cfg(feature = "tasks")]
 use crate::server::tasks::TaskForm;
 use crate::uri_template::{DecodedUri, TemplateVariables};
@@ -351,7 +351,7 @@ impl Server {
     }
 
     /// Returns whether this principal can read a resource at a URI.
-    fn is_readable(&self, uri: &str, context: &RequestContext) -> bool {
+    pub(super) fn is_readable(&self, uri: &str, context: &RequestContext) -> bool {
         let principal = context.principal();
         let listed = self.0.catalogs.resources.get(uri, principal);
         if let Some(resource) = listed {
@@ -359,61 +359,6 @@ impl Server {
         }
         let found = self.find_template(uri, principal).ok().flatten();
         found.is_some_and(|(template, _)| template.access().check_scopes(principal).is_ok())
-    }
-
-    fn subscribe(
-        &self,
-        call: IncomingRequest<'_>,
-        context: RequestContext,
-    ) -> Result<HandlerOutcome, ProtocolError> {
-        let uri = required_string(call.params.uri, "uri")?;
-        if self.is_readable(&uri, &context) {
-            return self.add_subscription(&uri, &context);
-        }
-        if !self.may_provide_resource(&uri) {
-            return Err(ProtocolError::resource_not_found(uri.into_owned()));
-        }
-        let context = HandlerContext::new(context, self.0.settings.clone(), None);
-        let subscribed = self
-            .clone()
-            .subscribe_to_provided(uri.into_owned(), context);
-        Ok(pending(subscribed))
-    }
-
-    /// Subscribes a legacy session to a resource that its principal can read.
-    pub(super) fn add_subscription(
-        &self,
-        uri: &str,
-        context: &RequestContext,
-    ) -> Result<HandlerOutcome, ProtocolError> {
-        // Without a session there is no stream to notify the client on.
-        if let Some(feed) = context.session_change_feed() {
-            let (hub, limits) = (&self.0.subscriptions, self.0.subscription_limits);
-            let key = SubscriptionKey::Resource(uri);
-            hub.subscribe_for(context, feed, std::iter::once(key), limits)?;
-            if let Some(state) = context.legacy_state() {
-                state.resource_subscribed(uri);
-            }
-            let settings = || self.0.settings.clone();
-            let context = || HandlerContext::new(context.clone(), settings(), None);
-            self.subscription_begun(context, feed, &[uri.to_owned()]);
-        }
-        Ok(Reply::complete(EmptyResult::new()).into())
-    }
-
-    fn unsubscribe(
-        &self,
-        call: IncomingRequest<'_>,
-        context: &RequestContext,
-    ) -> Result<HandlerOutcome, ProtocolError> {
-        let uri = required_string(call.params.uri, "uri")?;
-        if let Some(feed) = context.session_change_feed() {
-            self.0.subscriptions.unsubscribe(feed, &uri);
-            if let Some(state) = context.legacy_state() {
-                state.resource_unsubscribed(&uri);
-            }
-        }
-        Ok(Reply::complete(EmptyResult::new()).into())
     }
 
     fn listen(
@@ -476,7 +421,7 @@ fn unknown_method(name: &str) -> ProtocolError {
 }
 
 /// Returns a required parameter as a string.
-fn required_string<'a>(
+pub(super) fn required_string<'a>(
     raw: Option<RawJson<'a>>,
     name: &str,
 ) -> Result<std::borrow::Cow<'a, str>, ProtocolError> {

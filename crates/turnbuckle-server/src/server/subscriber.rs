@@ -1,8 +1,10 @@
 //! One subscriber of a server, for changes that are not for all.
 
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use turnbuckle_session::internal::ChangeFeed;
+use turnbuckle_types::ProtocolError;
 use turnbuckle_types::base::debug_fields;
 
 use crate::request::context::HandlerContext;
@@ -14,9 +16,12 @@ pub struct Subscriber(Weak<ChangeFeed>);
 
 debug_fields!(Subscriber {});
 
-/// Called when a subscription of a client begins.
+/// Called when a subscription of a client begins; see [`Server::on_subscription`](crate::Server::on_subscription).
 pub(crate) type SubscriptionHook =
-    Arc<dyn Fn(&HandlerContext, Subscriber, &[String]) + Send + Sync>;
+    Arc<dyn Fn(HandlerContext, Subscriber, Vec<String>) -> RefusalsFuture + Send + Sync>;
+
+/// The resources of a subscription that are refused, with the reasons.
+type RefusalsFuture = Pin<Box<dyn Future<Output = Vec<(String, ProtocolError)>> + Send>>;
 
 impl Subscriber {
     pub(crate) fn new(feed: &Arc<ChangeFeed>) -> Self {

@@ -131,7 +131,7 @@ impl KeyedConnections {
         &self,
         own: OwnConnection,
         shared: &Shared,
-        member: &Member,
+        member: &Arc<Member>,
     ) -> Result<(), Error> {
         let key = own.key.clone();
         let update = async {
@@ -163,7 +163,7 @@ impl KeyedConnections {
         &self,
         own: OwnConnection,
         shared: &Shared,
-        member: &Member,
+        member: &Arc<Member>,
     ) -> Result<Lease, Error> {
         let OwnConnection { key, session } = own;
         let client = key.client;
@@ -206,7 +206,8 @@ impl KeyedConnections {
             Ok(client) => {
                 let lists = OwnLists::new(client.clone());
                 *slot.lists() = Some(lists.clone());
-                self.updates.watch(key, client.clone(), lists);
+                self.updates
+                    .watch(key, client.clone(), lists, member.clone());
                 let connection = Connection::new(member.name.clone(), client);
                 state.open = Some((connection.clone(), permits));
                 Ok(Lease::new(connection, Some(Box::new(slot_use))))

@@ -8,6 +8,7 @@ pub(crate) mod backoff;
 pub(crate) mod client_key;
 pub(crate) mod client_view;
 pub(crate) mod connection;
+pub(crate) mod kept_subscription;
 mod keyed;
 pub(crate) mod lease;
 pub(crate) mod list_memory;
@@ -181,29 +182,47 @@ impl Connections {
             .is_some_and(KeyedConnections::has_open)
     }
 
-    /// Passes the changes of a client's own connection on to a subscriber from now on, and opens the connection
-    /// if resources are to be watched: each by its own URI and that in the merged view.
-    pub(crate) fn subscribe(
-        self: &Arc<Self>,
+    /// Passes the changes of a client's own connection on to a subscriber from now on. If resources are to be
+    /// watched, each by its own URI and that in the merged view, opens the connection, and waits until the server
+    /// has answered. Returns the resources that are not watched, by their URIs in the merged view, with the reasons.
+    pub(crate) async fn subscribe(
+        &self,
         context: &HandlerContext,
         subscriber: &Subscriber,
         uris: Vec<(Arc<str>, Arc<str>)>,
-    ) {
-        let (Some(connections), Ok(own)) = (self.own_connections(), self.own(context)) else {
-            return;
+    ) -> Vec<(Arc<str>, Error)> {
+        let Some(connections) = self.own_connections() else {
+            return Vec::new();
         };
-        let opens = !uris.is_empty();
-        let is_read = connections.lists(&own.key).is_some_and(|it| it.are_read());
-        connections.updates.add(&own.key, subscriber, uris, is_read);
-        if opens {
-            let this = self.clone();
-            tokio::spawn(async move {
-                if let Some(connections) = this.own_connections() {
-                    // The next request tries again.
-                    let _ = connections.acquire(own, &this.shared, &this.member).await;
-                }
-            });
+        let all_refused = |error: &Error| {
+            let uris = uris.iter();
+            uris.map(|(_, merged)| (merged.clone(), error.clone()))
+                .collect()
+        };
+        let own = match self.own(context) {
+            Ok(own) => own,
+            Err(error) => return all_refused(&error),
+        };
+        let (key, updates) = (own.key.clone(), &connections.updates);
+        let is_read = connections.lists(&key).is_some_and(|it| it.are_read());
+        updates.add(&key, subscriber, uris.clone(), is_read);
+        if uris.is_empty() {
+            return Vec::new();
         }
+        let lease = Box::pin(connections.acquire(own, &self.shared, &self.member)).await;
+        // Keeps the connection open until the server has answered.
+        let _lease = match lease {
+            Ok(lease) => lease,
+            Err(error) => return all_refused(&error),
+        };
+        let mut refused = Vec::new();
+        for (own, merged) in uris {
+            if let Err(error) = updates.wait_until_subscribed(&key, &own).await {
+                let error = error.unwrap_or_else(|| self.member.not_ready("it was disconnected"));
+                refused.push((merged, error));
+            }
+        }
+        refused
     }
 
     /// Returns the updates of the connections that clients have for themselves, if they have any.

@@ -5,21 +5,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::sleep;
-use turnbuckle_client::{ChangeFilter, Client};
+use turnbuckle_client::Client;
 use turnbuckle_server::{Server, Subscriber};
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::base::text::Escaped;
 
 use crate::connections::client_key::ConnectionKey;
+use crate::connections::kept_subscription::{Attempt, Connected, KeptSubscription, Subscribing};
 use crate::connections::own_lists::OwnLists;
-
-/// The time after which a subscription that has ended is made again.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+use crate::error::Error;
+use crate::member::state::Member;
 
 /// The subscribers of clients with connections of their own to one server.
 #[derive(Default)]
@@ -27,6 +23,8 @@ pub(crate) struct OwnUpdates {
     /// The server whose clients they are, once it is there.
     server: OnceLock<Server>,
     subscribers: Mutex<HashMap<ConnectionKey, Vec<Subscription>>>,
+    /// The open connections.
+    connections: Mutex<HashMap<ConnectionKey, Arc<WatchedConnection>>>,
     /// Changes with the resources that clients are subscribed to.
     changes: watch::Sender<()>,
 }
@@ -40,6 +38,61 @@ struct Subscription {
     knows_lists: bool,
 }
 
+/// An open connection, and the subscriptions on it.
+struct WatchedConnection {
+    key: ConnectionKey,
+    client: Client,
+    member: Arc<Member>,
+    /// Subscriptions to single resources, by the URI of the server.
+    resources: Mutex<HashMap<Arc<str>, KeptSubscription>>,
+}
+
+/// A subscription on the connection of a client, which ends at its first error.
+struct OwnSubscription {
+    updates: Arc<OwnUpdates>,
+    connection: Arc<WatchedConnection>,
+    changes: Vec<Change>,
+    /// The lists that the changes are of.
+    lists: Option<Arc<OwnLists>>,
+}
+
+impl Subscribing for OwnSubscription {
+    fn member(&self) -> &Member {
+        &self.connection.member
+    }
+
+    fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    async fn connect(&self, attempt: Attempt) -> Option<Result<Connected, Error>> {
+        let client = self.connection.client.clone();
+        let lease = None;
+        (attempt != Attempt::Failed).then_some(Ok(Connected { client, lease }))
+    }
+
+    fn record_answer(&self) {
+        if let Some(lists) = &self.lists {
+            lists.set_subscribed();
+        }
+    }
+
+    fn publish(&self, change: &Change) {
+        if let Some(lists) = &self.lists {
+            lists.set_changed(change);
+        }
+        self.updates.publish(&self.connection.key, change);
+    }
+}
+
+impl WatchedConnection {
+    fn resources(&self) -> MutexGuard<'_, HashMap<Arc<str>, KeptSubscription>> {
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl OwnUpdates {
     /// Sets the server whose clients are notified.
     pub(crate) fn set_server(&self, server: Server) {
@@ -49,6 +102,12 @@ impl OwnUpdates {
 
     fn subscribers(&self) -> MutexGuard<'_, HashMap<ConnectionKey, Vec<Subscription>>> {
         self.subscribers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn connections(&self) -> MutexGuard<'_, HashMap<ConnectionKey, Arc<WatchedConnection>>> {
+        self.connections
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,90 +224,90 @@ impl OwnUpdates {
         key: ConnectionKey,
         client: Client,
         lists: Arc<OwnLists>,
+        member: Arc<Member>,
     ) {
+        let connection = Arc::new(WatchedConnection {
+            key,
+            client,
+            member,
+            resources: Mutex::default(),
+        });
+        let watched = connection.clone();
+        self.connections().insert(connection.key.clone(), watched);
         let this = self.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = this.follow(&key, &client, &lists) => {}
-                () = client.wait_for_disconnect() => {}
+                () = this.follow(&connection, lists) => {}
+                () = connection.client.wait_for_disconnect() => {}
             }
+            let mut connections = this.connections();
+            // Another connection may have the key by now.
+            if connections
+                .get(&connection.key)
+                .is_some_and(|it| Arc::ptr_eq(it, &connection))
+            {
+                connections.remove(&connection.key);
+            }
+            drop(connections);
+            connection.resources().clear();
         });
     }
 
-    async fn follow(self: &Arc<Self>, key: &ConnectionKey, client: &Client, lists: &Arc<OwnLists>) {
+    async fn follow(self: &Arc<Self>, connection: &Arc<WatchedConnection>, lists: Arc<OwnLists>) {
         let mut changes = self.changes.subscribe();
-        let mut resources: HashMap<Arc<str>, JoinSet<()>> = HashMap::new();
-        let mut of_lists = JoinSet::new();
         let all = vec![Change::Tools, Change::Prompts, Change::Resources];
-        let passing_on =
-            self.clone()
-                .pass_on(key.clone(), client.clone(), all, Some(lists.clone()));
-        of_lists.spawn(passing_on);
+        let _of_lists = self.subscribe(connection, all, Some(lists));
         loop {
-            let wanted = self.resources_of(key);
-            resources.retain(|uri, _| wanted.contains(uri));
-            for uri in wanted {
-                resources.entry(uri).or_insert_with_key(|uri| {
-                    let update = vec![Change::Resource((**uri).into())];
-                    let mut task = JoinSet::new();
-                    task.spawn(
-                        self.clone()
-                            .pass_on(key.clone(), client.clone(), update, None),
-                    );
-                    task
-                });
-            }
+            self.adjust(connection);
             // The sender lives as long as `self`.
             let _ = changes.changed().await;
         }
     }
 
-    /// Passes the changes of a subscription on, which is made again when it ends; those of lists are for `lists`
-    /// first.
-    async fn pass_on(
-        self: Arc<Self>,
-        key: ConnectionKey,
-        client: Client,
+    /// Subscribes to the resources that the client of a connection is subscribed to, and ends the other
+    /// subscriptions.
+    fn adjust(self: &Arc<Self>, connection: &Arc<WatchedConnection>) {
+        let mut resources = connection.resources();
+        // Under the lock, so that no newer subscription is ended.
+        let wanted = self.resources_of(&connection.key);
+        resources.retain(|uri, kept| wanted.contains(uri) && !kept.has_ended());
+        for uri in wanted {
+            resources.entry(uri).or_insert_with_key(|uri| {
+                self.subscribe(connection, vec![Change::Resource((**uri).into())], None)
+            });
+        }
+    }
+
+    fn subscribe(
+        self: &Arc<Self>,
+        connection: &Arc<WatchedConnection>,
         changes: Vec<Change>,
         lists: Option<Arc<OwnLists>>,
-    ) {
-        let publish = |change: &Change| {
-            if let Some(lists) = &lists {
-                lists.set_changed(change);
-            }
-            self.publish(&key, change);
-        };
-        let filter = || {
-            let of_all = ChangeFilter::new();
-            changes.iter().fold(of_all, |filter, change| match change {
-                Change::Tools => filter.tools(),
-                Change::Prompts => filter.prompts(),
-                Change::Resources => filter.resources(),
-                Change::Resource(uri) => filter.resource(&**uri),
-            })
-        };
-        let mut is_resumed = false;
-        loop {
-            let subscribed = client.subscribe(filter()).await;
-            if let Some(lists) = &lists {
-                lists.set_subscribed();
-            }
-            let mut subscription = match subscribed {
-                Ok(subscription) => subscription,
-                Err(error) => {
-                    tracing::debug!(error = %Escaped(&error), "a server tells of no changes");
-                    return;
-                }
-            };
-            if is_resumed {
-                // Some may have been missed.
-                changes.iter().for_each(publish);
-            }
-            while let Some(change) = subscription.next().await {
-                publish(&change);
-            }
-            is_resumed = true;
-            sleep(RETRY_INTERVAL).await;
-        }
+    ) -> KeptSubscription {
+        KeptSubscription::start(OwnSubscription {
+            updates: self.clone(),
+            connection: connection.clone(),
+            changes,
+            lists,
+        })
+    }
+
+    /// Waits until the server tells a client of the updates of a resource, on the connection of the client.
+    ///
+    /// # Errors
+    /// Returns the error of the server; `None` if there is no connection any more.
+    pub(super) async fn wait_until_subscribed(
+        self: &Arc<Self>,
+        key: &ConnectionKey,
+        uri: &str,
+    ) -> Result<(), Option<Error>> {
+        let connection = self.connections().get(key).cloned();
+        let connection = connection.ok_or(None)?;
+        self.adjust(&connection);
+        let active = connection
+            .resources()
+            .get(uri)
+            .map(KeptSubscription::wait_until_active);
+        active.ok_or(None)?.await
     }
 }

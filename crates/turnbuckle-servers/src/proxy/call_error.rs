@@ -31,22 +31,34 @@ impl From<Error> for CallError {
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        let response = match error {
-            CallError::Response(response) => response,
-            CallError::NoResponse(reason) => return Self::new(reason),
-        };
-        let kind = match response.code {
-            -32600 => ErrorKind::InvalidRequest,
-            -32601 => ErrorKind::MethodNotFound,
-            -32602 => ErrorKind::InvalidParams,
-            -32603 => ErrorKind::Internal,
-            RESOURCE_NOT_FOUND => ErrorKind::ResourceNotFound,
-            code => ErrorKind::Forwarded(code),
-        };
-        let failure = ProtocolError::new(kind, response.message);
-        match &response.data {
-            Some(data) => failure.with_data(data).into(),
-            None => failure.into(),
+        match error {
+            CallError::Response(response) => response_error(response).into(),
+            CallError::NoResponse(reason) => Self::new(reason),
         }
+    }
+}
+
+impl From<CallError> for ProtocolError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Response(response) => response_error(response),
+            CallError::NoResponse(reason) => Self::internal(reason),
+        }
+    }
+}
+
+fn response_error(response: ErrorObject) -> ProtocolError {
+    let kind = match response.code {
+        -32600 => ErrorKind::InvalidRequest,
+        -32601 => ErrorKind::MethodNotFound,
+        -32602 => ErrorKind::InvalidParams,
+        -32603 => ErrorKind::Internal,
+        RESOURCE_NOT_FOUND => ErrorKind::ResourceNotFound,
+        code => ErrorKind::Forwarded(code),
+    };
+    let error = ProtocolError::new(kind, response.message);
+    match &response.data {
+        Some(data) => error.with_data(data),
+        None => error,
     }
 }

@@ -142,7 +142,7 @@ impl ServersBuilder {
         servers.state().reserve(ReservedNames {
             tools: server.tool_names().into_iter().collect(),
             prompts: server.prompt_names().into_iter().collect(),
-            uris: own_uris,
+            uris: own_uris.clone(),
         });
         let route = Route {
             servers: servers.downgrade(),
@@ -150,7 +150,7 @@ impl ServersBuilder {
             declared,
         };
         later_route.get_or_init(|| route.clone());
-        ItemSync::start(&servers, server.clone(), route.clone());
+        ItemSync::start(&servers, server.clone(), route.clone(), own_uris);
         Ok(Proxy {
             server,
             servers,

@@ -1,6 +1,6 @@
 //! Keeps the items of a proxy's server equal to those that all of its clients have.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use turnbuckle_server::Server;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
@@ -25,9 +25,14 @@ pub(super) struct ItemSync {
 }
 
 impl ItemSync {
-    /// Adds all items to the server, and starts a task that follows changes until the servers are
-    /// closed.
-    pub(super) fn start(servers: &Servers, server: Server, route: Route) {
+    /// Adds all items to the server, which has those of `own_uris` itself, and starts a task that follows changes until
+    /// the servers are closed.
+    pub(super) fn start(
+        servers: &Servers,
+        server: Server,
+        route: Route,
+        own_uris: HashSet<String>,
+    ) {
         let mut sync = Self {
             server,
             route,
@@ -44,7 +49,7 @@ impl ItemSync {
             .iter()
             .filter(|it| it.options.mode.is_private());
         let servers_with_own: Vec<_> = private.map(|it| it.name.clone()).collect();
-        let updates = ResourceUpdates::new(sync.server.clone(), servers.downgrade());
+        let updates = ResourceUpdates::new(sync.server.clone(), servers.downgrade(), own_uris);
         tokio::spawn(async move {
             let items = async {
                 while let Some(change) = changes.next().await {

@@ -1,111 +1,249 @@
 //! Updates of single resources: the proxy is subscribed to those that its clients are subscribed to.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::task::JoinHandle;
-use turnbuckle_client::{ChangeFilter, Client};
-use turnbuckle_server::Server;
+use turnbuckle_server::{HandlerContext, Server, Subscriber, UriTemplate};
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::base::text::Escaped;
+use turnbuckle_types::ProtocolError;
 
-use crate::servers::WeakServers;
-
-/// The time after which a subscription that has ended is tried again.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+use crate::connections::kept_subscription::{Attempt, Connected, KeptSubscription, Subscribing};
+use crate::error::Error;
+use crate::member::state::Member;
+use crate::proxy::call_error::CallError;
+use crate::servers::{Servers, WeakServers};
 
 /// The most resources whose updates a proxy passes on.
 const MAX_RESOURCES: usize = 10_000;
 
-/// The subscriptions of a proxy, by the URI in the merged view.
+/// The subscriptions of a proxy.
 pub(super) struct ResourceUpdates {
     server: Server,
     servers: WeakServers,
-    forwarding: HashMap<String, AbortOnDrop>,
+    /// The resources that the proxy has itself.
+    own: OwnResources,
+    /// Subscriptions on connections that clients share, by the URI in the merged view.
+    subscriptions: Mutex<HashMap<String, KeptSubscription>>,
 }
 
-/// A task that ends with this value.
-struct AbortOnDrop(JoinHandle<()>);
+/// The resources that a proxy has itself.
+struct OwnResources {
+    uris: HashSet<String>,
+    templates: Vec<UriTemplate>,
+}
 
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
+impl OwnResources {
+    /// Creates them of URIs and templates.
+    fn new(uris: HashSet<String>) -> Self {
+        let templates = uris.iter().filter(|uri| uri.contains('{'));
+        let templates = templates.filter_map(|uri| UriTemplate::parse(uri).ok());
+        Self {
+            templates: templates.collect(),
+            uris,
+        }
+    }
+
+    fn contains(&self, uri: &str) -> bool {
+        self.uris.contains(uri) || self.templates.iter().any(|it| it.matches(uri).is_some())
+    }
+}
+
+/// A subscription to one resource on a connection that clients share.
+struct SharedSubscription {
+    server: Server,
+    servers: WeakServers,
+    member: Arc<Member>,
+    /// The URI in the merged view.
+    uri: String,
+    /// The URI at the server.
+    change: Change,
+}
+
+impl Subscribing for SharedSubscription {
+    fn member(&self) -> &Member {
+        &self.member
+    }
+
+    fn changes(&self) -> &[Change] {
+        std::slice::from_ref(&self.change)
+    }
+
+    async fn connect(&self, attempt: Attempt) -> Option<Result<Connected, Error>> {
+        // The task must not keep the servers open.
+        let is_readable = self.servers.upgrade()?.readable_owner(&self.uri).is_some();
+        if !is_readable {
+            return None;
+        }
+        Some(match attempt {
+            Attempt::Awaited => self.member.lease(None).await.map(|lease| Connected {
+                client: lease.client().clone(),
+                lease: Some(lease),
+            }),
+            // No server is started for a subscription alone.
+            Attempt::Ended | Attempt::Failed => {
+                let client = self.member.client();
+                client.map(|client| Connected {
+                    client,
+                    lease: None,
+                })
+            }
+        })
+    }
+
+    fn publish(&self, change: &Change) {
+        if matches!(change, Change::Resource(_)) {
+            self.server.notify_resource_updated(&self.uri);
+        }
     }
 }
 
 impl ResourceUpdates {
-    pub(super) fn new(server: Server, servers: WeakServers) -> Self {
-        Self {
+    /// Creates the subscriptions. Those of clients wait for them from now on.
+    pub(super) fn new(
+        server: Server,
+        servers: WeakServers,
+        own_uris: HashSet<String>,
+    ) -> Arc<Self> {
+        let updates = Arc::new(Self {
             server,
             servers,
-            forwarding: HashMap::new(),
-        }
+            own: OwnResources::new(own_uris),
+            subscriptions: Mutex::default(),
+        });
+        let weak = Arc::downgrade(&updates);
+        updates
+            .server
+            .on_subscription(move |context, subscriber, uris| {
+                let updates = weak.upgrade();
+                async move {
+                    match updates {
+                        Some(updates) => updates.subscribe(&context, &subscriber, &uris).await,
+                        None => Vec::new(),
+                    }
+                }
+            });
+        updates
     }
 
-    /// Follows the subscriptions of the proxy's clients. Dropping the future ends those of the proxy.
-    pub(super) async fn follow(mut self) {
-        loop {
-            let wanted = self.server.subscribed_resources();
-            self.forwarding.retain(|uri, _| wanted.contains(uri));
-            for uri in wanted.into_iter().take(MAX_RESOURCES) {
-                if !self.forwarding.contains_key(&uri) {
-                    let forwarding =
-                        forward_updates(self.server.clone(), self.servers.clone(), uri.clone());
-                    let task = AbortOnDrop(tokio::spawn(forwarding));
-                    self.forwarding.insert(uri, task);
+    fn subscriptions(&self) -> MutexGuard<'_, HashMap<String, KeptSubscription>> {
+        self.subscriptions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Subscribes for a client, and waits until the servers have answered. Returns the resources that are refused, with
+    /// the reasons.
+    async fn subscribe(
+        &self,
+        context: &HandlerContext,
+        subscriber: &Subscriber,
+        uris: &[String],
+    ) -> Vec<(String, ProtocolError)> {
+        let Some(servers) = self.servers.upgrade() else {
+            return Vec::new();
+        };
+        let mut refused = Vec::new();
+        let mut begun = Vec::new();
+        {
+            let mut shared = self.subscriptions();
+            for uri in uris {
+                match self.begin(&mut shared, &servers, uri) {
+                    Ok(Some(kept)) => begun.push((uri.clone(), kept.wait_until_active())),
+                    Ok(None) => {}
+                    Err(error) => refused.push((uri.clone(), error)),
                 }
             }
-            if let Some(servers) = self.servers.upgrade() {
-                servers.update_own_connections();
+        }
+        for (uri, error) in servers.subscribe_client(context, subscriber, uris).await {
+            refused.push(((*uri).to_owned(), CallError::from(error).into()));
+        }
+        // The tasks must not keep the servers open.
+        drop(servers);
+        for (uri, active) in begun {
+            if let Err(error) = active.await {
+                let ended = || ProtocolError::internal("the subscription has ended");
+                let error = error.map_or_else(ended, |error| CallError::from(error).into());
+                refused.push((uri, error));
             }
+        }
+        refused
+    }
+
+    /// Follows the subscriptions of the proxy's clients, of which those that another instance of the proxy has
+    /// begun are not waited for. Dropping the future ends the subscriptions at the servers.
+    pub(super) async fn follow(&self) {
+        let _end = EndOnDrop(self);
+        while let Some(servers) = self.servers.upgrade() {
+            self.adjust(&servers);
+            servers.update_own_connections();
+            drop(servers);
             self.server.subscribed_resources_changed().await;
         }
     }
-}
 
-/// Passes the updates of one resource on, over every connection to its server, until the servers are
-/// closed.
-async fn forward_updates(server: Server, servers: WeakServers, uri: String) {
-    let mut is_resumed = false;
-    loop {
-        let Some(open) = servers.upgrade() else {
-            return;
-        };
-        let Some((owner, own_uri)) = open.readable_owner(&uri) else {
-            return;
-        };
-        if open.has_own_connections(&owner) {
-            // The connections of the clients tell of them.
-            return;
+    /// Subscribes to the resources that clients are subscribed to, and ends the other subscriptions.
+    fn adjust(&self, servers: &Servers) {
+        let mut shared = self.subscriptions();
+        // Under the lock, so that no newer subscription is ended.
+        let wanted = self.server.subscribed_resources();
+        shared.retain(|uri, kept| wanted.binary_search(uri).is_ok() && !kept.has_ended());
+        for uri in &wanted {
+            if self.begin(&mut shared, servers, uri).is_err() {
+                return;
+            }
         }
-        let client = open.client(&owner);
-        // The task must not keep the servers open.
-        drop(open);
-        if let Ok(client) = client {
-            forward_from(&server, client, &uri, &own_uri, is_resumed).await;
-            is_resumed = true;
+    }
+
+    /// Subscribes to a resource, unless the proxy is subscribed already. Returns `None` for a resource of the proxy
+    /// itself, and for one whose updates come on the connections of the clients.
+    ///
+    /// # Errors
+    /// If there are too many subscriptions.
+    fn begin<'a>(
+        &self,
+        shared: &'a mut HashMap<String, KeptSubscription>,
+        servers: &Servers,
+        uri: &str,
+    ) -> Result<Option<&'a KeptSubscription>, ProtocolError> {
+        let is_kept = shared.get(uri).is_some_and(|kept| !kept.has_ended());
+        if !is_kept {
+            let Some(subscription) = self.shared_subscription(servers, uri) else {
+                return Ok(None);
+            };
+            if shared.len() >= MAX_RESOURCES {
+                return Err(ProtocolError::internal(format!(
+                    "the clients of the proxy are subscribed to {MAX_RESOURCES} resources, and to no more"
+                )));
+            }
+            shared.insert(uri.to_owned(), KeptSubscription::start(subscription));
         }
-        tokio::time::sleep(RETRY_INTERVAL).await;
+        Ok(shared.get(uri))
+    }
+
+    /// Returns the subscription to a resource, if there is one on a connection that clients share.
+    fn shared_subscription(&self, servers: &Servers, uri: &str) -> Option<SharedSubscription> {
+        if self.own.contains(uri) {
+            return None;
+        }
+        let (owner, own_uri) = servers.readable_owner(uri)?;
+        if servers.has_own_connections(&owner) {
+            return None;
+        }
+        Some(SharedSubscription {
+            server: self.server.clone(),
+            servers: self.servers.clone(),
+            member: servers.state().member(&owner)?.clone(),
+            uri: uri.to_owned(),
+            change: Change::Resource(own_uri),
+        })
     }
 }
 
-/// Passes updates on until the subscription ends. An update may have been missed before a subscription
-/// that is resumed.
-async fn forward_from(server: &Server, client: Client, uri: &str, own_uri: &str, is_resumed: bool) {
-    let subscribed = client.subscribe(ChangeFilter::new().resource(own_uri));
-    match subscribed.await {
-        Ok(mut subscription) => {
-            if is_resumed {
-                server.notify_resource_updated(uri);
-            }
-            while let Some(change) = subscription.next().await {
-                if matches!(change, Change::Resource(_)) {
-                    server.notify_resource_updated(uri);
-                }
-            }
-        }
-        Err(error) => {
-            tracing::debug!(uri, error = %Escaped(&error), "no updates of a resource behind the proxy")
-        }
+/// Ends the subscriptions at the servers when it is dropped.
+struct EndOnDrop<'a>(&'a ResourceUpdates);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.subscriptions().clear();
     }
 }

@@ -321,34 +321,32 @@ impl Servers {
     /// Tells the clients of `server` of the changes on their own connections from now on.
     pub(crate) fn notify_clients_of(&self, server: &Server) {
         let updates = self.0.connections.iter().filter_map(|it| it.own_updates());
-        let updates: Vec<_> = updates.collect();
-        if updates.is_empty() {
-            return;
-        }
-        for updates in updates {
-            updates.set_server(server.clone());
-        }
-        let servers = self.downgrade();
-        server.on_subscription(move |context, subscriber, uris| {
-            if let Some(servers) = servers.upgrade() {
-                servers.subscribe_client(context, &subscriber, uris);
-            }
-        });
+        updates.for_each(|updates| updates.set_server(server.clone()));
     }
 
-    /// Begins a subscription of a client on its own connections.
-    fn subscribe_client(&self, context: &HandlerContext, subscriber: &Subscriber, uris: &[String]) {
+    /// Begins a subscription of a client on its own connections, to the lists and to those of these resources that
+    /// come from such connections, and waits until their servers have answered. Returns the resources that are
+    /// refused, with the reasons.
+    pub(crate) async fn subscribe_client(
+        &self,
+        context: &HandlerContext,
+        subscriber: &Subscriber,
+        uris: &[String],
+    ) -> Vec<(Arc<str>, Error)> {
         let owned: Vec<_> = uris
             .iter()
             .filter_map(|uri| Some((self.resource_owner_now(uri, context)?, uri)))
             .collect();
+        let mut refused = Vec::new();
         for (member, connections) in self.state().members.iter().zip(&self.0.connections) {
             let of_member = owned
                 .iter()
                 .filter(|((server, _), _)| *server == member.name);
             let uris = of_member.map(|((_, own), uri)| (own.clone(), uri.as_str().into()));
-            connections.subscribe(context, subscriber, uris.collect());
+            let uris = uris.collect();
+            refused.extend(connections.subscribe(context, subscriber, uris).await);
         }
+        refused
     }
 
     /// Has the connections of clients look again which resources the clients are subscribed to.

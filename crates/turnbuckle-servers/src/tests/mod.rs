@@ -16,5 +16,6 @@ mod reconnect;
 mod rules;
 mod scripted;
 mod separation;
+mod subscriptions;
 mod support;
 mod tasks;

@@ -125,7 +125,6 @@ async fn updates_of_a_resource_come_from_the_connection_of_the_client_to_that_cl
         // The subscription opens the connection.
         let mut of_ann = ann.subscribe(filter()).await.unwrap();
         let mut of_bob = bob.subscribe(filter()).await.unwrap();
-        separate.until_watched(2).await;
         ann.call_tool("one__touch", &()).await.unwrap();
         let updated = Some(Change::Resource(URI.into()));
         assert_eq!(next(&mut of_ann).await, updated, "{case}");

@@ -299,7 +299,12 @@ async fn updates_of_subscribed_resources_pass_in_every_pair_of_eras() {
         let mut one = one.await.unwrap();
         let two = client.subscribe(ChangeFilter::new().resource("one+notes://2"));
         let two = two.await.unwrap();
-        until_subscribed(&["notes://1", "notes://2"]).await;
+        let subscribed = origin.subscribed_resources();
+        assert_eq!(
+            subscribed,
+            ["notes://1", "notes://2"],
+            "{front:?} {behind:?}"
+        );
         origin.notify_resource_updated("notes://1");
         let changed = Change::Resource("one+notes://1".into());
         assert_eq!(one.next().await, Some(changed), "{front:?} {behind:?}");
