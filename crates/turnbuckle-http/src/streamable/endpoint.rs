@@ -78,6 +78,22 @@ pub(super) struct RequestSender<'a> {
     pub(super) session: Option<&'a Arc<HttpSession>>,
 }
 
+impl<'a> RequestSender<'a> {
+    /// Returns the sender of a request that names no session in the store.
+    fn new(
+        parts: &'a Parts,
+        principal: Option<&'a Principal>,
+        connection: Option<&'a ConnectionInfo>,
+    ) -> Self {
+        Self {
+            principal,
+            extensions: &parts.extensions,
+            connection,
+            session: None,
+        }
+    }
+}
+
 /// The session in the store that a POST belongs to.
 #[derive(Clone, Copy, Default)]
 struct PostSession<'a> {
@@ -194,12 +210,7 @@ impl StreamableEndpoint {
             }
             Method::GET | Method::DELETE if self.mode.has_streams() => {
                 let principal = principal::from_extensions(&parts.extensions);
-                let sender = RequestSender {
-                    principal: principal.as_deref(),
-                    extensions: &parts.extensions,
-                    connection,
-                    session: None,
-                };
+                let sender = RequestSender::new(parts, principal.as_deref(), connection);
                 // On the heap, so that the future of a POST stays small.
                 match parts.method {
                     Method::GET => Box::pin(self.get(&head, sender)).await,
@@ -261,12 +272,7 @@ impl StreamableEndpoint {
         #[cfg(feature = "store")]
         if let Some(stored) = &self.stored {
             let principal = principal::from_extensions(&parts.extensions);
-            let sender = RequestSender {
-                principal: principal.as_deref(),
-                extensions: &parts.extensions,
-                connection,
-                session: None,
-            };
+            let sender = RequestSender::new(parts, principal.as_deref(), connection);
             let open = match self.find_stored(head, sender) {
                 FoundStored::Known(open) => open,
                 FoundStored::Unsure { .. } => {
@@ -368,10 +374,8 @@ impl StreamableEndpoint {
             foreign: session.foreign,
         };
         let sender = RequestSender {
-            principal: principal.as_deref(),
-            extensions: &parts.extensions,
-            connection,
             session: session.open,
+            ..RequestSender::new(parts, principal.as_deref(), connection)
         };
         let revision = head.mark();
         let (text, message, era) = match classify(frame, VersionHeader::Http(revision)) {
