@@ -97,11 +97,21 @@ pub trait ClientRequest: Request {
 pub struct ResultInspector<'a> {
     tools: &'a ToolDefinitions,
     connection: &'a Connection,
+    checks_output: bool,
 }
 
 impl<'a> ResultInspector<'a> {
-    pub(crate) fn new(tools: &'a ToolDefinitions, connection: &'a Connection) -> Self {
-        Self { tools, connection }
+    /// Creates an inspector. With `checks_output`, structured content is held against the schema of its tool.
+    pub(crate) fn new(
+        tools: &'a ToolDefinitions,
+        connection: &'a Connection,
+        checks_output: bool,
+    ) -> Self {
+        Self {
+            tools,
+            connection,
+            checks_output,
+        }
     }
 }
 
@@ -254,8 +264,11 @@ client_requests! {
         arguments: params.arguments.as_ref().map(RawJson::from),
         ..MirroredFields::default()
     }, inspect = |inspector, params, result| {
-        let ResultInspector { tools, connection } = inspector;
-        tools.check_structured_content(connection, &params.name, result)
+        let ResultInspector { tools, connection, checks_output } = inspector;
+        match checks_output {
+            true => tools.check_structured_content(connection, &params.name, result),
+            false => Ok(()),
+        }
     } };
 }
 

@@ -23,14 +23,30 @@ const RESERVED_SHARE: usize = 16;
 ///
 /// URIs of resources in the result are those of the merged view.
 #[must_use = "a request is sent when it is awaited"]
-pub struct ServerRequest<M: ServerMethod>(Result<Routed<M>, Error>);
+pub struct ServerRequest<M: ServerMethod>(Result<Box<Routed<M>>, Error>);
 
-/// A request with the server that it goes to.
+/// A request with the server that it goes to. Boxed, since it is large, and moves through futures.
 struct Routed<M: ServerMethod> {
     member: Arc<Member>,
     request: RequestBuilder<M>,
     /// The connection that the request takes, if it is not that of the supervisor.
     lease: Option<Lease>,
+}
+
+impl<M: ServerMethod> Routed<M> {
+    /// Sends the request over the connection of the supervisor. The outer error is that there is none.
+    async fn send_over_shared_connection(
+        &self,
+    ) -> Result<Result<M::Result, turnbuckle_client::Error>, Error> {
+        let lease = self.member.lease(None).await?;
+        Ok(match lease.client().owns(&self.request) {
+            true => self.request.send().await,
+            false => {
+                let request = lease.client().rebind(self.request.clone());
+                request.send().await
+            }
+        })
+    }
 }
 
 impl<M: ServerMethod> ServerRequest<M> {
@@ -42,11 +58,11 @@ impl<M: ServerMethod> ServerRequest<M> {
         if let Some(bytes) = member.options.max_result_bytes {
             request = request.max_result_bytes(bytes);
         }
-        Self(Ok(Routed {
+        Self(Ok(Box::new(Routed {
             member,
             request,
             lease: None,
-        }))
+        })))
     }
 
     pub(crate) fn from_error(error: Error) -> Self {
@@ -57,6 +73,15 @@ impl<M: ServerMethod> ServerRequest<M> {
     #[must_use]
     pub fn server(&self) -> Option<&str> {
         self.0.as_ref().ok().map(|routed| &*routed.member.name)
+    }
+
+    /// Returns the name of the server.
+    ///
+    /// # Errors
+    /// Returns the error that sending the request would.
+    pub(crate) fn server_name(&self) -> Result<&Arc<str>, Error> {
+        let routed = self.0.as_ref().map_err(Error::clone)?;
+        Ok(&routed.member.name)
     }
 
     /// Returns how many requests of clients of a proxy the server gets at once: as many as its settings say,
@@ -79,10 +104,13 @@ impl<M: ServerMethod> ServerRequest<M> {
         self.0.as_ref().is_ok_and(|routed| routed.lease.is_some())
     }
 
-    /// Returns whether the request takes a connection that only its client has.
-    pub(crate) fn has_own_connection(&self) -> bool {
+    /// Returns whether the request takes a connection that only its client has: `lease`, or the one that was taken
+    /// before.
+    pub(crate) fn has_own_connection(&self, lease: Option<&Lease>) -> bool {
         let routed = self.0.as_ref();
-        routed.is_ok_and(|routed| routed.lease.is_some() && routed.member.options.mode.is_private())
+        routed.is_ok_and(|routed| {
+            lease.or(routed.lease.as_ref()).is_some() && routed.member.options.mode.is_private()
+        })
     }
 
     /// Sets how long the server may send nothing about the request, as
@@ -99,10 +127,10 @@ impl<M: ServerMethod> ServerRequest<M> {
     /// Calls `configure` with the request to the server: its log level, its parameters, whether it may
     /// be sent again.
     pub fn configure(self, configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>) -> Self {
-        Self(self.0.map(|routed| Routed {
+        self.map(|routed| Routed {
             request: configure(routed.request),
             ..routed
-        }))
+        })
     }
 
     /// Calls `callback` for each progress notification, with the name of the server. The callback
@@ -122,16 +150,33 @@ impl<M: ServerMethod> ServerRequest<M> {
         })
     }
 
-    /// Takes a connection of a proxy's client, over which it is sent.
-    pub(crate) fn with_lease(self, lease: Option<Lease>) -> Self {
-        let Some(lease) = lease else {
-            return self;
-        };
-        Self(self.0.map(|routed| Routed {
-            request: lease.client().rebind(routed.request),
-            lease: Some(lease),
-            member: routed.member,
-        }))
+    /// Takes a connection of a proxy's client, over which it is sent, and calls `configure` with the request.
+    pub(crate) fn with_lease(
+        self,
+        lease: Option<Lease>,
+        configure: impl FnOnce(RequestBuilder<M>) -> RequestBuilder<M>,
+    ) -> Self {
+        self.map(|routed| {
+            let request = configure(routed.request);
+            Routed {
+                request: match &lease {
+                    Some(lease) => lease.client().rebind(request),
+                    None => request,
+                },
+                lease: lease.or(routed.lease),
+                member: routed.member,
+            }
+        })
+    }
+
+    fn map(self, change: impl FnOnce(Routed<M>) -> Routed<M>) -> Self {
+        Self(self.0.map(|routed| Box::new(change(*routed))))
+    }
+
+    /// Returns the connection that was taken, and its server.
+    fn lease_and_member(&self) -> Option<(&Lease, &Member)> {
+        let routed = self.0.as_ref().ok()?;
+        Some((routed.lease.as_ref()?, &routed.member))
     }
 
     /// Sets the level of log messages in the session of a legacy server, if it is another one than before:
@@ -141,12 +186,7 @@ impl<M: ServerMethod> ServerRequest<M> {
         own: Option<LoggingLevel>,
         lowest: Option<LoggingLevel>,
     ) {
-        let Ok(Routed {
-            lease: Some(lease),
-            member,
-            ..
-        }) = &self.0
-        else {
+        let Some((lease, member)) = self.lease_and_member() else {
             return;
         };
         let level = match member.options.mode.is_private() {
@@ -174,16 +214,8 @@ impl<M: ServerMethod> ServerRequest<M> {
         };
         let sent = match &routed.lease {
             Some(_) => routed.request.send().await,
-            None => {
-                let lease = routed.member.lease(None).await?;
-                match lease.client().owns(&routed.request) {
-                    true => routed.request.send().await,
-                    false => {
-                        let request = lease.client().rebind(routed.request.clone());
-                        request.send().await
-                    }
-                }
-            }
+            // Boxed, so that the future of a proxied request has no room for it.
+            None => Box::pin(routed.send_over_shared_connection()).await?,
         };
         let mut result = sent.map_err(failed)?;
         sealed::Rewrite::to_merged(&mut result, &routed.member.prefix);
@@ -201,7 +233,7 @@ impl ServerRequest<CallTool> {
     pub async fn structured_content<T: DeserializeOwned>(self) -> Result<T, Error> {
         let Routed {
             member, request, ..
-        } = self.0?;
+        } = *self.0?;
         let lease = member.lease(None).await?;
         let decoded = lease.client().rebind(request).structured_content().await;
         decoded.map_err(|error| Error::Request {

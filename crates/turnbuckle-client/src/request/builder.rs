@@ -144,6 +144,13 @@ impl<M: ServerMethod> RequestBuilder<M> {
         self
     }
 
+    /// Returns structured content of a tool without holding it against the output schema: for a proxy, whose own
+    /// client does so.
+    pub fn skip_output_check(mut self) -> Self {
+        self.options.skips_output_check = true;
+        self
+    }
+
     /// Allows sending the request a second time after the connection was lost, even if the server
     /// may have acted on it already.
     pub fn allow_retry(mut self) -> Self {

@@ -47,8 +47,8 @@ pub(crate) trait ErasedRequest: CacheableRequest + Send + Sync {
 /// A request of the method `M`.
 pub(crate) struct TypedRequest<'a, M: ServerMethod> {
     given: &'a M::Params,
-    /// A copy with changes, if there are any.
-    changed: Option<M::Params>,
+    /// A copy with changes, if there are any. Boxed, because most requests have none.
+    changed: Option<Box<M::Params>>,
     result: Option<M::Result>,
 }
 
@@ -70,11 +70,12 @@ impl<'a, M: ServerMethod> TypedRequest<'a, M> {
     }
 
     fn current(&self) -> &M::Params {
-        self.changed.as_ref().unwrap_or(self.given)
+        self.changed.as_deref().unwrap_or(self.given)
     }
 
     fn change(&mut self) -> &mut M::Params {
-        self.changed.get_or_insert_with(|| self.given.clone())
+        let given = self.given;
+        self.changed.get_or_insert_with(|| Box::new(given.clone()))
     }
 }
 
@@ -152,7 +153,7 @@ impl<M: ServerMethod> ErasedRequest for TypedRequest<'_, M> {
     }
 
     fn inspect(&mut self, inspector: ResultInspector<'_>) -> Result<(), Error> {
-        let params = self.changed.as_ref().unwrap_or(self.given);
+        let params = self.changed.as_deref().unwrap_or(self.given);
         if let Some(result) = &mut self.result {
             M::inspect(inspector, params, result)?;
             result.undo_projection();

@@ -141,7 +141,7 @@ impl ClientInner {
                     return Box::pin(finished).await.map(|()| 0);
                 }
                 Ok(Answer::Result(size)) => {
-                    if let Err(error) = self.inspect(&connection, request) {
+                    if let Err(error) = self.inspect(&connection, request, options) {
                         let again =
                             self.inspect_again(&connection, request, options, deadline, error);
                         Box::pin(again).await?;
@@ -237,7 +237,7 @@ impl ClientInner {
             return Err(error);
         }
         match self.refresh_tools(options, deadline).await? {
-            Ok(()) => self.inspect(connection, request),
+            Ok(()) => self.inspect(connection, request, options),
             Err(_) => Err(error),
         }
     }
@@ -255,8 +255,10 @@ impl ClientInner {
         &self,
         connection: &Connection,
         request: &mut dyn ErasedRequest,
+        options: &RequestOptions,
     ) -> Result<(), Error> {
-        request.inspect(ResultInspector::new(&self.tools, connection))
+        let checks_output = !options.skips_output_check;
+        request.inspect(ResultInspector::new(&self.tools, connection, checks_output))
     }
 
     /// Sends a request and answers the server's questions until there is a result or a task.
@@ -408,7 +410,7 @@ impl ClientInner {
         deadline: &RequestDeadline<'_>,
     ) -> SentRequest<'a> {
         let (facts, fields) = (request.facts(), request.mirrored_fields());
-        let mirrored = match facts.mirrors_arguments() {
+        let mirrored = match facts.mirrors_arguments() && connection.mirrors_headers() {
             true => fields.name.and_then(|name| self.tools.param_headers(name)),
             false => None,
         };

@@ -28,6 +28,8 @@ pub(crate) struct RequestOptions {
     pub(crate) bypass_cache: bool,
     /// The most bytes of a result.
     pub(crate) max_result_bytes: Option<usize>,
+    /// True if structured content is not held against the output schema of the tool.
+    pub(crate) skips_output_check: bool,
     /// True if the content blocks of a tool's result are skipped.
     pub(crate) structured_only: bool,
     /// True if the call may become a task, which is then returned instead of its result.

@@ -188,7 +188,7 @@ impl HandlerContext {
         let legacy = self.is_legacy();
         let round = match self.round() {
             Some(recorded) => recorded.with_answer_log(legacy),
-            None => self.first_round().with_answer_log(legacy),
+            None => self.first_round().asking(legacy),
         };
         self.round = Some(Arc::new(round));
         self

@@ -44,6 +44,8 @@ pub(super) struct ConnectionKey {
 #[derive(Default)]
 pub(crate) struct ClientKeys {
     hasher: RandomState,
+    /// For numbers that nobody outside of this process chooses.
+    number_hasher: foldhash::quality::RandomState,
     last_request: AtomicU64,
 }
 
@@ -73,11 +75,11 @@ impl ClientKeys {
             Some(session) => (Some(Arc::as_ptr(session).addr()), 0),
             None => (None, self.last_request.fetch_add(1, Ordering::Relaxed)),
         };
-        self.hasher.hash_one((session, request))
+        self.number_hasher.hash_one((session, request))
     }
 
     /// Returns a number that requests of the same duplex connection have in common, such as those of a pipe.
     pub(crate) fn connection(&self, connection: &DuplexConnection) -> u64 {
-        self.hasher.hash_one(connection.number())
+        self.number_hasher.hash_one(connection.number())
     }
 }

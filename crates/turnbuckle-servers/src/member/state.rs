@@ -149,23 +149,35 @@ impl Member {
     ///
     /// # Errors
     /// Returns [`Error::NotReady`] if the server cannot be connected, or not soon.
-    pub(crate) async fn lease(&self, release: Option<Release>) -> Result<Lease, Error> {
-        let mut release = Some(release);
+    pub(crate) async fn lease(&self, mut release: Option<Release>) -> Result<Lease, Error> {
+        match self.try_lease(&mut release)? {
+            Some(lease) => Ok(lease),
+            // Boxed, so that the rare case does not enlarge the future of every request.
+            None => Box::pin(self.wait_for_lease(release)).await,
+        }
+    }
+
+    /// Returns the right to use the connection, if it is open. That of an idle server is opened.
+    fn try_lease(&self, release: &mut Option<Release>) -> Result<Option<Lease>, Error> {
+        let state = self.state();
+        match (&state.connection, state.state) {
+            // Under the lock, so that the connection is not closed as an idle one.
+            (Some(connection), _) if state.is_reachable() => {
+                return Ok(Some(Lease::new(connection.clone(), release.take())));
+            }
+            (_, ServerState::Idle) => self.refresh.notify_one(),
+            (_, ServerState::Connecting) => {}
+            _ => return Err(state.not_ready(&self.name)),
+        }
+        Ok(None)
+    }
+
+    async fn wait_for_lease(&self, mut release: Option<Release>) -> Result<Lease, Error> {
         let mut changes = self.connection_changes.subscribe();
         let connected = async {
             loop {
-                {
-                    let state = self.state();
-                    match (&state.connection, state.state) {
-                        // Under the lock, so that the connection is not closed as an idle one.
-                        (Some(connection), _) if state.is_reachable() => {
-                            let release = release.take().flatten();
-                            return Ok(Lease::new(connection.clone(), release));
-                        }
-                        (_, ServerState::Idle) => self.refresh.notify_one(),
-                        (_, ServerState::Connecting) => {}
-                        _ => return Err(state.not_ready(&self.name)),
-                    }
+                if let Some(lease) = self.try_lease(&mut release)? {
+                    return Ok(lease);
                 }
                 // The sender lives as long as the member.
                 let _ = changes.changed().await;

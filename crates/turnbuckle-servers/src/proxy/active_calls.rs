@@ -1,12 +1,13 @@
 //! The state of a proxy's requests to its servers: permits, log levels, and the requests that wait for an
 //! answer which comes in another request.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use foldhash::HashMap;
 use tokio::time::timeout;
 use turnbuckle_cluster::Cluster;
 use turnbuckle_server::{Failure, HandlerContext, Result};
@@ -26,7 +27,7 @@ const MAX_PERMIT_WAIT: Duration = Duration::from_secs(30);
 
 /// The requests of a proxy that are under way.
 pub(super) struct ActiveCalls {
-    by_server: Mutex<HashMap<Arc<str>, ServerCalls>>,
+    by_server: Mutex<HashMap<Arc<str>, Arc<ServerCalls>>>,
     pub(super) keys: ClientKeys,
     /// The requests that wait for an answer which comes in another request.
     pub(super) parked: Arc<ParkedCalls>,
@@ -40,23 +41,31 @@ pub(super) struct ActiveCalls {
 /// The requests to one server.
 struct ServerCalls {
     permits: FairPermits<ClientKey>,
-    /// The log levels that the senders of requests want, by the number of the request.
-    log_levels: HashMap<u64, LoggingLevel>,
-    last_number: u64,
+    /// The number of requests by the log level that their senders want, which may be 0.
+    log_levels: Mutex<BTreeMap<LoggingLevel, usize>>,
 }
 
 /// A request to a server that is under way. It counts until this is dropped.
 pub(super) struct ActiveCall {
-    calls: Arc<ActiveCalls>,
-    server: Arc<str>,
-    number: u64,
+    server: Arc<ServerCalls>,
+    log_level: Option<LoggingLevel>,
     _permit: Permit<ClientKey>,
+}
+
+impl ServerCalls {
+    fn log_levels(&self) -> MutexGuard<'_, BTreeMap<LoggingLevel, usize>> {
+        self.log_levels
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Drop for ActiveCall {
     fn drop(&mut self) {
-        if let Some(server) = self.calls.by_server().get_mut(&self.server) {
-            server.log_levels.remove(&self.number);
+        if let Some(level) = self.log_level
+            && let Some(count) = self.server.log_levels().get_mut(&level)
+        {
+            *count -= 1;
         }
     }
 }
@@ -91,10 +100,20 @@ impl ActiveCalls {
         RemoteCall::find(instances, id, context.principal())
     }
 
-    fn by_server(&self) -> MutexGuard<'_, HashMap<Arc<str>, ServerCalls>> {
-        self.by_server
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Returns the requests to a server, which gets `max_in_flight` at once.
+    fn of_server(&self, server: &Arc<str>, max_in_flight: usize) -> Arc<ServerCalls> {
+        let by_server = self.by_server.lock();
+        let mut by_server = by_server.unwrap_or_else(PoisonError::into_inner);
+        if let Some(calls) = by_server.get(server) {
+            return calls.clone();
+        }
+        let max_waiting = max_in_flight.saturating_mul(WAITING_PER_PERMIT);
+        let calls = Arc::new(ServerCalls {
+            permits: FairPermits::new(max_in_flight, max_waiting),
+            log_levels: Mutex::default(),
+        });
+        by_server.insert(server.clone(), calls.clone());
+        calls
     }
 
     /// Waits until the client of a request may send it to `server`, which gets `max_in_flight` at once.
@@ -103,65 +122,54 @@ impl ActiveCalls {
     /// # Errors
     /// When too many requests wait, or this one has waited for half a minute.
     pub(super) async fn begin(
-        self: &Arc<Self>,
-        server: Arc<str>,
+        &self,
+        server: &Arc<str>,
         max_in_flight: usize,
         context: &HandlerContext,
     ) -> Result<ActiveCall> {
-        let permits = {
-            let mut by_server = self.by_server();
-            let calls = by_server
-                .entry(server.clone())
-                .or_insert_with(|| ServerCalls {
-                    permits: FairPermits::new(
-                        max_in_flight,
-                        max_in_flight.saturating_mul(WAITING_PER_PERMIT),
-                    ),
-                    log_levels: HashMap::new(),
-                    last_number: 0,
-                });
-            calls.permits.clone()
-        };
-        let busy = |reason: String| {
-            let message = format!(
-                "the server {server:?} has too many open requests (UpstreamOptions::max_in_flight, \
-                 ClientLimits::max_outgoing_requests): {reason}"
-            );
-            Failure::from(ProtocolError::rate_limited(message, MAX_PERMIT_WAIT))
-        };
+        let calls = self.of_server(server, max_in_flight);
         let key = self.keys.key(context);
-        let permit = timeout(MAX_PERMIT_WAIT, permits.acquire(key)).await;
-        let permit = permit
-            .map_err(|_| busy(format!("this one waited for {MAX_PERMIT_WAIT:?}")))?
-            .map_err(|error| busy(error.to_string()))?;
-        let mut by_server = self.by_server();
-        let mut number = 0;
-        if let Some(calls) = by_server.get_mut(&server) {
-            calls.last_number += 1;
-            number = calls.last_number;
-            if let Some(level) = context.log_level() {
-                calls.log_levels.insert(number, level);
-            }
+        let permit = match calls.permits.try_acquire(key) {
+            Some(permit) => permit,
+            // Boxed, so that the rare case does not enlarge the future of every call.
+            None => Box::pin(wait_for_permit(&calls.permits, key, server)).await?,
+        };
+        let log_level = context.log_level();
+        if let Some(level) = log_level {
+            *calls.log_levels().entry(level).or_default() += 1;
         }
-        drop(by_server);
         Ok(ActiveCall {
-            calls: self.clone(),
-            server,
-            number,
+            server: calls,
+            log_level,
             _permit: permit,
         })
     }
 }
 
+/// Waits for a permit of a server for a client.
+async fn wait_for_permit(
+    permits: &FairPermits<ClientKey>,
+    key: ClientKey,
+    server: &str,
+) -> Result<Permit<ClientKey>> {
+    let busy = |reason: String| {
+        let message = format!(
+            "the server {server:?} has too many open requests (UpstreamOptions::max_in_flight, \
+             ClientLimits::max_outgoing_requests): {reason}"
+        );
+        Failure::from(ProtocolError::rate_limited(message, MAX_PERMIT_WAIT))
+    };
+    let permit = timeout(MAX_PERMIT_WAIT, permits.acquire(key)).await;
+    permit
+        .map_err(|_| busy(format!("this one waited for {MAX_PERMIT_WAIT:?}")))?
+        .map_err(|error| busy(error.to_string()))
+}
+
 impl ActiveCall {
     /// Returns the lowest level of log messages that the client of a request to the server wants.
     pub(super) fn lowest_log_level(&self) -> Option<LoggingLevel> {
-        let by_server = self.calls.by_server();
-        by_server
-            .get(&self.server)?
-            .log_levels
-            .values()
-            .min()
-            .copied()
+        let levels = self.server.log_levels();
+        let lowest = levels.iter().find(|(_, count)| **count > 0);
+        lowest.map(|(level, _)| *level)
     }
 }

@@ -1,36 +1,34 @@
 //! A request to a server: what the server tells of it, its questions and its end.
 
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use tokio::sync::mpsc;
 use turnbuckle_client::{RequestBuilder, ServerMethod};
 use turnbuckle_server::{HandlerContext, Result};
 use turnbuckle_session::internal::SessionOwner;
-use turnbuckle_types::{LoggingMessageNotificationParams, ProgressNotificationParams};
+use turnbuckle_types::{LoggingMessageNotificationParams, ProgressNotificationParams, Request};
 
 use crate::error::Error;
 use crate::proxy::active_calls::ActiveCall;
 use crate::proxy::call_error::CallError;
+use crate::proxy::call_messages::{self, CallMessage, CallMessages};
 use crate::proxy::elsewhere::ForeignExchange;
 use crate::proxy::elsewhere::message::Content;
-use crate::proxy::from_server::{self, FromServer, OpenQuestion};
+use crate::proxy::from_server::{self, OpenQuestion};
 use crate::proxy::parked::{ParkedCall, ParkingPlace};
 use crate::proxy::question::{Answer, Question};
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::{MergedUris, sealed};
 
-/// The most reports of progress that wait for the client; further ones are left out.
-const MAX_WAITING_REPORTS: usize = 64;
-
 /// A request to a server. Dropping the value cancels the request.
 pub(super) struct UpstreamCall<M: ServerMethod> {
     /// The request. The session receives its response, also while nobody polls this.
-    sending: Pin<Box<dyn Future<Output = std::result::Result<M::Result, Error>> + Send>>,
-    /// Boxed, as are the messages of the other channel: a channel has room for 32 from the start.
-    reported: mpsc::Receiver<Box<ProgressNotificationParams>>,
-    asked: mpsc::Receiver<Box<FromServer>>,
+    sending: Pin<Box<dyn Future<Output = Outcome<M>> + Send>>,
+    /// The result, while messages wait that came before it.
+    outcome: Option<Box<Outcome<M>>>,
+    messages: CallMessages,
     /// The question that the client has not answered.
     open: Option<OpenQuestion>,
     /// The questions that the client has answered.
@@ -42,10 +40,12 @@ pub(super) struct UpstreamCall<M: ServerMethod> {
     _active: ActiveCall,
 }
 
+type Outcome<M> = std::result::Result<<M as Request>::Result, Error>;
+
 /// An event of a request to a server.
 pub(super) enum CallEvent<R> {
-    Progress(ProgressNotificationParams),
-    Log(LoggingMessageNotificationParams),
+    Progress(Box<ProgressNotificationParams>),
+    Log(Box<LoggingMessageNotificationParams>),
     /// There is an [open question](UpstreamCall::open_question).
     Question,
     Ended(std::result::Result<R, CallError>),
@@ -63,24 +63,23 @@ where
         context: &HandlerContext,
     ) -> Result<Self> {
         let calls = &route.calls;
-        let server: Arc<str> = request.server().unwrap_or_default().into();
+        let server = request.server_name().map_err(CallError::from)?;
         let active = calls
             .begin(server, request.max_in_flight(), context)
             .await?;
         let lease = route.connect(&request, context).await?;
-        let request = request.with_lease(lease);
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
-        let (tag, asked) = from_server::tag(context, &calls.keys, request.has_own_connection());
-        let (reports, reported) = mpsc::channel(MAX_WAITING_REPORTS);
+        let (sender, messages) = call_messages::channel();
+        let is_own = request.has_own_connection(lease.as_ref());
+        let tag = from_server::tag(context, &calls.keys, is_own, sender.clone());
         let taskable = context.takes_task().then(|| context.clone());
-        let request = request.configure(|mut request: RequestBuilder<M>| {
+        let request = request.with_lease(lease, |mut request: RequestBuilder<M>| {
             if let Some(context) = taskable {
                 request = request.on_task(move |_| context.continue_as_task());
             }
-            let request = request.tag(tag).on_progress(move |report| {
-                let _ = reports.try_send(Box::new(report));
-            });
+            let request = request.tag(tag).skip_output_check();
+            let request = request.on_progress(move |report| sender.report(report));
             match log_level {
                 Some(level) => request.log_level(level),
                 None => request,
@@ -94,8 +93,8 @@ where
         };
         Ok(Self {
             sending: Box::pin(sending),
-            reported,
-            asked,
+            outcome: None,
+            messages,
             open: None,
             answered: Vec::new(),
             place: None,
@@ -104,27 +103,41 @@ where
         })
     }
 
-    /// Returns the next event. Reports, log messages and questions that came before the result are returned
+    /// Polls for the next event. Reports, log messages and questions that came before the result are returned
     /// before it.
-    pub(super) async fn next(&mut self) -> CallEvent<M::Result> {
-        tokio::select! {
-            biased;
-            Some(report) = self.reported.recv() => CallEvent::Progress(*report),
-            Some(message) = self.asked.recv() => match *message {
-                FromServer::Log(message) => CallEvent::Log(message),
-                FromServer::Question(question) => {
-                    self.open = Some(question);
-                    CallEvent::Question
-                }
-            },
-            outcome = &mut self.sending => CallEvent::Ended(match outcome {
-                Ok(mut result) => {
-                    sealed::Rewrite::remove_envelope(&mut result);
-                    Ok(result)
-                }
-                Err(error) => Err(error.into()),
-            }),
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<CallEvent<M::Result>> {
+        // First of all: what came before the result is in the queue then.
+        let outcome = match self.outcome.take() {
+            Some(outcome) => Poll::Ready(*outcome),
+            None => self.sending.as_mut().poll(cx),
+        };
+        let Poll::Ready(message) = self.messages.poll_next(cx) else {
+            return outcome.map(|outcome| {
+                CallEvent::Ended(match outcome {
+                    Ok(mut result) => {
+                        sealed::Rewrite::remove_envelope(&mut result);
+                        Ok(result)
+                    }
+                    Err(error) => Err(error.into()),
+                })
+            });
+        };
+        if let Poll::Ready(outcome) = outcome {
+            self.outcome = Some(Box::new(outcome));
         }
+        Poll::Ready(match message {
+            CallMessage::Progress(report) => CallEvent::Progress(report),
+            CallMessage::Log(message) => CallEvent::Log(message),
+            CallMessage::Question(question) => {
+                self.open = Some(*question);
+                CallEvent::Question
+            }
+        })
+    }
+
+    /// Returns the next event, as [`poll_next`](Self::poll_next) does.
+    pub(super) async fn next(&mut self) -> CallEvent<M::Result> {
+        poll_fn(|cx| self.poll_next(cx)).await
     }
 
     /// Returns the question that waits for an answer.
@@ -148,9 +161,10 @@ where
         }
     }
 
-    /// Returns whether the request waits for its client, and has the right to.
-    pub(super) fn can_be_parked(&self) -> bool {
-        self.open.is_some() && self.place.is_some()
+    /// Returns the id by which another request finds this one, which waits for its client and has the right to.
+    pub(super) fn parking_id(&self) -> Option<&str> {
+        let place = self.place.as_ref().filter(|_| self.open.is_some());
+        place.map(|place| &*place.id)
     }
 }
 
@@ -186,8 +200,10 @@ where
                     event = self.next() => event,
                 };
                 let is_there = match event {
-                    CallEvent::Progress(report) => exchange.report(Content::Progress(report)).await,
-                    CallEvent::Log(message) => exchange.report(Content::Log(message)).await,
+                    CallEvent::Progress(report) => {
+                        exchange.report(Content::Progress(*report)).await
+                    }
+                    CallEvent::Log(message) => exchange.report(Content::Log(*message)).await,
                     CallEvent::Question => return exchange.park(self).await,
                     CallEvent::Ended(outcome) => return exchange.end(outcome).await,
                 };

@@ -45,7 +45,7 @@ async fn pass_on(
     );
     let begun = route
         .calls
-        .begin(member.name.clone(), request.max_in_flight(), context);
+        .begin(&member.name, request.max_in_flight(), context);
     let _active = begun.await?;
     let lease = servers
         .acquire(&member.name, context)

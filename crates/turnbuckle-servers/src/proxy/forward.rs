@@ -6,14 +6,19 @@ use turnbuckle_client::ServerMethod;
 use turnbuckle_server::{Ask, Failure, HandlerContext, Result};
 use turnbuckle_types::{LoggingMessageNotificationParams, ProgressNotificationParams};
 
+use crate::proxy::active_calls::ActiveCalls;
 use crate::proxy::call::{CallEvent, UpstreamCall};
 use crate::proxy::elsewhere::call_is_gone;
 use crate::proxy::elsewhere::message::Content;
 use crate::proxy::elsewhere::remote_call::RemoteCall;
+use crate::proxy::parked::ParkingPlace;
 use crate::proxy::question::{Answer, Question};
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::MergedUris;
+
+/// The name under which the id of a call is kept for the client's next request.
+const CALL_ID: &str = "proxied call";
 
 /// Sends a request to the server that has the item, and returns its result.
 ///
@@ -31,17 +36,14 @@ where
     M::Result: MergedUris,
 {
     let calls = &route.calls;
-    let mut is_new = false;
-    // Another request for the same call finds the request to the server by its id.
-    let id: String = ask
-        .once("proxied call", async {
-            is_new = true;
-            Ok(calls.next_id())
-        })
-        .await?;
-    let upstream = match is_new {
-        true => UpstreamCall::start(route, request, context).await?,
-        false => {
+    // A client of the legacy era answers while the handler waits.
+    let parked: Option<String> = match context.is_legacy() {
+        true => None,
+        false => ask.once_value(CALL_ID)?,
+    };
+    let upstream = match parked {
+        None => UpstreamCall::start(route, request, context).await?,
+        Some(id) => {
             if let Some(call) = calls.call_elsewhere(&id, context) {
                 return Box::pin(forward_elsewhere::<M>(&call, context, ask)).await;
             }
@@ -51,13 +53,9 @@ where
             *parked.ok_or_else(call_is_gone)?
         }
     };
-    // A client of the legacy era answers while the handler waits.
-    let id = (!context.is_legacy()).then_some(id);
     // When the call ends at a question, the request to the server is kept.
     let mut upstream = scopeguard::guard(upstream, |upstream| {
-        if let Some(id) = id
-            && upstream.can_be_parked()
-        {
+        if let Some(id) = upstream.parking_id().map(str::to_owned) {
             calls.parked.park(id, Box::new(upstream));
         }
     });
@@ -77,22 +75,32 @@ where
             failure?;
         }
         let event = tokio::select! {
+            biased;
             event = upstream.next() => event,
             () = context.cancelled() => return Err(cancelled()),
         };
         match event {
-            CallEvent::Progress(report) => Box::pin(pass_progress(report, context)).await,
-            CallEvent::Log(message) => Box::pin(pass_log(message, context)).await,
+            CallEvent::Progress(report) => Box::pin(pass_progress(*report, context)).await,
+            CallEvent::Log(message) => Box::pin(pass_log(*message, context)).await,
             CallEvent::Question => {
                 if !context.is_legacy() && upstream.place.is_none() {
-                    let client = calls.keys.key(context);
-                    let place = Box::pin(calls.parked.reserve(client));
-                    upstream.place = Some(place.await?);
+                    upstream.place = Some(Box::pin(reserve_place(calls, context, ask)).await?);
                 }
             }
             CallEvent::Ended(outcome) => return Ok(outcome?),
         }
     }
+}
+
+/// Waits for the right of a call to wait for its client, and keeps the id of the call for the client's next
+/// request.
+async fn reserve_place(
+    calls: &ActiveCalls,
+    context: &HandlerContext,
+    ask: &Ask,
+) -> Result<ParkingPlace> {
+    let id = ask.once(CALL_ID, async { Ok(calls.next_id()) }).await?;
+    calls.parked.reserve(calls.keys.key(context), id).await
 }
 
 /// Goes on with a call that waits at another instance, and returns its result.

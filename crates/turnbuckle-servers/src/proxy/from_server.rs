@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use turnbuckle_client::{Form, FormAnswer, RequestTag, SamplingRejected, UrlAnswer, UrlRequest};
 use turnbuckle_server::HandlerContext;
 use turnbuckle_session::internal::ChangeFeed;
@@ -10,17 +10,9 @@ use turnbuckle_types::{ElicitAction, LoggingMessageNotificationParams, ProtocolE
 
 use crate::builder::ServersBuilder;
 use crate::connections::client_key::ClientKeys;
+use crate::proxy::call_messages::CallMessageSender;
 use crate::proxy::question::{Answer, Question};
 use crate::question::ServerQuestion;
-
-/// The most questions and log messages that wait for the client of one request.
-const MAX_WAITING_MESSAGES: usize = 64;
-
-/// A message of a server about a request.
-pub(super) enum FromServer {
-    Log(LoggingMessageNotificationParams),
-    Question(OpenQuestion),
-}
 
 /// A question of a server, and the way of its answer.
 pub(super) struct OpenQuestion {
@@ -30,19 +22,19 @@ pub(super) struct OpenQuestion {
 
 /// The value of a request's tag: the way to the client that sent the request.
 struct Receiver {
-    messages: mpsc::Sender<Box<FromServer>>,
+    messages: CallMessageSender,
     /// The number of the sender belongs to this session while any of its requests is known.
     _session: Option<Arc<ChangeFeed>>,
 }
 
-/// Returns the tag of a request that is forwarded, and the messages of the server about it. Without
-/// their receiver they reach nobody. On a client's own connection they are about no other client.
+/// Returns the tag of a request that is forwarded, whose messages of the server go to `messages`. On a client's
+/// own connection they are about no other client.
 pub(super) fn tag(
     context: &HandlerContext,
     keys: &ClientKeys,
     is_own_connection: bool,
-) -> (RequestTag, mpsc::Receiver<Box<FromServer>>) {
-    let (messages, received) = mpsc::channel(MAX_WAITING_MESSAGES);
+    messages: CallMessageSender,
+) -> RequestTag {
     let receiver = Receiver {
         messages,
         _session: context.session_change_feed().cloned(),
@@ -51,9 +43,9 @@ pub(super) fn tag(
     let tag = RequestTag::new(sender, receiver);
     if is_own_connection {
         // Whatever comes on the connection is for its client.
-        return (tag.with_connection(0, ()), received);
+        return tag.with_connection(0, ());
     }
-    let tag = match (context.session_change_feed(), context.duplex_connection()) {
+    match (context.session_change_feed(), context.duplex_connection()) {
         (Some(session), _) => tag.with_connection(sender, Arc::downgrade(session)),
         (None, Some(connection)) => tag.with_connection(keys.connection(&connection), connection),
         // Questions reach the very request, and log messages the user.
@@ -61,12 +53,11 @@ pub(super) fn tag(
             Some(principal) => tag.with_party(principal),
             None => tag,
         },
-    };
-    (tag, received)
+    }
 }
 
 /// Returns the way to the client that sent the request of a tag.
-fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<Box<FromServer>>> {
+fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<CallMessageSender> {
     let receiver = tag.and_then(|tag| tag.value::<Receiver>());
     if receiver.is_none() {
         tracing::debug!(
@@ -80,7 +71,7 @@ fn find_receiver(server: &str, tag: Option<&RequestTag>) -> Option<mpsc::Sender<
 /// Passes a log message on. One for a client that is too far behind is left out.
 fn pass_log(server: &str, message: LoggingMessageNotificationParams, tag: Option<&RequestTag>) {
     if let Some(receiver) = find_receiver(server, tag) {
-        let _ = receiver.try_send(Box::new(FromServer::Log(message)));
+        receiver.log(message);
     }
 }
 
@@ -88,8 +79,7 @@ fn pass_log(server: &str, message: LoggingMessageNotificationParams, tag: Option
 async fn pass_question(asked: &ServerQuestion, question: Question) -> Option<Answer> {
     let (answer, answered) = oneshot::channel();
     let receiver = find_receiver(&asked.server, asked.request_tag())?;
-    let question = FromServer::Question(OpenQuestion { question, answer });
-    receiver.send(Box::new(question)).await.ok()?;
+    receiver.ask(OpenQuestion { question, answer });
     answered.await.ok()
 }
 

@@ -17,6 +17,7 @@ use turnbuckle_types::{
 };
 
 use crate::proxy::call_error::CallError;
+use crate::proxy::call_messages;
 use crate::proxy::forward::forward;
 use crate::proxy::from_server;
 use crate::proxy::route::Route;
@@ -111,15 +112,16 @@ impl Route {
         typing: CompletionRequest,
         context: &HandlerContext,
     ) -> Result<CompleteResult, Failure> {
-        let server = request.server().unwrap_or_default().into();
+        let server = request.server_name().map_err(CallError::from)?;
         let max_in_flight = request.max_in_flight();
         let _active = self.calls.begin(server, max_in_flight, context).await?;
         let lease = self.connect(&request, context).await?;
-        let request = request.with_lease(lease);
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
-        let (tag, _) = from_server::tag(context, &self.calls.keys, request.has_own_connection());
+        let (messages, _) = call_messages::channel();
+        let is_own = request.has_own_connection(lease.as_ref());
+        let tag = from_server::tag(context, &self.calls.keys, is_own, messages);
         let meta = forwarded_meta(context);
-        let request = request.configure(|mut request| {
+        let request = request.with_lease(lease, |mut request| {
             let params = request.params_mut();
             params.meta = meta;
             if !typing.arguments.is_empty() {
@@ -163,11 +165,7 @@ const CONNECTION_KEYS: [&str; 6] = [
 
 /// Returns the `_meta` of a request as it is passed on.
 pub(super) fn forwarded_meta(context: &HandlerContext) -> Meta {
-    let mut meta = context.meta().unwrap_or_default();
-    for key in CONNECTION_KEYS {
-        meta.remove(key);
-    }
-    meta
+    context.meta_without(&CONNECTION_KEYS)
 }
 
 /// A type of item that a proxy serves.

@@ -3,6 +3,7 @@
 mod active_calls;
 mod call;
 mod call_error;
+mod call_messages;
 mod capabilities;
 mod elsewhere;
 mod extension;

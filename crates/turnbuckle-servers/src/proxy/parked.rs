@@ -46,7 +46,11 @@ impl Default for ParkedCalls {
 }
 
 /// The right of one call to wait for answers.
-pub(super) type ParkingPlace = Permit<ClientKey>;
+pub(super) struct ParkingPlace {
+    /// The id by which another request finds the call.
+    pub(super) id: String,
+    _permit: Permit<ClientKey>,
+}
 
 /// A request that waits for the answer to its last question.
 pub(super) trait ParkedCall: Any + Send {
@@ -78,18 +82,23 @@ impl ParkedCalls {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a place for a call of the client.
+    /// Waits for a place for a call of the client, which has this id.
     ///
     /// # Errors
     /// When too many calls of this client or of all clients wait for answers.
-    pub(super) async fn reserve(&self, client: ClientKey) -> Result<ParkingPlace> {
-        let place = tokio::time::timeout(MAX_PLACE_WAIT, self.places.acquire(client)).await;
-        place.ok().and_then(std::result::Result::ok).ok_or_else(|| {
+    pub(super) async fn reserve(&self, client: ClientKey, id: String) -> Result<ParkingPlace> {
+        let permit = tokio::time::timeout(MAX_PLACE_WAIT, self.places.acquire(client)).await;
+        let permit = permit.ok().and_then(std::result::Result::ok);
+        let permit = permit.ok_or_else(|| {
             let message = format!(
                 "the call was ended at a question: too many calls wait for the answers of their \
                  clients (at most {MAX_PARKED}, and half of them of one client)"
             );
-            ProtocolError::rate_limited(message, MAX_PLACE_WAIT).into()
+            ProtocolError::rate_limited(message, MAX_PLACE_WAIT)
+        })?;
+        Ok(ParkingPlace {
+            id,
+            _permit: permit,
         })
     }
 

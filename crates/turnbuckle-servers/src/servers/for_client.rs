@@ -284,7 +284,7 @@ impl Servers {
         // Boxed: the future of every call would have room for the opening of a connection.
         let lease = Box::pin(self.acquire(server, context)).await?;
         let request = ServerRequest::new(member.clone(), request(lease.client()));
-        Ok(request.with_lease(Some(lease)))
+        Ok(request.with_lease(Some(lease), |request| request))
     }
 
     /// Returns a connection to a server for a request of a proxy's client.

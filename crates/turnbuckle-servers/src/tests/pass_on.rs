@@ -10,7 +10,10 @@ use turnbuckle_server::service::CallRequest;
 use turnbuckle_server::{
     Ask, Extension, HandlerContext, RawArguments, Result, Server, ServerBuilder, Tool,
 };
-use turnbuckle_types::{ExtensionRequest, Icon, Json, Map, RawObject, Request, TASKS_EXTENSION};
+use turnbuckle_types::{
+    self as types, CallToolResult, ExtensionRequest, Icon, Json, Map, RawObject, Request, Schema,
+    TASKS_EXTENSION,
+};
 
 use super::support::ERAS;
 use crate::{InProcess, ProxiedItem, Proxy, Rule, Servers};
@@ -62,6 +65,30 @@ async fn client(proxy: &Proxy, extensions: &[&str]) -> Client {
         .connect(InProcess::new(proxy.server().clone()))
         .await
         .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_client_and_not_the_proxy_holds_structured_content_against_its_schema() {
+    let schema: Schema = r#"{"type":"object","required":["n"]}"#.parse().unwrap();
+    let definition = types::Tool::new("count", Schema::object()).output_schema(schema);
+    let count = Tool::builder("count")
+        .foreign_definition(Arc::new(definition))
+        .handler(|| CallToolResult::new().structured_content(Json::empty_object()));
+    let upstream = Server::new("one", "1").tool(count).build().unwrap();
+    let one = proxy(
+        &[("one", InProcess::new(upstream))],
+        Server::new("gateway", "1"),
+    )
+    .await;
+    let client = client(&one, &[]).await;
+    let passed = client.call_tool("one__count", &()).await.unwrap();
+    assert_eq!(passed.structured_content, Some(Json::empty_object()));
+    client.list_tools().fetch_all().await.unwrap();
+    let error = client.call_tool("one__count", &()).await.unwrap_err();
+    assert!(
+        matches!(error, turnbuckle_client::Error::OutputMismatch { .. }),
+        "{error}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

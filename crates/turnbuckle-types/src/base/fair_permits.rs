@@ -4,6 +4,7 @@
 //! A semaphore with one queue serves whoever asks most. Here permits belong to keys, such as the
 //! network addresses of clients, and a key holds half of the permits at most.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
@@ -200,10 +201,16 @@ impl<K: Hash + Eq + Clone> State<K> {
     /// came back, and at most one key is served by it.
     fn release(&mut self, key: &K) -> Option<Waker> {
         self.free += 1;
-        if let Some(known) = self.keys.get_mut(key) {
-            known.held = known.held.saturating_sub(1);
+        if let Entry::Occupied(mut known) = self.keys.entry(key.clone()) {
+            let state = known.get_mut();
+            state.held = state.held.saturating_sub(1);
+            match (state.held, state.waiters.is_empty()) {
+                // A key without waiters has no turn.
+                (0, true) => drop(known.remove()),
+                (_, true) => {}
+                (_, false) => self.update_turn(key),
+            }
         }
-        self.update_turn(key);
         let (_, next) = self.turns.pop_first()?;
         let known = self.keys.get_mut(&next)?;
         known.turn = None;

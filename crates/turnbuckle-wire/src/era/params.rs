@@ -7,7 +7,7 @@ use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use turnbuckle_types::{RawJson, meta as meta_key};
 
-use crate::json::Reader;
+use crate::json::{Reader, read_members};
 use crate::rpc::Capture;
 
 /// The parameters that the protocol itself reads, as raw JSON.
@@ -162,24 +162,14 @@ capture!("_meta", MetaFields, {
 /// none. For methods and members that [`Params`] does not capture.
 #[must_use]
 pub fn raw_params(frame: &str) -> Option<RawJson<'_>> {
-    #[derive(Deserialize)]
-    struct Frame<'a> {
-        #[serde(borrow, default)]
-        params: Option<RawJson<'a>>,
-    }
-    serde_json::from_str::<Frame<'_>>(frame).ok()?.params
+    member_of(frame, "params").filter(|params| !params.is_null())
 }
 
 /// Returns `_meta` as it arrived, decoded again from the whole frame; `None` when the frame has
 /// none.
 #[must_use]
 pub fn raw_meta(frame: &str) -> Option<RawJson<'_>> {
-    #[derive(Deserialize)]
-    struct WithMeta<'a> {
-        #[serde(borrow, default, rename = "_meta")]
-        meta: Option<RawJson<'a>>,
-    }
-    raw_params(frame)?.decode::<WithMeta<'_>>().ok()?.meta
+    member_of(raw_params(frame)?.as_str(), "_meta").filter(|meta| !meta.is_null())
 }
 
 /// Returns a member of `params`, decoded again from the whole frame. `None` when there is no such member,
@@ -214,8 +204,18 @@ pub fn member_of<'a>(object: &'a str, name: &str) -> Option<RawJson<'a>> {
         }
     }
 
+    let (mut found, mut is_repeated) = (None, false);
+    let outline = read_members(object, |member, value| {
+        is_repeated |= member == name && found.replace(value).is_some();
+        Some(())
+    });
+    if outline.is_some() {
+        return found.filter(|_| !is_repeated);
+    }
     let mut json = serde_json::Deserializer::from_str(object);
-    json.deserialize_map(Member(name)).ok()?
+    let found = json.deserialize_map(Member(name)).ok()?;
+    json.end().ok()?;
+    found
 }
 
 #[cfg(test)]
@@ -233,8 +233,30 @@ mod tests {
         for none in [
             r#"{"a":{"taskId":1}}"#,
             r#"{"taskId":1,"t\u0061skId":1}"#,
+            r#"{"taskId":1,"a":2,"taskId":1}"#,
+            "null",
             "[]",
             "{}",
+        ] {
+            assert_eq!(find(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn metadata_are_found_as_they_arrived() {
+        let find = |params: &str| {
+            let frame = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x/y","params":{params}}}"#);
+            raw_meta(&frame).map(|found| found.as_str().to_owned())
+        };
+        let meta = r#"{ "a": [1, 2.50] }"#;
+        assert_eq!(find(&format!(r#"{{"_meta":{meta} }}"#)).unwrap(), meta);
+        assert_eq!(find(&format!(r#"{{"_m\u0065ta":{meta}}}"#)).unwrap(), meta);
+        for none in [
+            "{}",
+            "null",
+            r#"{"_meta":null}"#,
+            r#"{"_meta":{},"_meta":{}}"#,
+            r#"{"_meta":{},}"#,
         ] {
             assert_eq!(find(none), None, "{none}");
         }

@@ -157,7 +157,7 @@ impl ClientInner {
         };
         guard.disarm();
         decode_end(request, end, connection, options)?;
-        self.inspect(connection, request)
+        self.inspect(connection, request, options)
     }
 }
 

@@ -187,7 +187,7 @@ impl RunningTask {
         let params = CallToolRequestParams::new(self.handle.tool.as_str());
         let mut request = TypedRequest::<CallTool>::new(&params);
         decode_end(&mut request, end, &connection, &options)?;
-        inner.inspect(&connection, &mut request)?;
+        inner.inspect(&connection, &mut request, &options)?;
         request.into_result()
     }
 }

@@ -7,6 +7,7 @@
 
 mod answer_log;
 mod ask;
+mod bound_request;
 mod canonical;
 mod declared;
 mod leg;
@@ -28,6 +29,7 @@ use crate::name_rules::check_url;
 use crate::schema::describe_mismatch;
 
 pub use ask::{AnswerFuture, Ask, IntoSamplingRequest};
+pub(crate) use bound_request::BoundRequest;
 pub(crate) use canonical::canonical_arguments;
 #[cfg(feature = "tasks")]
 pub(crate) use leg::{Leg, LegQuestions};
@@ -38,7 +40,7 @@ pub(crate) use once_claims::{ClaimError, ClaimFuture, Claimed, OnceClaims, OpenC
 #[cfg(feature = "tasks")]
 pub(crate) use request_identity::RequestIdentity;
 pub(crate) use request_state::{DEFAULT_STATE_TTL_SECS, StateBinding, StateKeys, mac};
-pub(crate) use rounds::{BoundRequest, InputRound, InputRounds, SharedIdentity};
+pub(crate) use rounds::{InputRound, InputRounds, SharedIdentity};
 pub(crate) use watch::run_until_input_required;
 
 /// A question to the client, which knows the type of its answer.

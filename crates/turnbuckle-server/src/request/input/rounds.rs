@@ -1,16 +1,15 @@
 //! Rounds of input in the modern era: the answers and state that a retry brings back, and the
 //! questions and state that a run sends out.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use turnbuckle_session::handler::RequestContext;
 use turnbuckle_types::base::debug_fields;
-use turnbuckle_types::{InputRequests, InputRequiredResult, Json, Map, ProtocolError, RawJson};
-use turnbuckle_wire::era::{Params, headers::mirrored_name};
-use turnbuckle_wire::revision::Method;
+use turnbuckle_types::{InputRequests, InputRequiredResult, Json, Map, ProtocolError};
+use turnbuckle_wire::era::Params;
 
 use super::answer_log::{AnswerLog, SealedAnswerLog};
+use super::bound_request::BoundRequest;
 use super::canonical;
 use super::declared::check;
 use super::leg::{Leg, LegQuestions};
@@ -51,6 +50,15 @@ impl InputRound {
         Self {
             identity,
             ..Self::default()
+        }
+    }
+
+    /// Returns this round, the first of a request, for a handler that takes an [`Ask`](super::Ask).
+    pub(crate) fn asking(self, legacy: bool) -> Self {
+        Self {
+            answer_log: AnswerLog::new(legacy),
+            has_ask: true,
+            ..self
         }
     }
 
@@ -213,27 +221,6 @@ impl Sealed {
             .chain(state)
             .chain(logged)
             .max_by_key(|(.., size)| *size)
-    }
-}
-
-/// The method, name and arguments of the request that a state is bound to.
-#[derive(Debug)]
-pub(crate) struct BoundRequest<'a> {
-    method: &'static str,
-    name: Cow<'a, str>,
-    arguments: Option<RawJson<'a>>,
-}
-
-impl<'a> BoundRequest<'a> {
-    pub(crate) fn new(method: Method, params: &Params<'a>) -> Self {
-        // Other members of the params may have names, too; the method's table decides which one counts.
-        let named = mirrored_name(method, params).flatten();
-        let named = named.and_then(RawJson::text);
-        Self {
-            method: method.as_str(),
-            name: named.unwrap_or_default(),
-            arguments: params.arguments,
-        }
     }
 }
 

@@ -25,10 +25,33 @@ pub(crate) async fn run_until_input_required(
 ) -> Result<Reply> {
     let answer_log = &round.answer_log;
     let mut run = pin!(run);
-    let task = Arc::new(WatchedTask::default());
-    answer_log.watch(&Waker::from(task.clone()));
     // Dropped before the run, so that dropping the run does not withdraw its questions.
     let _close = CloseOnDrop(answer_log);
+    // A run that asks nothing needs no waker of its own.
+    let without_questions = std::future::poll_fn(|cx| {
+        if !answer_log.watch_without_questions(cx.waker()) {
+            return Poll::Ready(None);
+        }
+        match run.as_mut().poll(cx) {
+            Poll::Ready(reply) => Poll::Ready(Some(reply)),
+            Poll::Pending if answer_log.has_questions() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    });
+    match without_questions.await {
+        Some(reply) => reply,
+        None => Box::pin(run_with_questions(round, run)).await,
+    }
+}
+
+/// Runs a handler that has asked something, or did so in an earlier round.
+async fn run_with_questions(
+    round: &InputRound,
+    mut run: Pin<&mut impl Future<Output = Result<Reply>>>,
+) -> Result<Reply> {
+    let answer_log = &round.answer_log;
+    let task = Arc::new(WatchedTask::default());
+    answer_log.watch(&Waker::from(task.clone()));
     let mut run_waker: Option<Waker> = None;
     let mut timeout: Option<Pin<Box<Sleep>>> = None;
     std::future::poll_fn(move |cx| {

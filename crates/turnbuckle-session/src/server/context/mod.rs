@@ -15,6 +15,7 @@ use turnbuckle_types::base::debug_fields;
 use bytes::Bytes;
 use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, ProtocolError, RequestId};
 use turnbuckle_wire::era::{Reply, params};
+use turnbuckle_wire::json::read_members;
 use turnbuckle_wire::revision::{EraKind, Features};
 use turnbuckle_wire::rpc;
 
@@ -167,6 +168,23 @@ impl RequestContext {
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
         params::raw_meta(self.text())?.decode().ok()
+    }
+
+    /// Returns the request's `_meta` as it was received, without some keys. What has only these is not decoded.
+    #[must_use]
+    pub fn meta_without(&self, keys: &[&str]) -> Meta {
+        let Some(received) = params::raw_meta(self.text()) else {
+            return Meta::new();
+        };
+        let is_left_out = |name, _| keys.contains(&name).then_some(());
+        if read_members(received.as_str(), is_left_out).is_some() {
+            return Meta::new();
+        }
+        let mut meta: Meta = received.decode().unwrap_or_default();
+        for key in keys {
+            meta.remove(key);
+        }
+        meta
     }
 
     /// Reserves memory on the account of the client, for what outlives the request.

@@ -64,6 +64,10 @@ impl ReplySink for Narrow {
 }
 
 fn request() -> (RequestContext, Arc<Narrow>) {
+    request_of(Bytes::new())
+}
+
+fn request_of(frame: Bytes) -> (RequestContext, Arc<Narrow>) {
     let narrow = Arc::new(Narrow::default());
     let features = Revision::NEWEST_LEGACY.features();
     let limits = Limits::default().progress_rate(Rate::UNLIMITED);
@@ -71,7 +75,7 @@ fn request() -> (RequestContext, Arc<Narrow>) {
         id: RequestId::from(1),
         features,
         binding: Binding::Duplex,
-        frame: Bytes::new(),
+        frame,
         client: ClientDetails::Revision {
             legacy: Arc::new(LegacyState::without_session(features)),
         },
@@ -147,4 +151,26 @@ async fn no_report_goes_after_the_answer() {
     narrow.make_room();
     context.progress(1, None).await;
     assert_eq!(narrow.messages(), [""; 0]);
+}
+
+#[test]
+fn metadata_are_passed_on_without_the_keys_of_their_connection() {
+    let meta = |meta: &str| {
+        let frame = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":{meta}}}}}"#
+        );
+        let meta = request_of(frame.into()).0.meta_without(&["a", "b"]);
+        let members = meta
+            .iter()
+            .map(|(key, value)| format!("{key}={}", value.as_str()));
+        members.collect::<Vec<_>>()
+    };
+    assert_eq!(meta(r#"{"a":1,"b":{}}"#), [""; 0]);
+    assert_eq!(meta(r#"{"\u0061":1}"#), [""; 0]);
+    assert_eq!(
+        meta(r#"{"c":[1, 2],"a":1,"d":2.50}"#),
+        ["c=[1, 2]", "d=2.50"]
+    );
+    assert_eq!(meta("null"), [""; 0]);
+    assert!(request().0.meta_without(&[]).is_empty());
 }

@@ -62,6 +62,25 @@ fn changing(scripts: &'static [&'static [&'static str]]) -> Server {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_value_of_a_once_is_there_in_a_later_run() {
+    let server = server(tool(async |ask: Ask| {
+        let before: Option<u32> = ask.once_value("build")?;
+        let build: u32 = ask.once("build", async { Ok(7) }).await?;
+        let said: Answer = ask.form("Which?").await?;
+        let of_another_type = ask.once_value::<String>("build").is_err();
+        Ok::<_, Failure>(format!(
+            "{before:?} {build} {} {of_another_type}",
+            said.said
+        ))
+    }));
+    for (case, before) in both().into_iter().zip(["Some(7)", "None"]) {
+        let mut client = connect(case, &server).await;
+        let (answer, _) = converse(&mut client, "tools/call", call(), answer_question).await;
+        assert_eq!(text(&answer), format!("{before} 7 Which? true"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn code_that_changes_between_rounds_is_refused() {
     let changed: [&[&[&str]]; 8] = [
         // Another text, without and with a key of its own.

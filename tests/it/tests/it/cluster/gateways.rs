@@ -71,7 +71,7 @@ impl Drop for Run {
 }
 
 /// Returns the server behind the proxy: its tools ask twice (`pair`), ask and fail (`fail`), ask and work for ever
-/// (`work`), and ask and answer with so many bytes (`large`).
+/// (`work`), ask and answer with so many bytes (`large`), and answer at once (`plain`).
 fn origin(counts: &Counts) -> Server {
     let counting = counts.clone();
     let pair = move |ask: Ask, progress: Progress, context: HandlerContext| {
@@ -110,6 +110,7 @@ fn origin(counts: &Counts) -> Server {
         .tool(Tool::builder("fail").handler(fail))
         .tool(Tool::builder("work").handler(work))
         .tool(Tool::builder("large").handler(large))
+        .tool(Tool::builder("plain").handler(|| "done"))
         .build()
         .unwrap()
 }
@@ -226,6 +227,17 @@ fn error(messages: &[Value]) -> String {
             assert_eq!(response["result"]["isError"], true, "{response}");
             text(messages)
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_questions_needs_no_store() {
+    for behind in BEHIND {
+        let Gateways { both, .. } = gateways(behind).await;
+        let unavailable = Fault::Error(StoreErrorKind::Unavailable);
+        both[0].line.fail("", unavailable);
+        let call = Call::new("plain", json!({}));
+        assert_eq!(call.text(&both[0]).await, "done", "{behind:?}");
     }
 }
 

@@ -40,6 +40,14 @@ pub(crate) enum RunState {
 }
 
 impl AnswerLog {
+    /// Creates the log of a first run, for a legacy client or a modern one.
+    pub(crate) fn new(legacy: bool) -> Self {
+        Self(Mutex::new(AnswerLogState {
+            legacy,
+            ..AnswerLogState::default()
+        }))
+    }
+
     /// Returns the log for the next run for the same legacy client.
     pub(crate) fn for_next_run(&self) -> Self {
         self.copy_questions(true, |entry| entry.answer.is_some())
@@ -196,6 +204,11 @@ impl AnswerLog {
         Ok(state.once_values.get(name).cloned())
     }
 
+    /// Returns the value that the `once` with this name has given.
+    pub(crate) fn once_value(&self, name: &str) -> Option<Json> {
+        self.lock().once_values.get(name).cloned()
+    }
+
     /// Records the value of the `once` with this name.
     pub(crate) fn record_once(&self, name: &str, value: Json) {
         self.lock().once_values.insert(name, value);
@@ -215,6 +228,25 @@ impl AnswerLog {
     /// Sets the waker of the code that watches over the run.
     pub(crate) fn watch(&self, watcher: &Waker) {
         self.lock().watcher = Some(watcher.clone());
+    }
+
+    /// Sets the waker of the code that watches over a run without questions. Returns false if there are
+    /// questions, of this run or of an earlier one.
+    pub(crate) fn watch_without_questions(&self, watcher: &Waker) -> bool {
+        let mut state = self.lock();
+        if !state.entries.is_empty() {
+            return false;
+        }
+        match &mut state.watcher {
+            Some(known) => known.clone_from(watcher),
+            None => state.watcher = Some(watcher.clone()),
+        }
+        true
+    }
+
+    /// Returns whether there are questions, of this run or of an earlier one.
+    pub(crate) fn has_questions(&self) -> bool {
+        !self.lock().entries.is_empty()
     }
 
     /// Returns whether the run is watched, so that it ends when it waits for answers only.

@@ -204,20 +204,15 @@ impl Ask {
         F: Future<Output = Result<T>>,
     {
         let answer_log = &self.round.answer_log;
-        let kept = |value: &Json| {
-            value.decode().map_err(|_| {
-                answer_log.refuse(format!("what `once` kept as {name:?} is of another type"))
-            })
-        };
         if let Some(value) = answer_log.begin_once(name)? {
-            return kept(&value);
+            return self.decode_kept(name, &value);
         }
         let guard = answer_log.enter_once_body();
         let claim = match self.claim_once(name).await? {
             None => None,
             Some(Claimed::Now(claim)) => Some(claim),
             Some(Claimed::Done(value)) => {
-                let decoded = kept(&value)?;
+                let decoded = self.decode_kept(name, &value)?;
                 answer_log.record_once(name, value);
                 return Ok(decoded);
             }
@@ -246,6 +241,26 @@ impl Ask {
         }
         answer_log.record_once(name, json);
         Ok(value)
+    }
+
+    /// Returns the value that [`once`](Self::once) has kept under `name` in this run or an earlier one; `None`
+    /// if there is none.
+    ///
+    /// # Errors
+    /// [`AskError::Changed`] if the value has another type.
+    pub fn once_value<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, AskError> {
+        let value = self.round.answer_log.once_value(name);
+        value
+            .map(|value| self.decode_kept(name, &value))
+            .transpose()
+    }
+
+    /// Decodes a value that `once` has kept.
+    fn decode_kept<T: DeserializeOwned>(&self, name: &str, value: &Json) -> Result<T, AskError> {
+        value.decode().map_err(|_| {
+            let reason = format!("what `once` kept as {name:?} is of another type");
+            self.round.answer_log.refuse(reason)
+        })
     }
 
     /// Claims an effect of this request, if the server keeps records of effects and a client could send
