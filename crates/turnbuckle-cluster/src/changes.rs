@@ -68,14 +68,22 @@ pub struct Changes {
     grew: Arc<Notify>,
     /// True once the log was read to its end.
     is_ready: watch::Sender<bool>,
+    appended: watch::Sender<Appended>,
+}
+
+/// The changes of this instance that are in the log.
+#[derive(Debug, Clone, Copy, Default)]
+struct Appended {
+    /// The number up to which all changes are in the log.
+    number: u64,
+    /// True while the store takes no changes.
+    fails: bool,
 }
 
 struct State {
     outbox: Outbox,
     recent: RecentChanges,
     has_writer: bool,
-    /// True while the store takes no changes.
-    fails: bool,
     last_mark: u32,
     /// The time at which the log last had a new entry, as far as this instance knows.
     grew_at: Option<Instant>,
@@ -92,13 +100,13 @@ impl Changes {
                 outbox: Outbox::default(),
                 recent: RecentChanges::default(),
                 has_writer: false,
-                fails: false,
                 last_mark: mark,
                 grew_at: None,
             }),
             runtime: OnceLock::new(),
             grew: Arc::default(),
             is_ready: watch::Sender::new(false),
+            appended: watch::Sender::default(),
         })
     }
 
@@ -167,7 +175,7 @@ impl Changes {
             return self.receive_change(&change, None);
         }
         let mut state = self.state();
-        let is_told = self.runtime.get().is_none() || state.fails;
+        let is_told = self.runtime.get().is_none() || self.appended.borrow().fails;
         state.outbox.push(Waiting {
             change: change.clone(),
             is_told,
@@ -180,6 +188,22 @@ impl Changes {
         if !had_writer {
             self.start_writer();
         }
+    }
+
+    /// Waits until all changes that were made before are in the log: the other instances tell their subscribers
+    /// of them even if this one is killed. Returns `false` if the store takes no changes; then they wait for it.
+    pub async fn flush(self: &Arc<Self>) -> bool {
+        let mut appended = self.appended.subscribe();
+        let last = {
+            let mut state = self.state();
+            if !state.outbox.is_empty() && !std::mem::replace(&mut state.has_writer, true) {
+                self.start_writer();
+            }
+            state.outbox.last_number()
+        };
+        // The sender lives as long as `self`.
+        let done = appended.wait_for(|it| it.fails || it.number >= last).await;
+        done.is_ok_and(|appended| !appended.fails)
     }
 
     /// Starts a task that appends what waits, in the runtime of the instance or else the present one.
@@ -212,6 +236,13 @@ impl Changes {
         let _ = is_ready.wait_for(|ready| *ready).await;
     }
 
+    /// Returns the position of the newest entry that this instance has read; the one before all entries if
+    /// it has read none.
+    #[must_use]
+    pub fn position(&self) -> ChangePosition {
+        self.state().recent.last()
+    }
+
     /// Returns the changes since a position, each once at its latest one. `None` if they are not known:
     /// everything may have changed.
     #[must_use]
@@ -240,14 +271,18 @@ impl Changes {
         };
         match self.append(AppendAt::End, entries).await {
             Ok(_) => {
-                if std::mem::take(&mut self.state().fails) {
+                let number = batch.last().map_or(0, |(number, _)| *number);
+                let fails = false;
+                if self.appended.send_replace(Appended { number, fails }).fails {
                     tracing::info!("the store is back: other instances are told of changes");
                 }
             }
             Err(error) => {
                 let untold: Vec<_> = {
                     let mut state = self.state();
-                    if !std::mem::replace(&mut state.fails, true) {
+                    let set_failing =
+                        |appended: &mut Appended| !std::mem::replace(&mut appended.fails, true);
+                    if self.appended.send_if_modified(set_failing) {
                         tracing::warn!(
                             error = %Escaped(&error),
                             "the store takes no changes; other instances are told once it is back"

@@ -53,6 +53,10 @@ use tls::TlsHandshakes;
 #[cfg(feature = "store")]
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The longest wait before the first connection for the log of changes that instances share.
+#[cfg(feature = "store")]
+const START_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// An HTTP server that has bound its address. [`serve`](Self::serve) runs it.
 #[derive(Debug)]
 pub struct HttpServer {
@@ -324,6 +328,15 @@ impl HttpServer {
         #[cfg(feature = "store")]
         if let Some(cluster) = &cluster {
             cluster.add_server();
+            // A client that comes from another instance may go on at once.
+            let log_was_read = cluster.changes().ready();
+            if cluster.is_started()
+                && tokio::time::timeout(START_TIMEOUT, log_was_read)
+                    .await
+                    .is_err()
+            {
+                tracing::warn!("the store does not answer; clients are served without it");
+            }
         }
         let context = Arc::new(ConnectionContext {
             routes: self.routes,

@@ -100,7 +100,7 @@ pub mod internal {
     pub use crate::server::context::DuplexConnection;
     pub use crate::server::context::detached::{Outlet, RestoredRequest};
     pub use crate::server::detached_handler::DetachedHandler;
-    pub use crate::server::dispatch::{NotificationFuture, ServerIdentity};
+    pub use crate::server::dispatch::{NotificationFuture, RestoredSubscriptions, ServerIdentity};
     pub use crate::server::duplex::serve_with_account;
     pub use crate::server::endpoint::{ExchangeOutcome, ServerEndpoint};
     pub use crate::server::foreign_messages::{ForeignMessage, ForeignMessages};

@@ -17,6 +17,8 @@ pub enum Fault {
     Error(StoreErrorKind),
     /// A delay.
     Slow(Duration),
+    /// A delay of the answer: what is done is done at once.
+    Late(Duration),
 }
 
 /// A handle on a store in memory. Clones have the same faults; [`FaultyStore::for_engine`] creates one with its own.
@@ -74,6 +76,14 @@ macro_rules! operations {
                         Box::pin(async move {
                             tokio::time::sleep(time).await;
                             operation.await
+                        })
+                    }
+                    Some(Fault::Late(time)) => {
+                        let operation = self.engine.$name($($argument),*);
+                        Box::pin(async move {
+                            let answer = operation.await;
+                            tokio::time::sleep(time).await;
+                            answer
                         })
                     }
                 }

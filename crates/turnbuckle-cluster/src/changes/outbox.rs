@@ -36,6 +36,11 @@ impl Outbox {
         self.waiting.is_empty()
     }
 
+    /// Returns the number of the newest change that was added.
+    pub(super) fn last_number(&self) -> u64 {
+        self.last_number
+    }
+
     /// Adds a change.
     pub(super) fn push(&mut self, new: Waiting) {
         if let Some(waiting) = self

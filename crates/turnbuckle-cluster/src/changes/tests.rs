@@ -373,3 +373,24 @@ async fn the_last_changes_of_an_instance_that_stops_reach_the_others() {
     settle().await;
     assert_eq!(two.recorder.take(), ["a 2"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn changes_that_were_flushed_survive_their_instance() {
+    let store = Arc::new(TestStore::default());
+    let [one, two] = [Instance::start(&store).await, Instance::start(&store).await];
+    assert!(one.cluster.changes().flush().await, "nothing waits");
+    for uri in ["a", "b"] {
+        one.change(uri);
+        assert!(one.cluster.changes().flush().await);
+    }
+    assert_eq!(entries(&store).await.len(), 3, "without a pause");
+    settle().await;
+    assert_eq!(two.recorder.take(), ["a 2", "b 3"]);
+    store.set_failing(true);
+    one.change("c");
+    assert!(!one.cluster.changes().flush().await);
+    store.set_failing(false);
+    tokio::time::sleep(RETRY_DELAYS[1]).await;
+    assert!(one.cluster.changes().flush().await);
+    assert_eq!(entries(&store).await.len(), 4);
+}

@@ -392,10 +392,11 @@ impl StreamableEndpoint {
             remote.set_here();
         }
         #[cfg(feature = "store")]
-        let end = self
-            .stored
-            .as_ref()
-            .map(|stored| stored.save_position(open));
+        let end = self.stored.as_ref().map(|stored| {
+            // The record may have changed before this reader was attached.
+            stored.refresh(open);
+            stored.save_position(open)
+        });
         #[cfg(not(feature = "store"))]
         let end = None;
         let (session, shutdown) = (open.session.clone(), Signal::clone(&self.shutdown));

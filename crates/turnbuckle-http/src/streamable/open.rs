@@ -50,7 +50,7 @@ impl StreamableEndpoint {
             },
             #[cfg(feature = "store")]
             SessionMode::Stored(_) => match random::id() {
-                Ok(id) => SessionKind::Stored(StoredSession::new(id.into(), None)),
+                Ok(id) => SessionKind::Stored(Box::new(StoredSession::new(id.into(), None))),
                 Err(_) => return randomness_reply().into(),
             },
         };

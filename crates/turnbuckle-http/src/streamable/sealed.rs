@@ -168,6 +168,7 @@ mod tests {
             owner: Owner::new(principal).into_record(),
             resources: Vec::new(),
             change_position: None,
+            unsaved_since: None,
         }
     }
 

@@ -227,6 +227,24 @@ impl Server {
         self.0.publish_change(Change::Resources);
     }
 
+    /// Waits until the store of the server has all changes that were notified before: other instances tell their
+    /// subscribers of them even if this process is killed. Without a store nothing is waited for.
+    ///
+    /// # Errors
+    /// If the store takes no changes. Subscribers of this instance were notified then, and those of others are
+    /// once the store is back.
+    pub async fn flush_changes(&self) -> Result<()> {
+        #[cfg(feature = "store")]
+        if let Some(cluster) = &self.0.cluster
+            && !cluster.changes().flush().await
+        {
+            return Err(Failure::new(
+                "the store takes no changes; other instances are told of them once it is back",
+            ));
+        }
+        Ok(())
+    }
+
     /// Calls a function for each subscription of a client that begins, with the URIs of its resources, if any. The
     /// subscription is answered once the future of the function has ended. It returns the resources that are refused,
     /// with the reasons: a legacy client reads the reason, and one of the modern era that the subscription is

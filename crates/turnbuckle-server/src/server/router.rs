@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turnbuckle_session::handler::{Change, Peer, RequestContext};
 use turnbuckle_session::internal::{
     ChangeFeed, HandlerOutcome, IncomingNotification, IncomingRequest, NotificationFuture,
-    ServerIdentity, SessionOwner,
+    RestoredSubscriptions, ServerIdentity,
 };
 use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 #[cfg(feature = "store")]
@@ -90,25 +90,8 @@ impl Dispatch for Server {
         self.0.subscriptions.open(peer.change_feed(), lists);
     }
 
-    fn restore_subscriptions(
-        &self,
-        peer: &Peer,
-        owner: Option<&SessionOwner>,
-        added: &[Box<str>],
-        removed: &[Box<str>],
-    ) {
-        let (hub, feed) = (&self.0.subscriptions, peer.change_feed());
-        for uri in removed {
-            hub.unsubscribe(feed, uri);
-        }
-        let limits = self.0.subscription_limits;
-        let restored = hub.restore(peer, owner, added, limits);
-        if let Err(error) = restored {
-            tracing::warn!(
-                error = error.message(),
-                "subscriptions of a session that another instance opened were not restored"
-            );
-        }
+    fn restore_subscriptions(&self, peer: &Peer, restored: RestoredSubscriptions<'_>) {
+        self.apply_subscriptions(peer, restored);
     }
 
     fn session_closed(&self, feed: &Arc<ChangeFeed>) {

@@ -232,36 +232,8 @@ impl SubscriptionHub {
         let bytes = keys.clone().map(SubscriptionKey::bytes).sum();
         // Reserved before the lock is taken, since sessions may end for it.
         let memory = context.reserve_memory(bytes)?;
-        self.subscribe_keys(feed, self.client_of(context), keys, limits, memory)
-    }
-
-    /// Subscribes a feed of this client to resources or topics, for which `memory` is enough.
-    fn subscribe_keys<'a>(
-        &self,
-        feed: &Arc<ChangeFeed>,
-        client: Option<ClientKey>,
-        keys: impl IntoIterator<Item = SubscriptionKey<'a>>,
-        limits: SubscriptionLimits,
-        mut memory: MemoryPermit,
-    ) -> Result<(), ProtocolError> {
-        let mut subscribers = self.subscribers();
-        let mut bytes = 0;
-        let subscribed = keys.into_iter().try_for_each(|key| {
-            let feeds = subscribers.table(key).get(key.as_str());
-            if feeds.is_some_and(|feeds| feeds.contains(feed)) {
-                return Ok(());
-            }
-            let count = subscribers.resource_count(feed) + 1;
-            check_subscription_count(count, limits.per_subscriber)?;
-            subscribers.check_total(client, limits)?;
-            subscribers.add_counted(feed, client, key);
-            bytes += key.bytes();
-            Ok(())
-        });
-        if let Some(resources) = subscribers.resource_counts.get_mut(&address(feed)) {
-            memory.resize_beyond_limits(bytes);
-            resources.memory.absorb(memory);
-        }
+        let (client, mut subscribers) = (self.client_of(context), self.subscribers());
+        let subscribed = subscribers.subscribe_keys(feed, client, keys, limits, memory);
         drop(subscribers);
         self.resources_changed.notify_one();
         subscribed
@@ -349,6 +321,35 @@ impl Subscribers {
             SubscriptionKey::Resource(_) => &mut self.by_uri,
             SubscriptionKey::Topic(_) => &mut self.by_topic,
         }
+    }
+
+    /// Subscribes a feed of this client to resources or topics, for which `memory` is enough.
+    fn subscribe_keys<'a>(
+        &mut self,
+        feed: &Arc<ChangeFeed>,
+        client: Option<ClientKey>,
+        keys: impl IntoIterator<Item = SubscriptionKey<'a>>,
+        limits: SubscriptionLimits,
+        mut memory: MemoryPermit,
+    ) -> Result<(), ProtocolError> {
+        let mut bytes = 0;
+        let subscribed = keys.into_iter().try_for_each(|key| {
+            let feeds = self.table(key).get(key.as_str());
+            if feeds.is_some_and(|feeds| feeds.contains(feed)) {
+                return Ok(());
+            }
+            let count = self.resource_count(feed) + 1;
+            check_subscription_count(count, limits.per_subscriber)?;
+            self.check_total(client, limits)?;
+            self.add_counted(feed, client, key);
+            bytes += key.bytes();
+            Ok(())
+        });
+        if let Some(resources) = self.resource_counts.get_mut(&address(feed)) {
+            memory.resize_beyond_limits(bytes);
+            resources.memory.absorb(memory);
+        }
+        subscribed
     }
 
     /// Subscribes a feed to a list.

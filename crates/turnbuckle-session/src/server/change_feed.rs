@@ -122,6 +122,13 @@ impl ChangeFeed {
         });
     }
 
+    /// Adds a change that is in the shared log at a position, which went by before the subscription to it was
+    /// known here.
+    pub fn publish_late(&self, change: &Change, position: ChangePosition) {
+        let is_local = false;
+        self.add(|state| state.insert(change, FeedPosition { position, is_local }));
+    }
+
     /// Adds a notification of a topic. It takes the place of an earlier one of the same method that the
     /// subscriber was not sent yet.
     pub fn publish_to_topic(&self, topic: &Arc<str>, notification: &TopicNotification) {

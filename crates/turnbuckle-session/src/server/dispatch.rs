@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-#[cfg(feature = "store")]
 use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{Audit, Implementation, KeyRing, ServerCapabilities};
 use turnbuckle_wire::era::Params;
@@ -46,6 +45,20 @@ impl ServerIdentity {
             .then(|| json::to_vec(&short).ok())
             .flatten()
     }
+}
+
+/// The subscriptions of a legacy session that another instance of the server has begun and ended.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoredSubscriptions<'a> {
+    /// The principal of the session.
+    pub owner: Option<&'a SessionOwner>,
+    /// The resources to which the session is subscribed from now on.
+    pub added: &'a [Box<str>],
+    /// The resources to which it is no longer subscribed.
+    pub removed: &'a [Box<str>],
+    /// The position in the log of changes at which the session was not subscribed to `added` yet. Its client
+    /// is told of later changes. `None` if it was told of them.
+    pub since: Option<ChangePosition>,
 }
 
 /// A server that answers requests: the application side of a session.
@@ -97,15 +110,9 @@ pub trait Dispatch: Send + Sync + 'static {
     }
 
     /// Subscribes a legacy session to resources, and ends subscriptions of it, because another instance
-    /// of the server did so for its client. `owner` is the principal of the session.
-    fn restore_subscriptions(
-        &self,
-        peer: &Peer,
-        owner: Option<&SessionOwner>,
-        added: &[Box<str>],
-        removed: &[Box<str>],
-    ) {
-        let _ = (peer, owner, added, removed);
+    /// of the server did so for its client.
+    fn restore_subscriptions(&self, peer: &Peer, restored: RestoredSubscriptions<'_>) {
+        let _ = (peer, restored);
     }
 
     /// Returns a future that tells a subscriber what has changed since `position`, which it names. `feed` is

@@ -92,6 +92,7 @@ impl LegacyState {
             owner,
             resources: self.resources().iter().cloned().collect(),
             change_position: self.change_position(),
+            unsaved_since: None,
         }
     }
 

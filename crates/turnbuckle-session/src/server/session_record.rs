@@ -36,6 +36,9 @@ pub struct SessionRecord {
     pub resources: Vec<Box<str>>,
     /// The position in the log of changes up to which the client was told of everything.
     pub change_position: Option<ChangePosition>,
+    /// The position in the log of changes before the client changed what is new in this version of the record,
+    /// if the store failed then.
+    pub unsaved_since: Option<ChangePosition>,
 }
 
 /// The identity of the principal that opened a session:
@@ -128,6 +131,9 @@ struct RecordText {
     /// The text of a position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change_position: Option<String>,
+    /// The text of a position.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unsaved_since: Option<String>,
 }
 
 impl SessionRecord {
@@ -154,6 +160,7 @@ impl SessionRecord {
             owner: self.owner.clone(),
             resources,
             change_position: self.change_position.map(|position| position.to_string()),
+            unsaved_since: self.unsaved_since.map(|position| position.to_string()),
         };
         let mut bytes = vec![VERSION];
         serde_json::to_writer(&mut bytes, &text).map_err(|_| RecordError::Malformed)?;
@@ -200,6 +207,7 @@ impl SessionRecord {
         let revision = Revision::parse(&text.revision)
             .filter(|revision| revision.features().era == EraKind::Legacy)
             .ok_or(RecordError::Malformed)?;
+        let position = |text: Option<String>| text.as_deref().and_then(ChangePosition::parse);
         Ok(Self {
             revision,
             capabilities: text.capabilities,
@@ -208,10 +216,8 @@ impl SessionRecord {
             initialized: text.initialized,
             owner: text.owner,
             resources: text.resources,
-            change_position: text
-                .change_position
-                .as_deref()
-                .and_then(ChangePosition::parse),
+            change_position: position(text.change_position),
+            unsaved_since: position(text.unsaved_since),
         })
     }
 }
@@ -238,6 +244,7 @@ mod tests {
             }),
             resources: vec!["a:\u{1}".into(), "b:2".into()],
             change_position: Some(ChangePosition { number: 3, mark: 7 }),
+            unsaved_since: Some(ChangePosition { number: 2, mark: 6 }),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Changes that reach the subscribers of all instances of a server.
 
 mod streams;
+mod subscriptions;
 
 use std::time::Duration;
 

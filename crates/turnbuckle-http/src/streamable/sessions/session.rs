@@ -53,7 +53,7 @@ pub(crate) enum SessionKind {
     },
     /// In the store that all instances share.
     #[cfg(feature = "store")]
-    Stored(StoredSession),
+    Stored(Box<StoredSession>),
 }
 
 /// The origin of a session: who opens it, or comes back to it.

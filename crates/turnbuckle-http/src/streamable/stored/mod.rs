@@ -2,18 +2,19 @@
 //!
 //! The table of sessions is a cache of their records: `record` restores a session that another instance
 //! opened, and saves what its client changes; `forward` passes on messages that belong to another
-//! instance, and `receive` gets those of others; `standalone` passes on
-//! what a client reads at another instance.
+//! instance, and `receive` gets those of others; `refresh` looks
+//! at the records of sessions in use; `standalone` passes on what a client reads at another instance.
 
 mod forward;
 mod messages;
 mod receive;
 mod record;
+mod refresh;
 pub(super) mod session;
 mod standalone;
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use turnbuckle_types::base::text::Escaped;
 use super::sessions::{HttpSession, Maintain, SessionTable};
 use crate::options::HttpServerOptions;
 use crate::streams::{MAX_WAITING, StandaloneMessage};
+use refresh::look_again;
 use standalone::send_standalone;
 
 /// The most keys whose life begins anew in one operation.
@@ -41,6 +43,8 @@ pub(crate) struct StoredSessions {
     options: Arc<HttpServerOptions>,
     interruptions: Occurrences,
     is_started: AtomicBool,
+    /// The number of messages that the record of a session has changed which this instance did not know.
+    unknown_changes: AtomicU64,
     /// The messages for standalone streams that clients read at other instances.
     standalone_outbox: mpsc::Sender<StandaloneMessage>,
     standalone_messages: Mutex<Option<mpsc::Receiver<StandaloneMessage>>>,
@@ -79,6 +83,7 @@ impl StoredSessions {
             table,
             options,
             is_started: AtomicBool::new(false),
+            unknown_changes: AtomicU64::new(0),
         });
         // The table belongs to one endpoint, so that nobody has set it before.
         let maintain: Weak<dyn Maintain> = this.this.clone();
@@ -114,6 +119,7 @@ impl StoredSessions {
             runtime.spawn(send_standalone(Arc::downgrade(&self.cluster), messages));
         }
         runtime.spawn(put_back(self.this.clone(), self.cluster.losses()));
+        runtime.spawn(look_again(self.this.clone(), self.interruptions.clone()));
     }
 
     fn store(&self) -> &dyn Store {

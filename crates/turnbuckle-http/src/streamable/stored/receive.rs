@@ -73,23 +73,15 @@ impl StoredSessions {
             version,
             roots,
         } = decode(body)?;
-        let open = self.find(&session)?;
-        let stored = open.record_state()?;
+        let Some(open) = self.find(&session) else {
+            self.unknown_changes.fetch_add(1, Ordering::AcqRel);
+            return None;
+        };
         if roots {
             open.session.clear_roots();
         }
-        let is_new = stored.set_changed(Version(version));
-        // What runs may wait for the change. Others read the record at their next use.
-        if is_new && open.is_in_use() && !stored.is_refreshing.swap(true, Ordering::AcqRel) {
-            let sessions = self.this.clone();
-            tokio::spawn(async move {
-                if let (Some(sessions), Some(stored)) = (sessions.upgrade(), open.record_state()) {
-                    stored.is_refreshing.store(false, Ordering::Release);
-                    // A store that fails is asked again at the next use.
-                    let _ = sessions.check(&open).await;
-                }
-            });
-        }
+        open.record_state()?.set_changed(Version(version));
+        self.refresh(&open);
         Some(())
     }
 

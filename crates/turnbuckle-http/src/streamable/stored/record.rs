@@ -1,16 +1,18 @@
 //! The records of sessions: restored, saved and removed.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::time::Instant;
 use turnbuckle_cluster::MessageKind;
 use turnbuckle_session::internal::{RecordError, SessionRecord};
 use turnbuckle_store::{Bytes, Condition, StoreError, StoreErrorKind, Version, Versioned};
+use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::base::text::Escaped;
 
 use super::StoredSessions;
 use super::messages::{SessionChanged, SessionEnded, encode};
-use super::session::{StoredSession, record_key};
+use super::session::{Look, StoredSession, record_key};
 use crate::reply::{HttpReply, exceeded_reply, memory_reply, store_reply};
 use crate::request::principal::Owner;
 use crate::streamable::sessions::{HttpSession, OpenSessionError, SessionKind, SessionSource};
@@ -36,35 +38,55 @@ impl StoredSessions {
         }
     }
 
+    /// Returns the state of this instance before it reads or saves the record of a session.
+    fn look(&self, stored: &StoredSession) -> Look {
+        let position = self.cluster.changes().position();
+        stored.look(self.interruptions.count(), position)
+    }
+
     /// Looks at the record of a known session, and takes over what other instances changed. Returns
     /// whether the session goes on; otherwise it is forgotten.
     pub(super) async fn check(&self, open: &Arc<HttpSession>) -> Result<bool, Box<HttpReply>> {
         let Some(stored) = open.record_state() else {
             return Ok(true);
         };
-        let interruptions = self.interruptions.count();
-        let found = match stored.key() {
-            Ok(key) => self.store().get(&key).await,
+        for _ in 0..MAX_ATTEMPTS {
+            let look = self.look(stored);
+            let found = match stored.key() {
+                Ok(key) => self.store().get(&key).await,
+                Err(error) => Err(error),
+            };
+            let found = match found {
+                Ok(Some(found)) => found,
+                Ok(None) => return self.check_missing(open, stored).await,
+                Err(error) if is_unreadable(&error) => return Ok(self.forget(open)),
+                Err(error) => return self.go_on_without(stored, &error),
+            };
+            match self.read(&found) {
+                Ok(record) => self.take_over(open, stored, &record, found.version, look),
+                Err(RecordError::Newer) => return Err(newer_reply()),
+                Err(RecordError::Malformed) => return Ok(self.forget(open)),
+            }
+            if self.is_fresh(open) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Decides about a known session without a record.
+    async fn check_missing(
+        &self,
+        open: &Arc<HttpSession>,
+        stored: &StoredSession,
+    ) -> Result<bool, Box<HttpReply>> {
+        let put = match self.cluster.was_emptied().await {
+            Ok(true) => self.put_record(open).await,
+            Ok(false) => return Ok(self.forget(open)),
             Err(error) => Err(error),
         };
-        match found {
-            Ok(Some(found)) => match self.read(&found) {
-                Ok(record) => {
-                    self.take_over(open, stored, &record, found.version, interruptions);
-                    Ok(true)
-                }
-                Err(RecordError::Newer) => Err(newer_reply()),
-                Err(RecordError::Malformed) => Ok(self.forget(open)),
-            },
-            Ok(None) => match self.cluster.was_emptied().await {
-                Ok(true) => match self.put_record(open).await {
-                    Ok(()) => Ok(true),
-                    Err(error) => self.go_on_without(stored, &error),
-                },
-                Ok(false) => Ok(self.forget(open)),
-                Err(error) => self.go_on_without(stored, &error),
-            },
-            Err(error) if is_unreadable(&error) => Ok(self.forget(open)),
+        match put {
+            Ok(()) => Ok(true),
             Err(error) => self.go_on_without(stored, &error),
         }
     }
@@ -82,25 +104,31 @@ impl StoredSessions {
     }
 
     /// Applies the record of a known session, unless the client has changed something here that is not
-    /// saved yet: then both are merged when it is.
+    /// saved yet: then both are merged when it is. A record that was read while another one was taken over may
+    /// be the earlier of both, and is not applied.
     fn take_over(
         &self,
         open: &HttpSession,
         stored: &StoredSession,
         record: &SessionRecord,
         version: Version,
-        interruptions: u64,
+        look: Look,
     ) {
-        let now = Instant::now();
         let changes = open.session.legacy().map_or(0, |legacy| legacy.changes());
-        if stored.version() == Some(version) || changes != stored.changes() {
-            stored.set_checked(now, interruptions);
+        if stored.version() == Some(version) {
+            return stored.set_known(look, version, None);
+        }
+        if stored.version() != look.version {
             return;
         }
-        open.session.apply_record(record);
+        if changes != stored.changes() {
+            return stored.set_checked(look);
+        }
+        open.session
+            .apply_record(record, Some(known_position(stored, record)));
         // The message that would have told of changed roots may have been lost.
         open.session.clear_roots();
-        stored.set_known(now, interruptions, version, Some((record, changes)));
+        stored.set_known(look, version, Some((record, changes)));
     }
 
     async fn restore_unknown(
@@ -109,7 +137,11 @@ impl StoredSessions {
         source: SessionSource<'_>,
     ) -> Result<Option<Arc<HttpSession>>, Box<HttpReply>> {
         let refuse = |error: &StoreError| Err(Box::new(store_reply(error)));
-        let interruptions = self.interruptions.count();
+        let (interruptions, position) = (
+            self.interruptions.count(),
+            self.cluster.changes().position(),
+        );
+        let unknown_changes = self.unknown_changes.load(Ordering::Acquire);
         let found = match record_key(id) {
             Ok(key) => self.store().get(&key).await,
             Err(error) => Err(error),
@@ -141,8 +173,8 @@ impl StoredSessions {
             return Ok(None);
         }
         let stored = StoredSession::new(id.into(), Some(&record));
-        stored.set_known(Instant::now(), interruptions, found.version, None);
-        let kind = SessionKind::Stored(stored);
+        stored.set_known(stored.look(interruptions, position), found.version, None);
+        let kind = SessionKind::Stored(Box::new(stored));
         let open = self
             .table
             .create(&self.server, source, kind, Some(&record))
@@ -150,7 +182,16 @@ impl StoredSessions {
         open.session.share(self.instance());
         self.pass_on(&open, true);
         match self.table.insert_as(id, open) {
-            Ok(open) => Ok(Some(open)),
+            Ok(open) if self.unknown_changes.load(Ordering::Acquire) == unknown_changes => {
+                Ok(Some(open))
+            }
+            // This record may have changed before the session was known here.
+            Ok(open) => {
+                if let Some(stored) = open.record_state() {
+                    stored.set_unchecked();
+                }
+                self.check(&open).await.map(|stays| stays.then_some(open))
+            }
             Err(OpenSessionError::TooMany(exceeded)) => Err(Box::new(exceeded_reply(
                 exceeded,
                 "sessions",
@@ -188,7 +229,7 @@ impl StoredSessions {
             return Ok(());
         };
         let _saving = stored.saving.lock().await;
-        let (changes, interruptions) = (legacy.changes(), self.interruptions.count());
+        let (changes, look) = (legacy.changes(), self.look(stored));
         let record = legacy.to_record(open.owner().clone().into_record());
         let (key, value) = (stored.key()?, encode_record(&record)?);
         let put = self
@@ -197,7 +238,7 @@ impl StoredSessions {
         match put.await? {
             Some(version) => {
                 let known = Some((&record, changes));
-                stored.set_known(Instant::now(), interruptions, version, known);
+                stored.set_known(look, version, known);
             }
             // Another instance was faster; the next use reads its record.
             None => stored.set_unchecked(),
@@ -213,8 +254,14 @@ impl StoredSessions {
         &self,
         open: &Arc<HttpSession>,
     ) -> Result<(), StoreError> {
+        let stored = open.record_state();
+        let look = stored.map(|stored| (stored, self.look(stored)));
         let outcome = self.try_save(open).await;
         if let Err(error) = &outcome {
+            if let Some((stored, look)) = look {
+                stored.set_unsaved(look);
+                self.save_later(open, stored);
+            }
             tracing::warn!(
                 error = %Escaped(error),
                 "the record of a session could not be saved; it is tried again later"
@@ -223,25 +270,27 @@ impl StoredSessions {
         outcome
     }
 
-    async fn try_save(&self, open: &Arc<HttpSession>) -> Result<(), StoreError> {
+    pub(super) async fn try_save(&self, open: &Arc<HttpSession>) -> Result<(), StoreError> {
         let (Some(stored), Some(legacy)) = (open.record_state(), open.session.legacy()) else {
             return Ok(());
         };
         let key = stored.key()?;
         for _ in 0..MAX_ATTEMPTS {
             let saving = stored.saving.lock().await;
-            let (changes, interruptions) = (legacy.changes(), self.interruptions.count());
+            let look = self.look(stored);
+            let changes = legacy.changes();
             if changes == stored.changes() {
                 return Ok(());
             }
             let (version, base) = stored.base();
-            let record = legacy.to_record(open.owner().clone().into_record());
+            let mut record = legacy.to_record(open.owner().clone().into_record());
+            record.unsaved_since = stored.unsaved_since();
             let value = encode_record(&record)?;
             let when = version.map_or(Condition::Absent, Condition::Version);
             let put = self.store().put(&key, value, when, self.ttl(open)).await?;
             if let Some(version) = put {
                 let known = Some((&record, changes));
-                stored.set_known(Instant::now(), interruptions, version, known);
+                stored.set_known(look, version, known);
                 drop(saving);
                 self.tell_changed(open, stored, version).await;
                 return Ok(());
@@ -263,8 +312,9 @@ impl StoredSessions {
             };
             let mut merged = record;
             merged.merge(&base, &theirs);
-            open.session.apply_record(&merged);
-            stored.set_base(found.version, &theirs);
+            open.session
+                .apply_record(&merged, Some(known_position(stored, &theirs)));
+            stored.set_base(look, found.version, &theirs);
         }
         Err(StoreError::new(
             StoreErrorKind::Busy,
@@ -314,6 +364,12 @@ impl StoredSessions {
             .await;
         Ok(())
     }
+}
+
+/// Returns the position in the log of changes at which a session had nothing yet of what is new in a record.
+fn known_position(stored: &StoredSession, record: &SessionRecord) -> ChangePosition {
+    let position = stored.position();
+    record.unsaved_since.map_or(position, |it| it.min(position))
 }
 
 /// Returns whether a record is there that nobody with these keys can read. Its client has to open another

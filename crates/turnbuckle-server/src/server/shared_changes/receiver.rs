@@ -81,7 +81,9 @@ impl Server {
     }
 }
 
-fn changes_since(
+/// Returns the changes of lists and resources in the log after a position, each at its latest one. `None` if
+/// they are not known.
+pub(super) fn changes_since(
     cluster: &Cluster,
     position: ChangePosition,
 ) -> Option<Vec<(Change, ChangePosition)>> {

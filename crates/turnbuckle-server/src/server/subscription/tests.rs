@@ -20,7 +20,7 @@ fn subscribe(
     feed: &Arc<ChangeFeed>,
     uri: &str,
 ) -> Result<(), ProtocolError> {
-    hub.subscribe_keys(
+    hub.subscribers().subscribe_keys(
         feed,
         None,
         [SubscriptionKey::Resource(uri)],
@@ -34,7 +34,7 @@ fn one_client_has_half_of_all_subscriptions() {
     let hub = SubscriptionHub::default();
     let feeds: Vec<_> = (0..5).map(|_| Arc::new(ChangeFeed::new())).collect();
     let add = |feed: usize, client, uri: &str| {
-        hub.subscribe_keys(
+        hub.subscribers().subscribe_keys(
             &feeds[feed],
             Some(ClientKey(client)),
             [SubscriptionKey::Resource(uri)],
@@ -83,7 +83,8 @@ fn subscriptions_count_for_the_memory_of_their_client() {
     let add = |uris: &[&str]| {
         let held = memory.reserve(one * uris.len()).unwrap();
         let keys = uris.iter().map(|uri| SubscriptionKey::Resource(uri));
-        hub.subscribe_keys(&feed, None, keys, LIMITS, held)
+        hub.subscribers()
+            .subscribe_keys(&feed, None, keys, LIMITS, held)
     };
     add(&["a"]).unwrap();
     add(&["a", "b"]).unwrap();

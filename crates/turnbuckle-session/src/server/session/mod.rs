@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
-#[cfg(feature = "store")]
 use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::{AuditOutcome, ErrorKind};
 use turnbuckle_wire::era::{decode_error_code, write_decode_error};
@@ -19,6 +18,7 @@ use crate::server::change::Change;
 use crate::server::change_feed::ChangeFeed;
 #[cfg(feature = "store")]
 use crate::server::dispatch::NotificationFuture;
+use crate::server::dispatch::RestoredSubscriptions;
 use crate::server::dispatch_handle::DispatchHandle;
 use crate::server::legacy_state::LegacyState;
 use crate::server::peer::Peer;
@@ -87,11 +87,12 @@ impl Session {
             }
         }
         self.open("tcp");
-        self.apply_record(record);
+        self.apply_record(record, None);
     }
 
-    /// Takes over what another instance recorded of the session.
-    pub fn apply_record(&self, record: &SessionRecord) {
+    /// Takes over what another instance recorded of the session. `since` is the position in the log of changes
+    /// at which the record was last known not to have what is new; `None` if nothing was told since then.
+    pub fn apply_record(&self, record: &SessionRecord, since: Option<ChangePosition>) {
         let Some(legacy) = self.legacy() else {
             return;
         };
@@ -100,9 +101,14 @@ impl Session {
             self.state.kernel().handshake_concluded();
         }
         if !added.is_empty() || !removed.is_empty() {
-            let (peer, owner) = (self.peer(), record.owner.as_ref());
+            let restored = RestoredSubscriptions {
+                owner: record.owner.as_ref(),
+                added: &added,
+                removed: &removed,
+                since,
+            };
             let dispatch = &self.dispatch.dispatch;
-            dispatch.restore_subscriptions(&peer, owner, &added, &removed);
+            dispatch.restore_subscriptions(&self.peer(), restored);
         }
     }
 

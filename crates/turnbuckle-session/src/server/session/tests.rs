@@ -12,11 +12,10 @@ use turnbuckle_wire::rpc;
 
 use super::*;
 use crate::server::context::RequestContext;
-use crate::server::dispatch::{Dispatch, ServerIdentity};
+use crate::server::dispatch::{Dispatch, RestoredSubscriptions, ServerIdentity};
 use crate::server::endpoint::ServerEndpoint;
 use crate::server::foreign_messages::{ForeignMessage, ForeignMessages};
 use crate::server::inbound_frame::InboundFrame;
-use crate::server::session_record::SessionOwner;
 use crate::shared::incoming::{HandlerOutcome, IncomingRequest};
 use crate::shared::reply_sink::QueueFull;
 
@@ -62,14 +61,8 @@ impl Dispatch for Recorder {
         *self.opened.lock().unwrap() += 1;
     }
 
-    fn restore_subscriptions(
-        &self,
-        _: &Peer,
-        _: Option<&SessionOwner>,
-        added: &[Box<str>],
-        removed: &[Box<str>],
-    ) {
-        let change = [added.to_vec(), removed.to_vec()];
+    fn restore_subscriptions(&self, _: &Peer, restored: RestoredSubscriptions<'_>) {
+        let change = [restored.added.to_vec(), restored.removed.to_vec()];
         self.restored.lock().unwrap().push(change);
     }
 }
@@ -106,6 +99,7 @@ fn record(initialized: bool, resources: &[&str]) -> SessionRecord {
         owner: None,
         resources: resources.iter().map(|uri| Box::from(*uri)).collect(),
         change_position: None,
+        unsaved_since: None,
     }
 }
 
@@ -213,7 +207,7 @@ fn a_session_takes_over_what_another_instance_recorded() {
     let server = Recorder::new();
     let session = restore_session(&server, true, &record(false, &["a:1", "b:1"]));
     session.share(&INSTANCE.into());
-    session.apply_record(&record(true, &["b:1", "c:1"]));
+    session.apply_record(&record(true, &["b:1", "c:1"]), None);
     let legacy = session.legacy().unwrap();
     assert!(legacy.is_initialized());
     assert_eq!(

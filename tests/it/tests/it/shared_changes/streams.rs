@@ -12,13 +12,13 @@ use turnbuckle_wire::revision::Revision;
 use super::{BACK, Instance, PROMPTS, RESOURCES, SOON, TOOLS, UPDATED, add_prompt, instance};
 
 /// A standalone stream, and the id of the last event that its client has received.
-struct Listener {
+pub(super) struct Listener {
     events: Events,
     last_id: Option<String>,
 }
 
 impl Listener {
-    async fn open(session: &Session) -> Self {
+    pub(super) async fn open(session: &Session) -> Self {
         let events = session.get().events().await;
         Self {
             events,
@@ -48,18 +48,18 @@ impl Listener {
     }
 
     /// Returns the methods of the messages that arrive within a time.
-    async fn methods(&mut self, time: Duration) -> Vec<String> {
+    pub(super) async fn methods(&mut self, time: Duration) -> Vec<String> {
         let messages = self.messages(time).await;
         let methods = messages.iter().map(|it| it["method"].as_str().unwrap());
         methods.map(str::to_owned).collect()
     }
 }
 
-fn webs(instances: &[Instance]) -> Vec<Web> {
+pub(super) fn webs(instances: &[Instance]) -> Vec<Web> {
     instances.iter().map(|it| Web::new(&it.server)).collect()
 }
 
-async fn subscribe(session: &Session) {
+pub(super) async fn subscribe(session: &Session) {
     let uri = json!({"uri": "r:1"});
     let (status, _) = session.request(1, "resources/subscribe", &uri).json().await;
     assert_eq!(status, 200);
