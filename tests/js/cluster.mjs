@@ -37,7 +37,7 @@ async function act(action, run) {
     if (error.told) return print(action, began, error.told, text);
     // In the modern era this SDK does not tell a call that its stream has ended.
     if (error.silence && era === "modern") print(action, began, "cut", text);
-    else if (error.silence || /timed out/i.test(error.message)) print(action, began, "silence", text);
+    else if (error.silence || /request timed out/i.test(error.message)) print(action, began, "silence", text);
     // The errors of JSON-RPC have numbers, also in the body of a response with an HTTP status.
     else if ((typeof error.code === "number" && error.code < 0) || /"code":-32\d+/.test(error.message)) print(action, began, "named", text);
     else print(action, began, "cut", text);

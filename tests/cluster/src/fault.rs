@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     Stop,
     /// An instance is replaced by one with another generation of keys.
     Keys,
-    /// Redis is halted for 5 seconds.
+    /// Redis is halted for a while.
     PauseStore,
     /// Redis is killed, and starts without what it held.
     EmptyStore,

@@ -13,8 +13,8 @@ use crate::problem::Problem;
 /// The time between two faults.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// The time for which the store is halted.
-const PAUSE: Duration = Duration::from_secs(5);
+/// The time for which the store works after it was halted or emptied.
+const STORE_REST: Duration = Duration::from_secs(10);
 
 /// The time before the end in which nothing happens any more, so that what runs can end.
 const CALM: Duration = Duration::from_secs(4);
@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     faults: Vec<Fault>,
     instances: Instances,
     redis: RedisServer,
+    /// The time for which the store is halted.
+    pause: Duration,
     /// The number of faults so far.
     done: usize,
     /// The number of instances that were replaced so far.
@@ -31,9 +33,16 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(faults: Vec<Fault>, instances: Instances, redis: RedisServer) -> Self {
+    /// Creates the plan of a run, in which the store is halted for `pause` each time.
+    pub(crate) fn new(
+        faults: Vec<Fault>,
+        pause: Duration,
+        instances: Instances,
+        redis: RedisServer,
+    ) -> Self {
         Self {
             faults,
+            pause,
             instances,
             redis,
             done: 0,
@@ -51,9 +60,9 @@ impl Plan {
             tally.begin(fault);
             self.apply(fault).await?;
             tally.end(fault);
-            // A store that was halted works for a while before it is halted again.
+            // What a fault of the store has delayed is made up for before the next one.
             let rest = match fault {
-                Fault::PauseStore => PAUSE,
+                Fault::PauseStore | Fault::EmptyStore => STORE_REST,
                 _ => Duration::ZERO,
             };
             sleep_until(next.max(Instant::now() + rest)).await;
@@ -74,7 +83,7 @@ impl Plan {
             Fault::Keys => self.rotate_keys().await,
             Fault::PauseStore => {
                 self.redis.process().pause();
-                sleep(PAUSE).await;
+                sleep(self.pause).await;
                 self.redis.process().resume();
                 Ok(())
             }

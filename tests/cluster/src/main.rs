@@ -57,6 +57,9 @@ struct Options {
     /// The faults that happen every 2 seconds, in turn
     #[arg(long, value_delimiter = ',', default_value = "kill,stop")]
     faults: Vec<Fault>,
+    /// The seconds for which the store is halted, each time
+    #[arg(long, default_value_t = 5)]
+    pause: u64,
     /// Node.js, for the TypeScript SDK
     #[arg(long)]
     node: Option<PathBuf>,
@@ -112,7 +115,12 @@ async fn run(options: Options) -> Result<bool, Problem> {
     ) {
         workers.spawn(others::work(command, tally.clone(), end));
     }
-    let mut plan = Plan::new(options.faults, instances, redis);
+    let mut plan = Plan::new(
+        options.faults,
+        Duration::from_secs(options.pause),
+        instances,
+        redis,
+    );
     plan.carry_out(end, &tally).await?;
     while let Some(done) = workers.join_next().await {
         done??;

@@ -17,6 +17,9 @@ const LEASE: Duration = Duration::from_secs(10);
 /// The time after a fault of the store in which errors that name it are explained.
 const STORE: Duration = Duration::from_secs(15);
 
+/// The time between a fault and an action that are shown together.
+const NEAR: Duration = Duration::from_secs(5);
+
 /// The most texts of losses that are printed.
 const SHOWN: usize = 40;
 
@@ -40,16 +43,26 @@ pub(crate) enum Outcome {
 }
 
 /// The counts of a run.
-#[derive(Default)]
 pub(crate) struct Tally(Mutex<State>);
 
-#[derive(Default)]
 struct State {
+    began: Instant,
     /// Actions by client and outcome.
     counts: BTreeMap<String, BTreeMap<&'static str, usize>>,
     /// Outcomes that no fault explains.
     lost: Vec<String>,
     faults: Vec<(Fault, Instant, Option<Instant>)>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self(Mutex::new(State {
+            began: Instant::now(),
+            counts: BTreeMap::new(),
+            lost: Vec::new(),
+            faults: Vec::new(),
+        }))
+    }
 }
 
 impl Tally {
@@ -90,7 +103,8 @@ impl Tally {
             .entry(kind)
             .or_default() += 1;
         if !state.explains(&outcome, began) {
-            state.lost.push(format!("{client}, {action}: {outcome:?}"));
+            let lost = format!("{client}, {action}: {outcome:?} {}", state.times(began));
+            state.lost.push(lost);
         }
     }
 
@@ -141,6 +155,24 @@ impl Tally {
 }
 
 impl State {
+    /// Returns the times of an action that began at `began` and has ended now, and of the faults about it.
+    fn times(&self, began: Instant) -> String {
+        let seconds = |at: Instant| at.saturating_duration_since(self.began).as_secs_f32();
+        let mut times = format!(
+            "from {:.2} s to {:.2} s",
+            seconds(began),
+            seconds(Instant::now())
+        );
+        for (fault, start, end) in &self.faults {
+            let end = end.unwrap_or_else(Instant::now);
+            if began <= end + NEAR {
+                let (start, end) = (seconds(*start), seconds(end));
+                times += &format!(", {fault:?} {start:.2}\u{2013}{end:.2}");
+            }
+        }
+        times
+    }
+
     /// Returns whether a fault explains the outcome of an action that began at `began` and has ended now.
     fn explains(&self, outcome: &Outcome, began: Instant) -> bool {
         let overlaps = |faults: &[Fault], after: Duration| {

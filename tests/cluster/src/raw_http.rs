@@ -7,15 +7,23 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::SendRequest;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::time::sleep;
 
 use crate::problem::Problem;
 
 /// The revision of the sessions.
 const REVISION: &str = "2025-11-25";
+
+/// The most times that a handshake is sent again because the store did not answer in time, as on a machine that
+/// is busy with something else.
+const BUSY_RETRIES: usize = 20;
+
+/// The time between two of them.
+const BUSY_DELAY: Duration = Duration::from_millis(500);
 
 /// Returns the headers of a request in a session.
 pub(crate) fn in_session(session: &str) -> [(&str, &str); 2] {
@@ -69,7 +77,15 @@ impl Connection {
                 "clientInfo": { "name": "cluster-test", "version": "1.0.0" },
             },
         });
-        let opened = self.post(&[], &initialize).await?;
+        let mut opened = self.post(&[], &initialize).await?;
+        for _ in 0..BUSY_RETRIES {
+            if opened.status() != StatusCode::SERVICE_UNAVAILABLE {
+                break;
+            }
+            opened.into_body().collect().await?;
+            sleep(BUSY_DELAY).await;
+            opened = self.post(&[], &initialize).await?;
+        }
         let session = opened.headers().get("mcp-session-id");
         let session = session.ok_or_else(|| format!("no session: {}", opened.status()))?;
         let session = session.to_str()?.to_owned();

@@ -108,10 +108,12 @@ impl Counted {
         Ok(taken)
     }
 
-    /// Notifies subscribers of a resource
+    /// Notifies subscribers of a resource, those of other instances even if this one is killed next
     #[tool]
-    fn touch(uri: String, server: Server) -> &'static str {
+    async fn touch(uri: String, server: Server) -> &'static str {
         server.notify_resource_updated(&uri);
+        // While the store fails, others are told later.
+        let _ = server.flush_changes().await;
         "touched"
     }
 

@@ -52,7 +52,7 @@ async def act(action, run):
     except TimeoutError:
         show(action, began, "silence", "no end")
     except MCPError as error:
-        timed_out = "timed out" in str(error).lower()
+        timed_out = "timed out while waiting" in str(error).lower()
         show(action, began, "silence" if timed_out else "named", str(error))
     except Exception as error:
         show(action, began, "cut", f"{type(error).__name__} {error}")
