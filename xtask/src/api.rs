@@ -26,9 +26,9 @@ const MAX_ITEMS: usize = 31;
 /// The crate whose items are public for the other crates of the workspace only: they are not counted.
 const INTERNAL: &str = "turnbuckle-wire";
 
-/// The crate of the checks. It works with plain JSON and plain HTTP on purpose, so these may stand in its
-/// signatures too.
-const PLAIN: &str = "turnbuckle_check";
+/// The crates of the checks and of YAML. They work with plain JSON and plain HTTP on purpose, so these may stand in
+/// their signatures too.
+const PLAIN: &[&str] = &["turnbuckle_check", "turnbuckle_yaml"];
 
 /// The names that may stand in the signatures of [`PLAIN`] alone.
 const PLAIN_NAMES: &[(&str, &[&str])] = &[
@@ -318,7 +318,8 @@ fn faults(line: &str) -> Vec<String> {
         let path = path.trim_matches(':');
         if let Some((krate, rest)) = path.split_once("::") {
             let name = rest.rsplit("::").next().unwrap_or_default();
-            let is_plain = line.contains(PLAIN) && is_listed(PLAIN_NAMES, krate, name);
+            let is_plain =
+                PLAIN.iter().any(|it| line.contains(it)) && is_listed(PLAIN_NAMES, krate, name);
             if !is_agreed(krate, name) && !is_plain {
                 faults.push(format!("{path} is foreign: {line}"));
             }
