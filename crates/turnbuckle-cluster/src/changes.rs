@@ -194,13 +194,15 @@ impl Changes {
     /// of them even if this one is killed. Returns `false` if the store takes no changes; then they wait for it.
     pub async fn flush(self: &Arc<Self>) -> bool {
         let mut appended = self.appended.subscribe();
-        let last = {
+        let (last, is_written) = {
             let mut state = self.state();
-            if !state.outbox.is_empty() && !std::mem::replace(&mut state.has_writer, true) {
-                self.start_writer();
-            }
-            state.outbox.last_number()
+            let is_written = state.outbox.is_empty() || state.has_writer;
+            state.has_writer |= !is_written;
+            (state.outbox.last_number(), is_written)
         };
+        if !is_written {
+            self.start_writer();
+        }
         // The sender lives as long as `self`.
         let done = appended.wait_for(|it| it.fails || it.number >= last).await;
         done.is_ok_and(|appended| !appended.fails)

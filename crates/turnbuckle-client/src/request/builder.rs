@@ -144,8 +144,8 @@ impl<M: ServerMethod> RequestBuilder<M> {
         self
     }
 
-    /// Returns structured content of a tool without holding it against the output schema: for a proxy, whose own
-    /// client does so.
+    /// Turns off the check of structured content against the output schema of its tool: for a proxy, whose own
+    /// client makes the check. By default, content off its schema is an error.
     pub fn skip_output_check(mut self) -> Self {
         self.options.skips_output_check = true;
         self

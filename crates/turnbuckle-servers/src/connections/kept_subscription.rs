@@ -45,11 +45,11 @@ pub(crate) trait Subscribing: Send + Sync + 'static {
 /// The reason for an attempt to subscribe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// Somebody waits for the outcome.
+    /// A request that waits for the outcome.
     Awaited,
-    /// The subscription has ended.
+    /// The end of the subscription.
     Ended,
-    /// The attempt before has failed.
+    /// The failure of the attempt before.
     Failed,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct KeptSubscription {
 
 struct Shared {
     state: watch::Sender<State>,
-    /// Notified when somebody waits for another attempt.
+    /// Notified when a request waits for another attempt.
     awaited: Notify,
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use turnbuckle_client::{Client, RequestBuilder, ServerMethod};
 use turnbuckle_server::{HandlerContext, Server, Subscriber};
@@ -15,6 +16,7 @@ use crate::connections::lease::Lease;
 use crate::connections::own_lists::OwnLists;
 use crate::connections::upstream::UpstreamMode;
 use crate::error::Error;
+use crate::member::status::ServerState;
 use crate::request::ServerRequest;
 use crate::servers::{ReadableUri, Servers};
 use crate::view::item_kind::ItemKind;
@@ -62,7 +64,7 @@ impl Servers {
     #[must_use]
     pub fn is_reachable(&self, server: &str) -> bool {
         let state = self.state().member(server).map(|it| it.status().state);
-        state.is_some_and(|it| matches!(it, crate::ServerState::Ready | crate::ServerState::Idle))
+        state.is_some_and(|it| matches!(it, ServerState::Ready | ServerState::Idle))
             || (self.connections(server)).is_some_and(|it| it.has_own_connection())
     }
 
@@ -325,8 +327,8 @@ impl Servers {
     }
 
     /// Begins a subscription of a client on its own connections, to the lists and to those of these resources that
-    /// come from such connections, and waits until their servers have answered. Returns the resources that are
-    /// refused, with the reasons.
+    /// come from such connections, and waits until their servers, which are asked at once, have answered. Returns the
+    /// resources that are refused, with the reasons.
     pub(crate) async fn subscribe_client(
         &self,
         context: &HandlerContext,
@@ -337,14 +339,20 @@ impl Servers {
             .iter()
             .filter_map(|uri| Some((self.resource_owner_now(uri, context)?, uri)))
             .collect();
-        let mut refused = Vec::new();
+        let mut waits = JoinSet::new();
         for (member, connections) in self.state().members.iter().zip(&self.0.connections) {
             let of_member = owned
                 .iter()
                 .filter(|((server, _), _)| *server == member.name);
             let uris = of_member.map(|((_, own), uri)| (own.clone(), uri.as_str().into()));
-            let uris = uris.collect();
-            refused.extend(connections.subscribe(context, subscriber, uris).await);
+            let uris: Vec<_> = uris.collect();
+            let (connections, context) = (connections.clone(), context.clone());
+            let subscriber = subscriber.clone();
+            waits.spawn(async move { connections.subscribe(&context, &subscriber, uris).await });
+        }
+        let mut refused = Vec::new();
+        while let Some(of_server) = waits.join_next().await {
+            refused.extend(of_server.unwrap_or_default());
         }
         refused
     }

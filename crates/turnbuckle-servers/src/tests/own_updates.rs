@@ -12,7 +12,7 @@ use turnbuckle_session::transport::{
     serve,
 };
 
-use super::separation::OnBehalfOf;
+use super::personal::connect;
 use super::support::{ERAS, speak};
 use crate::{Proxy, Servers, UpstreamMode};
 
@@ -88,12 +88,6 @@ async fn proxy(separate: &Separate, mode: UpstreamMode, behind: EraPreference) -
         .proxy(Server::new("gateway", "1"))
         .await
         .unwrap()
-}
-
-async fn connect(proxy: &Proxy, name: &'static str, era: EraPreference) -> Client {
-    let gateway = OnBehalfOf(name, proxy.server().clone());
-    let client = Client::builder("c", "1").era(era);
-    client.connect(gateway).await.unwrap()
 }
 
 /// Returns the change that a subscriber is told of within a second.

@@ -10,7 +10,7 @@ use turnbuckle_server::{ReadRequest, Resource, Server};
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::ProtocolError;
 
-use super::separation::OnBehalfOf;
+use super::personal::connect;
 use super::support::{ERAS, speak};
 use crate::{InProcess, Proxy, ServerState, Servers, UpstreamMode, UpstreamOptions};
 
@@ -62,12 +62,6 @@ async fn proxy(origin: &Server, options: UpstreamOptions, behind: EraPreference)
         .proxy(Server::new("gateway", "1"))
         .await
         .unwrap()
-}
-
-async fn connect(proxy: &Proxy, name: &'static str, era: EraPreference) -> Client {
-    let gateway = OnBehalfOf(name, proxy.server().clone());
-    let client = Client::builder("c", "1").era(era);
-    client.connect(gateway).await.unwrap()
 }
 
 async fn subscribe(client: &Client, uris: &[&'static str]) -> Result<Subscription, Error> {
@@ -240,4 +234,21 @@ async fn a_resource_of_the_proxy_itself_is_no_resource_of_a_server() {
         assert_eq!(subscription.next().await, Some(updated), "{front:?}");
         assert_eq!(count.load(Ordering::SeqCst), 0, "{front:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn servers_with_a_connection_for_each_client_are_asked_at_once() {
+    let mode = |options: UpstreamOptions| options.mode(UpstreamMode::PerSession);
+    let proxy = Servers::builder("host", "1")
+        .server("one", InProcess::new(origin().0))
+        .server("two", InProcess::new(origin().0))
+        .upstream("one", mode)
+        .upstream("two", mode)
+        .proxy(Server::new("gateway", "1"))
+        .await
+        .unwrap();
+    let ann = connect(&proxy, "ann", EraPreference::Modern).await;
+    let begun = Instant::now();
+    let of_ann = subscribe(&ann, &[URI, "two+notes://1"]).await;
+    assert!(of_ann.is_ok() && begun.elapsed() < 2 * DELAY);
 }
