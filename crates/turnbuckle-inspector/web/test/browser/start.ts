@@ -83,26 +83,32 @@ export async function ask<T>(page: Page, path: string): Promise<T> {
   return await page.evaluate(async (at) => await (await fetch(`/api${at}`)).json(), path);
 }
 
-/** Waits until the state of the program is as wanted. The page looks again at each change. */
+/** Waits until the state of the program is as wanted. */
 export async function waitForState(
   page: Page,
   isWanted: (state: InspectorState) => boolean,
 ): Promise<InspectorState> {
-  for (;;) {
-    const state = await ask<InspectorState>(page, "/state");
-    if (isWanted(state)) {
-      return state;
+  // The stream is open before the state is read, so that no change falls between the two.
+  const changes = await page.evaluateHandle(async () => {
+    const events = new EventSource("/api/events");
+    const changes = { events, count: 0 };
+    events.addEventListener("changed", () => {
+      changes.count += 1;
+    });
+    await new Promise((opened) => events.addEventListener("open", opened));
+    return changes;
+  });
+  try {
+    for (;;) {
+      const seen = await changes.evaluate(({ count }) => count);
+      const state = await ask<InspectorState>(page, "/state");
+      if (isWanted(state)) {
+        return state;
+      }
+      await page.waitForFunction(({ changes, seen }) => changes.count > seen, { changes, seen });
     }
-    await page.evaluate(
-      () =>
-        new Promise((changed) => {
-          const events = new EventSource("/api/events");
-          events.addEventListener("changed", () => {
-            events.close();
-            changed(undefined);
-          });
-        }),
-    );
+  } finally {
+    await changes.evaluate(({ events }) => events.close());
   }
 }
 
