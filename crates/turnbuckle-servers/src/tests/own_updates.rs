@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use turnbuckle_client::{ChangeFilter, Client, EraPreference, Subscription};
+use turnbuckle_client::{ChangeFilter, EraPreference, Subscription};
 use turnbuckle_server::{ReadRequest, Resource, Server, Tool};
 use turnbuckle_session::handler::{Change, Limits, Signal};
 use turnbuckle_session::transport::{
