@@ -267,6 +267,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             features: self.features,
             binding: self.binding,
             frame: frame.frame.clone(),
+            meta: request.params.raw_meta.map(range),
             client,
             progress_token: meta.progress_token.map(decode_progress_token).transpose()?,
             log_level,

@@ -1,5 +1,7 @@
 //! A part of a frame, kept as a range of its bytes.
 
+use turnbuckle_wire::era::params::raw_meta;
+
 /// A range of bytes of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameRange {
@@ -15,6 +17,12 @@ impl FrameRange {
             Some(end) if end <= frame.len() => Self { start, end },
             _ => Self { start: 0, end: 0 },
         }
+    }
+
+    /// Returns the range of `_meta` in a frame; `None` if it has none.
+    pub(crate) fn locate_meta(frame: &[u8]) -> Option<Self> {
+        let meta = raw_meta(std::str::from_utf8(frame).ok()?)?;
+        Some(Self::locate(frame, meta.as_str()))
     }
 
     /// Returns the bytes of `frame` in this range.

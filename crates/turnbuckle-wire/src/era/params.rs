@@ -32,8 +32,8 @@ pub struct Params<'a> {
     pub request_id: Option<RawJson<'a>>,
     /// The members of `_meta` that the protocol itself reads.
     pub meta: MetaFields<'a>,
-    /// True once `_meta` was read: a second one is refused, as for any other member.
-    has_meta: bool,
+    /// `_meta` as it arrived.
+    pub raw_meta: Option<RawJson<'a>>,
 }
 
 /// The members of `_meta` with a meaning to the protocol itself.
@@ -111,10 +111,11 @@ macro_rules! capture {
         }
     };
     (@read $fields:ident . meta, $from:ident, meta) => {{
-        if std::mem::replace(&mut $fields.has_meta, true) {
+        let (meta, text) = $from.with_text(Capture::read)?;
+        $fields.meta = meta;
+        if $fields.raw_meta.replace(text).is_some() {
             return None;
         }
-        $fields.meta = Capture::read($from)?;
     }};
     (@read $fields:ident . $field:ident, $from:ident, $name:ident) => {
         if $fields.$field.replace($from.value()?).is_some() {
@@ -122,10 +123,11 @@ macro_rules! capture {
         }
     };
     (@take $fields:ident . meta, $map:ident, meta) => {{
-        if std::mem::replace(&mut $fields.has_meta, true) {
+        let text: RawJson<'de> = $map.next_value()?;
+        $fields.meta = text.decode().map_err(A::Error::custom)?;
+        if $fields.raw_meta.replace(text).is_some() {
             return Err(A::Error::duplicate_field("_meta"));
         }
-        $fields.meta = $map.next_value()?;
     }};
     (@take $fields:ident . $field:ident, $map:ident, $name:ident) => {
         if $fields.$field.replace($map.next_value()?).is_some() {

@@ -66,6 +66,17 @@ impl<'a> Reader<'a> {
         self.text.get(from..self.at).map(RawJson::from_valid_text)
     }
 
+    /// Reads a value with `read`, and returns what that returned with the text of the value.
+    pub(crate) fn with_text<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<(T, RawJson<'a>)> {
+        let from = skip_whitespace(self.text.as_bytes(), self.at);
+        let value = read(self)?;
+        let text = self.text.get(from..self.at)?;
+        Some((value, RawJson::from_valid_text(text)))
+    }
+
     /// Reads a string that has no escapes.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.mark(b'"')?;

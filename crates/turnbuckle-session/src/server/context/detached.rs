@@ -11,6 +11,7 @@ use turnbuckle_wire::revision::Revision;
 
 use super::{ClientDetails, LazyState, REQUEST_BYTES, RequestContext, RequestSink, RequestState};
 use crate::shared::account::OwnerAccount;
+use crate::shared::frame_range::FrameRange;
 use crate::shared::signal::LazySignal;
 use crate::shared::transport::{Binding, TransportContext};
 
@@ -113,6 +114,7 @@ impl RequestContext {
             id,
             features: Revision::NEWEST.features(),
             binding: Binding::Exchange,
+            meta: FrameRange::locate_meta(&frame),
             frame,
             client,
             progress_token: None,

@@ -13,7 +13,9 @@ use std::time::Duration;
 use turnbuckle_types::base::debug_fields;
 
 use bytes::Bytes;
-use turnbuckle_types::{LoggingLevel, Meta, Principal, ProgressToken, ProtocolError, RequestId};
+use turnbuckle_types::{
+    LoggingLevel, Meta, Principal, ProgressToken, ProtocolError, RawJson, RequestId,
+};
 use turnbuckle_wire::era::{Reply, params};
 use turnbuckle_wire::json::read_members;
 use turnbuckle_wire::revision::{EraKind, Features};
@@ -22,6 +24,7 @@ use turnbuckle_wire::rpc;
 use crate::server::session::state::CancelRequest;
 use crate::shared::account::{OwnerAccount, RequestAccount};
 use crate::shared::frame_queue::FrameQueue;
+use crate::shared::frame_range::FrameRange;
 use crate::shared::memory_budget::MemoryPermit;
 use crate::shared::reply_sink::{NO_READER, ReplySink};
 use crate::shared::signal::LazySignal;
@@ -50,6 +53,8 @@ pub(crate) struct RequestState {
     pub(crate) features: &'static Features,
     pub(crate) binding: Binding,
     pub(crate) frame: Bytes,
+    /// The place of `_meta` in the frame.
+    pub(crate) meta: Option<FrameRange>,
     pub(crate) client: ClientDetails,
     pub(crate) progress_token: Option<ProgressToken>,
     /// The lowest level of log messages that this request asked for. A legacy session has a level
@@ -167,13 +172,18 @@ impl RequestContext {
     /// Returns the request's `_meta` as it was received.
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
-        params::raw_meta(self.text())?.decode().ok()
+        self.raw_meta()?.decode().ok()
+    }
+
+    fn raw_meta(&self) -> Option<RawJson<'_>> {
+        let text = self.state.meta?.of_frame(&self.state.frame);
+        std::str::from_utf8(text).ok().map(RawJson::from_valid_text)
     }
 
     /// Returns the request's `_meta` as it was received, without some keys. What has only these is not decoded.
     #[must_use]
     pub fn meta_without(&self, keys: &[&str]) -> Meta {
-        let Some(received) = params::raw_meta(self.text()) else {
+        let Some(received) = self.raw_meta() else {
             return Meta::new();
         };
         let is_left_out = |name, _| keys.contains(&name).then_some(());

@@ -75,6 +75,7 @@ fn request_of(frame: Bytes) -> (RequestContext, Arc<Narrow>) {
         id: RequestId::from(1),
         features,
         binding: Binding::Duplex,
+        meta: FrameRange::locate_meta(&frame),
         frame,
         client: ClientDetails::Revision {
             legacy: Arc::new(LegacyState::without_session(features)),
