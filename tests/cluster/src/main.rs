@@ -13,6 +13,7 @@ mod gateways;
 mod haproxy;
 mod instance;
 mod measure;
+mod messages;
 mod others;
 mod outcome;
 mod problem;
@@ -44,6 +45,8 @@ enum Command {
     Run(Options),
     /// Measures sessions and questions
     Measure(measure::Options),
+    /// Measures messages to all instances
+    Messages(messages::Options),
     /// Serves as one of the instances
     Serve(serve::Options),
 }
@@ -76,6 +79,7 @@ async fn main() -> ExitCode {
     let done = match Command::parse() {
         Command::Serve(options) => serve::run(options).await.map(|()| true),
         Command::Measure(options) => measure::run(options).await.map(|()| true),
+        Command::Messages(options) => messages::run(options).await.map(|()| true),
         Command::Run(options) => run(options).await,
     };
     match done {

@@ -24,6 +24,12 @@ impl Running {
         matches!(self.0.try_wait(), Ok(None))
     }
 
+    /// Returns the id of the process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Halts the process, which keeps its connections and answers nothing.
     pub fn pause(&self) {
         self.send(Signal::STOP);
