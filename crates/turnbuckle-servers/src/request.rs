@@ -23,9 +23,9 @@ const RESERVED_SHARE: usize = 16;
 ///
 /// URIs of resources in the result are those of the merged view.
 #[must_use = "a request is sent when it is awaited"]
-pub struct ServerRequest<M: ServerMethod>(Result<Box<Routed<M>>, Error>);
+pub struct ServerRequest<M: ServerMethod>(Result<Box<Routed<M>>, Box<Error>>);
 
-/// A request with the server that it goes to. Boxed, since it is large, and moves through futures.
+/// A request with the server that it goes to. Boxed, as its error is: it is large, and moves through futures.
 struct Routed<M: ServerMethod> {
     member: Arc<Member>,
     request: RequestBuilder<M>,
@@ -66,7 +66,7 @@ impl<M: ServerMethod> ServerRequest<M> {
     }
 
     pub(crate) fn from_error(error: Error) -> Self {
-        Self(Err(error))
+        Self(Err(Box::new(error)))
     }
 
     /// Returns the name of the server; `None` if no server has the item.
@@ -80,8 +80,7 @@ impl<M: ServerMethod> ServerRequest<M> {
     /// # Errors
     /// Returns the error that sending the request would.
     pub(crate) fn server_name(&self) -> Result<&Arc<str>, Error> {
-        let routed = self.0.as_ref().map_err(Error::clone)?;
-        Ok(&routed.member.name)
+        Ok(&self.route()?.member.name)
     }
 
     /// Returns how many requests of clients of a proxy the server gets at once: as many as its settings say,
@@ -170,7 +169,15 @@ impl<M: ServerMethod> ServerRequest<M> {
     }
 
     fn map(self, change: impl FnOnce(Routed<M>) -> Routed<M>) -> Self {
-        Self(self.0.map(|routed| Box::new(change(*routed))))
+        Self(self.0.map(|mut routed| {
+            *routed = change(*routed);
+            routed
+        }))
+    }
+
+    fn route(&self) -> Result<&Routed<M>, Error> {
+        let routed = self.0.as_deref();
+        routed.map_err(|error| Error::clone(error))
     }
 
     /// Returns the connection that was taken, and its server.
@@ -207,7 +214,7 @@ impl<M: ServerMethod> ServerRequest<M> {
     where
         M::Result: MergedUris,
     {
-        let routed = self.0.as_ref().map_err(Error::clone)?;
+        let routed = self.route()?;
         let failed = |error| Error::Request {
             server: routed.member.name.clone(),
             error,
@@ -233,7 +240,7 @@ impl ServerRequest<CallTool> {
     pub async fn structured_content<T: DeserializeOwned>(self) -> Result<T, Error> {
         let Routed {
             member, request, ..
-        } = *self.0?;
+        } = *self.0.map_err(|error| *error)?;
         let lease = member.lease(None).await?;
         let decoded = lease.client().rebind(request).structured_content().await;
         decoded.map_err(|error| Error::Request {

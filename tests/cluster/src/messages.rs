@@ -151,7 +151,9 @@ async fn send(
     for _ in 0..count {
         ticks.tick().await;
         let sent = microseconds(began).to_le_bytes();
-        cluster.broadcast(KIND, Bytes::copy_from_slice(&sent)).await?;
+        cluster
+            .broadcast(KIND, Bytes::copy_from_slice(&sent))
+            .await?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod call_kind;
 pub(crate) mod concurrency_limit;
 mod erased;
 pub(crate) mod failure_log;
+mod first_run;
 pub(crate) mod output;
 mod request;
 mod rounds;

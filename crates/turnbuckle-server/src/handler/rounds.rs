@@ -3,13 +3,10 @@
 use std::convert::identity;
 use std::error::Error;
 use std::future::{poll_fn, ready};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{self, Poll};
 
-use turnbuckle_session::internal::{
-    FailureCause, HandlerOutcome, HandlerPanic, catch_panic, count_refusal,
-};
+use turnbuckle_session::internal::{FailureCause, HandlerOutcome, HandlerPanic, count_refusal};
 use turnbuckle_types::{
     CallToolResult, ElicitRequestParams, ErrorKind, InputRequiredResult, ProtocolError, RawJson,
 };
@@ -19,6 +16,7 @@ use turnbuckle_wire::revision::Method;
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::error::{ArgumentError, NeedsInput};
 use crate::handler::failure_log::report_error;
+use crate::handler::first_run::{AfterRun, FirstRun, RunToReply, poll_catching_panic};
 use crate::request::context::HandlerContext;
 use crate::request::input::{self, BoundRequest};
 
@@ -81,8 +79,7 @@ impl FailureMapping {
 /// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
 /// output into a reply, and `handler` runs again once its questions are answered.
 ///
-/// `first` and `finish` are separate so that the future of the run is stored once, not nested in
-/// another one. Nothing else depends on the types of the handler: this code is compiled for each.
+/// Nothing else depends on the types of the handler: this code is compiled for each.
 pub(crate) fn run_handler<F>(
     mapping: FailureMapping,
     handler: Arc<dyn RunAgain>,
@@ -94,20 +91,30 @@ where
     F: Future + Send + 'static,
 {
     // A handler without an `Ask` is not watched, which saves the cost.
+    let first = FirstRun::new(first, finish);
     if context.asking_round().is_some() {
-        let first = Box::pin(async move { finish(first.await) });
-        return run_asking_handler(mapping, handler, context, first);
+        return run_asking_handler(mapping, handler, context, Box::pin(first));
     }
-    let errors_in_result = mapping.errors_in_result;
-    HandlerOutcome::Pending(Box::pin(async move {
-        let mut first = pin!(first);
-        let output = poll_fn(|cx| poll_catching_panic(first.as_mut(), cx)).await;
-        let reply = output.and_then(|output| catch_panic(|| finish(output)));
-        match reply.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error))) {
-            Ok(reply) => check_extension_result(reply, &context),
-            Err(failure) => Box::pin(resolve_failure(mapping, handler, context, failure)).await,
+    let next = end_run(mapping, handler, context);
+    HandlerOutcome::Pending(Box::pin(RunToReply::new(first, next)))
+}
+
+/// Returns the function that says what follows the first run of a handler.
+fn end_run(
+    mapping: FailureMapping,
+    handler: Arc<dyn RunAgain>,
+    context: HandlerContext,
+) -> impl FnOnce(Result<Result<Reply>, ProtocolError>) -> AfterRun + Send {
+    move |output| {
+        let output =
+            output.unwrap_or_else(|error| Err(panic_failure(mapping.errors_in_result, error)));
+        match output {
+            Ok(reply) => AfterRun::Reply(check_extension_result(reply, &context)),
+            Err(failure) => AfterRun::Wait(Box::pin(resolve_failure(
+                mapping, handler, context, failure,
+            ))),
         }
-    }))
+    }
 }
 
 /// Turns what the first run of a handler came to at once into the outcome of its request.
@@ -143,17 +150,6 @@ fn run_asking_handler(
 async fn run_catching_panic(errors_in_result: bool, mut run: HandlerRun) -> Result<Reply> {
     let output = poll_fn(|cx| poll_catching_panic(run.as_mut(), cx)).await;
     output.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error)))
-}
-
-/// Polls a run and catches a panic.
-fn poll_catching_panic<F: Future + ?Sized>(
-    run: Pin<&mut F>,
-    cx: &mut task::Context<'_>,
-) -> Poll<Result<F::Output, ProtocolError>> {
-    match catch_panic(|| run.poll(cx)) {
-        Ok(polled) => polled.map(Ok),
-        Err(error) => Poll::Ready(Err(error)),
-    }
 }
 
 /// Returns the failure of a handler that panicked.

@@ -83,11 +83,13 @@ impl Connections {
     /// they may, or the request is of nobody that has one.
     pub(crate) async fn acquire(&self, context: &HandlerContext) -> Result<Lease, Error> {
         let (shared, member) = (&self.shared, &self.member);
-        let client = self.keys.key(context);
         match &self.kind {
             Kind::Shared => member.lease(None).await,
             // Boxed: the future of every call would have room for the opening of a connection.
-            Kind::Pool(pool) => Box::pin(pool.acquire(shared, member, client)).await,
+            Kind::Pool(pool) => {
+                let client = self.keys.key(context);
+                Box::pin(pool.acquire(shared, member, client)).await
+            }
             Kind::PerSession(connections) | Kind::PerPrincipal(connections) => {
                 let own = self.own(context)?;
                 Box::pin(connections.acquire(own, shared, member)).await

@@ -22,7 +22,7 @@ use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::{MergedUris, sealed};
 
-/// A request to a server. Dropping the value cancels the request.
+/// A request to a server. Dropping the value cancels the request. It is boxed: it waits for its client in one.
 pub(super) struct UpstreamCall<M: ServerMethod> {
     /// The request. The session receives its response, also while nobody polls this.
     sending: Pin<Box<dyn Future<Output = Outcome<M>> + Send>>,
@@ -30,7 +30,7 @@ pub(super) struct UpstreamCall<M: ServerMethod> {
     outcome: Option<Box<Outcome<M>>>,
     messages: CallMessages,
     /// The question that the client has not answered.
-    open: Option<OpenQuestion>,
+    open: Option<Box<OpenQuestion>>,
     /// The questions that the client has answered.
     answered: Vec<Question>,
     /// The right to wait for answers that come in other requests.
@@ -61,7 +61,7 @@ where
         route: &Route,
         request: ServerRequest<M>,
         context: &HandlerContext,
-    ) -> Result<Self> {
+    ) -> Result<Box<Self>> {
         let calls = &route.calls;
         let server = request.server_name().map_err(CallError::from)?;
         let active = calls
@@ -91,7 +91,7 @@ where
                 .await;
             request.send().await
         };
-        Ok(Self {
+        Ok(Box::new(Self {
             sending: Box::pin(sending),
             outcome: None,
             messages,
@@ -100,7 +100,7 @@ where
             place: None,
             owner: context.principal().map(SessionOwner::from),
             _active: active,
-        })
+        }))
     }
 
     /// Polls for the next event. Reports, log messages and questions that came before the result are returned
@@ -129,7 +129,7 @@ where
             CallMessage::Progress(report) => CallEvent::Progress(report),
             CallMessage::Log(message) => CallEvent::Log(message),
             CallMessage::Question(question) => {
-                self.open = Some(*question);
+                self.open = Some(question);
                 CallEvent::Question
             }
         })

@@ -50,16 +50,16 @@ where
             let parked = calls.parked.take(&id);
             let parked = parked.map(|call| call as Box<dyn Any + Send>);
             let parked = parked.and_then(|call| call.downcast::<UpstreamCall<M>>().ok());
-            *parked.ok_or_else(call_is_gone)?
+            parked.ok_or_else(call_is_gone)?
         }
     };
     // When the call ends at a question, the request to the server is kept.
     let mut upstream = scopeguard::guard(upstream, |upstream| {
         if let Some(id) = upstream.parking_id().map(str::to_owned) {
-            calls.parked.park(id, Box::new(upstream));
+            calls.parked.park(id, upstream);
         }
     });
-    let upstream = &mut *upstream;
+    let upstream = &mut **upstream;
     for question in upstream.closed_questions() {
         Box::pin(question.ask(ask)).await?;
     }
