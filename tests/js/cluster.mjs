@@ -7,6 +7,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 const LIMIT = 25_000;
 const SOON = 8_000;
 const TWICE = 200;
+// As the guide says: by default this SDK gives a stream up after two attempts, within the pause of a store.
+const RECONNECTION = { initialReconnectionDelay: 500, maxReconnectionDelay: 2_000, reconnectionDelayGrowFactor: 1.5, maxRetries: 50 };
 const MODES = { legacy: "legacy", modern: { pin: "2026-07-28" } };
 
 const [era, url, seconds] = process.argv.slice(2);
@@ -56,7 +58,7 @@ async function connect() {
     // A stream that ends is opened again; what its call comes to is told by the call.
     client.onerror = () => {};
     try {
-      await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+      await client.connect(new StreamableHTTPClientTransport(new URL(url), { reconnectionOptions: RECONNECTION }));
       return client;
     } catch (error) {
       if (Date.now() > end) throw error;
