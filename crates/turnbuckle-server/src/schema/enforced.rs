@@ -46,10 +46,15 @@ type WrittenSchema = FastValidator;
 /// The validators of a schema written by hand.
 #[cfg(feature = "validate")]
 #[derive(Debug)]
-pub(crate) struct WrittenSchema {
-    /// Repairs values; `None` for schemas that it does not support.
-    repairer: Option<FastValidator>,
-    validator: Validator,
+pub(crate) enum WrittenSchema {
+    /// The validator of a schema whose every keyword it enforces. Nothing of the general one is made, which takes
+    /// milliseconds for the first schema.
+    Fast(FastValidator),
+    General {
+        /// Repairs values; `None` for schemas that it does not support.
+        repairer: Option<FastValidator>,
+        validator: Validator,
+    },
 }
 
 impl EnforcedSchema {
@@ -80,14 +85,24 @@ impl EnforcedSchema {
         objects: bool,
         limits: &SchemaLimits,
     ) -> Result<Self, BuildError> {
+        let fast = match objects {
+            true => FastValidator::compile_object_within(schema, limits),
+            false => FastValidator::compile_within(schema, limits),
+        };
+        let repairer = match fast {
+            Ok(fast) if fast.unsupported_keyword().is_none() => {
+                return Ok(Self::Written(Arc::new(WrittenSchema::Fast(fast))));
+            }
+            fast => fast.ok(),
+        };
         let validator = Validator::compile_within(schema, limits);
         let validator = if objects {
             validator.and_then(Validator::for_objects)
         } else {
             validator
         };
-        Ok(Self::Written(Arc::new(WrittenSchema {
-            repairer: FastValidator::compile_within(schema, limits).ok(),
+        Ok(Self::Written(Arc::new(WrittenSchema::General {
+            repairer,
             validator: validator.map_err(|fault| BuildError::new(fault.to_string()))?,
         })))
     }
@@ -180,11 +195,17 @@ impl EnforcedSchema {
 #[cfg(feature = "validate")]
 impl WrittenSchema {
     fn validate(&self, value: RawJson<'_>) -> Result<(), Violations> {
-        self.validator.validate(value)
+        match self {
+            Self::Fast(validator) => validator.validate(value),
+            Self::General { validator, .. } => validator.validate(value),
+        }
     }
 
     fn repair(&self, value: RawJson<'_>) -> Option<Json> {
-        self.repairer.as_ref()?.repair(value)
+        match self {
+            Self::Fast(validator) => validator.repair(value),
+            Self::General { repairer, .. } => repairer.as_ref()?.repair(value),
+        }
     }
 }
 

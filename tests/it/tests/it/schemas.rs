@@ -258,21 +258,31 @@ async fn a_schema_that_recurs_meets_a_hostile_value() {
             {"items": {"$ref": "#/$defs/a"}, "minItems": 1},
         ]}},
     });
+    // Only the general validator knows the keyword.
+    let mut general = input.clone();
+    general["not"] = json!({"required": ["b"]});
     let nested = |levels: usize| {
         serde_json::from_str::<Value>(&format!("{}1{}", "[".repeat(levels), "]".repeat(levels)))
     };
     let server = Server::new("s", "1")
-        .tool(taking("t", input))
+        .tool(taking("fast", input))
+        .tool(taking("general", general))
         .build()
         .unwrap();
     let started = processor_time();
     let mut client = Client::connect(Case::pipe(Revision::NEWEST), &server).await;
-    let answer = call(&mut client, "t", json!({"a": nested(100).unwrap()})).await;
+    let arguments = json!({"a": nested(100).unwrap()});
+    // The value is valid; the general validator gives it up.
+    let answer = call(&mut client, "fast", arguments.clone()).await;
+    assert_ne!(result(&answer)["isError"], true, "{answer}");
+    let answer = call(&mut client, "general", arguments).await;
     assert!(error_text(&answer).contains("arguments"), "{answer}");
     let taken = processor_time() - started;
     assert!(taken < Duration::from_secs(20), "{taken:?}");
-    let good = call(&mut client, "t", json!({"a": [["x"]]})).await;
-    assert_ne!(result(&good)["isError"], true);
+    for tool in ["fast", "general"] {
+        let good = call(&mut client, tool, json!({"a": [["x"]]})).await;
+        assert_ne!(result(&good)["isError"], true);
+    }
 }
 
 #[derive(Deserialize, Serialize, JsonSchema)]

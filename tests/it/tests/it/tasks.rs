@@ -13,6 +13,9 @@ use turnbuckle_wire::revision::Revision;
 use crate::asking::{self, KINDS, good_answer, requests};
 use crate::support::{self, Question, call, connect_able, converse, result, text};
 
+/// A key of the metadata of the calls that become tasks.
+const ORIGIN: &str = "com.example/origin";
+
 // requirement: d408445369e7
 #[tokio::test(start_paused = true)]
 async fn task_metadata_is_ignored() {
@@ -91,7 +94,7 @@ pub(crate) fn able(case: Case) -> Value {
 
 /// Calls a tool, and returns the task that the call became.
 pub(crate) async fn call_as_task(client: &mut Client, tool: &str, arguments: Value) -> Value {
-    let mut params = json!({"name": tool, "arguments": arguments});
+    let mut params = json!({"name": tool, "arguments": arguments, "_meta": {ORIGIN: "a test"}});
     let is_legacy = client.case().is_legacy();
     if is_legacy {
         params["task"] = json!({"ttl": 600_000});

@@ -17,12 +17,12 @@ use turnbuckle_server::{
 use turnbuckle_store::MemoryStore;
 use turnbuckle_types::ProtocolError;
 
-use super::{able, answer_task, call_as_task, get, task_cases};
+use super::{ORIGIN, able, answer_task, call_as_task, get, task_cases};
 use crate::asking::{good_answer, question};
 use crate::support::{self, connect_able, converse};
 
 /// The tools that are called.
-const TOOLS: [&str; 14] = [
+const TOOLS: [&str; 15] = [
     "sync",
     "blocking",
     "slow",
@@ -32,6 +32,7 @@ const TOOLS: [&str; 14] = [
     "roots",
     "once",
     "needs",
+    "metadata",
     "fails",
     "breaks",
     "structured",
@@ -144,6 +145,12 @@ async fn needs(context: HandlerContext) -> Result<String, Failure> {
     }
 }
 
+async fn metadata(context: HandlerContext) -> Result<String, Failure> {
+    sleep(STEP).await;
+    let origin = context.meta().and_then(|meta| meta.get(ORIGIN));
+    origin.ok_or_else(|| Failure::new("the request has no origin"))
+}
+
 async fn fails(ask: Ask) -> Result<String, Failure> {
     let name: Name = ask.form("Who are you?").await?;
     sleep(STEP).await;
@@ -196,6 +203,7 @@ fn server(store: &MemoryStore, loss: &Loss) -> Server {
             roots(Ask);
             once(Ask);
             needs(HandlerContext);
+            metadata(HandlerContext);
             fails(Ask);
             breaks();
             structured();
@@ -223,7 +231,7 @@ fn outcome(answer: &Value) -> Value {
 async fn call_plainly(case: Case, tool: &str) -> Value {
     let server = server(&MemoryStore::new(), &Loss::default());
     let mut client = connect_able(case, &server, support::able(case.revision)).await;
-    let params = json!({"name": tool, "arguments": {}});
+    let params = json!({"name": tool, "arguments": {}, "_meta": {ORIGIN: "a test"}});
     if case.is_legacy() {
         let request = client.start("tools/call", params).await;
         let answer = wait_and_answer(&mut client, request, &Loss::default()).await;
