@@ -9,7 +9,7 @@ pub(crate) enum Fault {
     Kill,
     /// An instance is told to stop, and replaced.
     Stop,
-    /// An instance is replaced by one with another generation of keys.
+    /// All instances are replaced by ones with a new key; one alone while the newest key is young.
     Keys,
     /// Redis is halted for a while.
     PauseStore,

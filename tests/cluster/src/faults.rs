@@ -16,6 +16,10 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// The time for which the store works after it was halted or emptied.
 const STORE_REST: Duration = Duration::from_secs(10);
 
+/// The shortest time between two new keys. An instance takes 16, and an old one must be known for as long as there is
+/// something that it has sealed: for the whole of a run of 10 minutes.
+const ROTATION_INTERVAL: Duration = Duration::from_secs(45);
+
 /// The time before the end in which nothing happens any more, so that what runs can end.
 const CALM: Duration = Duration::from_secs(4);
 
@@ -30,6 +34,7 @@ pub(crate) struct Plan {
     done: usize,
     /// The number of instances that were replaced so far.
     replaced: usize,
+    rotated_at: Option<Instant>,
 }
 
 impl Plan {
@@ -47,6 +52,7 @@ impl Plan {
             redis,
             done: 0,
             replaced: 0,
+            rotated_at: None,
         }
     }
 
@@ -80,7 +86,13 @@ impl Plan {
                 self.replaced += 1;
                 self.instances.stop(self.replaced).await
             }
-            Fault::Keys => self.rotate_keys().await,
+            Fault::Keys => match self.rotated_at {
+                Some(at) if at.elapsed() < ROTATION_INTERVAL => {
+                    self.replaced += 1;
+                    self.instances.stop(self.replaced).await
+                }
+                _ => self.rotate_keys().await,
+            },
             Fault::PauseStore => {
                 self.redis.process().pause();
                 sleep(self.pause).await;
@@ -97,6 +109,7 @@ impl Plan {
 
     /// Lets every instance know a new key, then use it.
     async fn rotate_keys(&mut self) -> Result<(), Problem> {
+        self.rotated_at = Some(Instant::now());
         self.instances.add_key()?;
         for place in 0..INSTANCES {
             self.instances.stop(place).await?;

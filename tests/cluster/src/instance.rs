@@ -71,7 +71,7 @@ impl Instances {
     /// Makes a new key the newest of the instances that start from now on. It must be known to all before it
     /// is used, as [`KeyRing`](turnbuckle::KeyRing) says.
     pub(crate) fn add_key(&mut self) -> Result<(), Problem> {
-        // What the oldest key has sealed is minutes old.
+        // In a longer run the oldest one goes.
         self.keys.truncate(MAX_KEYS - 1);
         self.keys.push(SecretKey::generate()?.to_text());
         Ok(())

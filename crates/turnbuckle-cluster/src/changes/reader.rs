@@ -125,21 +125,23 @@ impl Changes {
         Ok(true)
     }
 
-    /// Goes on behind entries that cannot be opened: everything may have changed.
+    /// Goes on behind entries that cannot be opened: everything may have changed for the subscribers of this
+    /// instance. Other instances can open the entries, or do the same.
     async fn skip_unreadable(&self) -> Result<(), StoreError> {
         let mark = self.state().next_mark();
         let entry = Entry {
             origin: self.instance.clone(),
             mark,
             is_told: false,
-            change: Some(SharedChange::Everything),
+            change: None,
         };
+        // Its number tells where the log ends.
         let appended = self.append(AppendAt::End, vec![entry.to_bytes()]).await?;
         if let Some(Position(number)) = appended {
             let position = {
                 let mut state = self.state();
                 state.recent.begin_after(number.saturating_sub(1));
-                state.recent.push(mark, entry.change.as_ref())
+                state.recent.push(mark, None)
             };
             if let Some(receiver) = self.receiver() {
                 receiver.receive_loss(position);

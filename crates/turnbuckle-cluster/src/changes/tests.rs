@@ -352,6 +352,21 @@ async fn entries_that_cannot_be_opened_are_skipped() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn entries_that_a_new_instance_cannot_open_are_news_to_nobody_else() {
+    let store = Arc::new(TestStore::default());
+    let one = Instance::start(&store).await;
+    one.change("a");
+    settle().await;
+    assert_eq!(one.recorder.take(), ["a 2"]);
+    store.unreadable.store(1, Ordering::Relaxed);
+    let two = Instance::start(&store).await;
+    two.change("b");
+    settle().await;
+    assert_eq!(one.recorder.take(), ["b 4"]);
+    assert_eq!(two.recorder.take(), ["everything 3", "b 4"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn entries_of_others_are_skipped_one_by_one() {
     let store = Arc::new(TestStore::default());
     let instance = Instance::start(&store).await;
