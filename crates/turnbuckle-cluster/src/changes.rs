@@ -194,13 +194,13 @@ impl Changes {
     /// of them even if this one is killed. Returns `false` if the store takes no changes; then they wait for it.
     pub async fn flush(self: &Arc<Self>) -> bool {
         let mut appended = self.appended.subscribe();
-        let (last, is_written) = {
+        let (last, needs_writer) = {
             let mut state = self.state();
-            let is_written = state.outbox.is_empty() || state.has_writer;
-            state.has_writer |= !is_written;
-            (state.outbox.last_number(), is_written)
+            let needs_writer =
+                !state.outbox.is_empty() && !std::mem::replace(&mut state.has_writer, true);
+            (state.outbox.last_number(), needs_writer)
         };
-        if !is_written {
+        if needs_writer {
             self.start_writer();
         }
         // The sender lives as long as `self`.

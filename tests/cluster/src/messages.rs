@@ -1,11 +1,11 @@
 //! Measures messages that each instance sends to all others, as cancellations and changes of sessions are.
 
 use std::fs;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use clap::Args;
+use clap::{Args, value_parser};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use turnbuckle_cluster::{Cluster, MessageKind, Received, Receiver};
@@ -30,10 +30,10 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 10)]
     instances: usize,
     /// The messages that each instance sends in a second
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 1000, value_parser = value_parser!(u32).range(1..=10_000))]
     messages: u32,
     /// The seconds of work
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=600))]
     seconds: u32,
 }
 
@@ -45,9 +45,8 @@ struct Inbox {
 }
 
 impl Inbox {
-    fn count(&self) -> usize {
-        let delays = self.delays.lock();
-        delays.unwrap_or_else(PoisonError::into_inner).len()
+    fn delays(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.delays.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,8 +56,7 @@ impl Receiver for Inbox {
             return false;
         };
         let delay = microseconds(self.began).saturating_sub(u64::from_le_bytes(sent));
-        let mut delays = self.delays.lock().unwrap_or_else(PoisonError::into_inner);
-        delays.push(delay);
+        self.delays().push(delay);
         true
     }
 }
@@ -98,7 +96,12 @@ pub(crate) async fn run(options: Options) -> Result<(), Problem> {
     let took = work_began.elapsed();
     let sent = options.instances * (options.messages * options.seconds) as usize;
     let wanted = sent * options.instances.saturating_sub(1);
-    let count = || inboxes.iter().map(|inbox| inbox.count()).sum::<usize>();
+    let count = || {
+        inboxes
+            .iter()
+            .map(|inbox| inbox.delays().len())
+            .sum::<usize>()
+    };
     let end = Instant::now() + LAST_WAIT;
     while count() < wanted && Instant::now() < end {
         sleep(Duration::from_millis(10)).await;
@@ -111,7 +114,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Problem> {
     );
     let mut delays = Vec::with_capacity(received);
     for inbox in &inboxes {
-        delays.extend_from_slice(&inbox.delays.lock().unwrap_or_else(PoisonError::into_inner));
+        delays.extend_from_slice(&inbox.delays());
     }
     delays.sort_unstable();
     let part = |percent: usize| delays.get(delays.len() * percent / 100).copied();
@@ -146,7 +149,7 @@ async fn send(
     per_second: u32,
     count: u32,
 ) -> Result<(), Problem> {
-    let mut ticks = interval(Duration::from_secs(1) / per_second.max(1));
+    let mut ticks = interval(Duration::from_secs(1) / per_second);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     for _ in 0..count {
         ticks.tick().await;

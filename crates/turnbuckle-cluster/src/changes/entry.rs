@@ -94,6 +94,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Creates an entry that nobody is told of.
+    pub(super) fn without_change(origin: &Arc<str>, mark: u32) -> Self {
+        Self {
+            origin: origin.clone(),
+            mark,
+            is_told: false,
+            change: None,
+        }
+    }
+
     pub(super) fn to_bytes(&self) -> Bytes {
         let texts = self.change.as_ref().map_or(0, SharedChange::bytes);
         let mut bytes = BytesMut::with_capacity(HEAD_BYTES + texts);

@@ -112,12 +112,7 @@ impl Changes {
             if last.number > 0 && !state.grew_at.is_none_or(is_quiet) {
                 return Ok(false);
             }
-            Entry {
-                origin: self.instance.clone(),
-                mark: state.next_mark(),
-                is_told: false,
-                change: None,
-            }
+            Entry::without_change(&self.instance, state.next_mark())
         };
         // One instance is enough. If another one was faster, its entry is there.
         let next = AppendAt::Exactly(Position(last.number + 1));
@@ -129,12 +124,7 @@ impl Changes {
     /// instance. Other instances can open the entries, or do the same.
     async fn skip_unreadable(&self) -> Result<(), StoreError> {
         let mark = self.state().next_mark();
-        let entry = Entry {
-            origin: self.instance.clone(),
-            mark,
-            is_told: false,
-            change: None,
-        };
+        let entry = Entry::without_change(&self.instance, mark);
         // Its number tells where the log ends.
         let appended = self.append(AppendAt::End, vec![entry.to_bytes()]).await?;
         if let Some(Position(number)) = appended {

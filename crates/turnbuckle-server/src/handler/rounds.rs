@@ -79,7 +79,7 @@ impl FailureMapping {
 /// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
 /// output into a reply, and `handler` runs again once its questions are answered.
 ///
-/// Nothing else depends on the types of the handler: this code is compiled for each.
+/// The function is compiled for each handler, so that it has only what depends on the types of one.
 pub(crate) fn run_handler<F>(
     mapping: FailureMapping,
     handler: Arc<dyn RunAgain>,
@@ -105,15 +105,11 @@ fn end_run(
     handler: Arc<dyn RunAgain>,
     context: HandlerContext,
 ) -> impl FnOnce(Result<Result<Reply>, ProtocolError>) -> AfterRun + Send {
-    move |output| {
-        let output =
-            output.unwrap_or_else(|error| Err(panic_failure(mapping.errors_in_result, error)));
-        match output {
-            Ok(reply) => AfterRun::Reply(check_extension_result(reply, &context)),
-            Err(failure) => AfterRun::Wait(Box::pin(resolve_failure(
-                mapping, handler, context, failure,
-            ))),
-        }
+    move |output| match convert_panic(mapping.errors_in_result, output) {
+        Ok(reply) => AfterRun::Reply(check_extension_result(reply, &context)),
+        Err(failure) => AfterRun::Wait(Box::pin(resolve_failure(
+            mapping, handler, context, failure,
+        ))),
     }
 }
 
@@ -149,6 +145,14 @@ fn run_asking_handler(
 /// Runs a handler and turns a panic into a failure without the panic's message.
 async fn run_catching_panic(errors_in_result: bool, mut run: HandlerRun) -> Result<Reply> {
     let output = poll_fn(|cx| poll_catching_panic(run.as_mut(), cx)).await;
+    convert_panic(errors_in_result, output)
+}
+
+/// Returns what a run came to; of one that panicked, the failure.
+fn convert_panic(
+    errors_in_result: bool,
+    output: Result<Result<Reply>, ProtocolError>,
+) -> Result<Reply> {
     output.unwrap_or_else(|error| Err(panic_failure(errors_in_result, error)))
 }
 

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 #[cfg(feature = "validate")]
 use turnbuckle_schema::Validator;
-use turnbuckle_schema::{FastValidator, SchemaLimits, Violations, check_keyword_types, format_at};
+use turnbuckle_schema::{
+    FastValidator, SchemaError, SchemaLimits, Violations, check_keyword_types, format_at,
+};
 use turnbuckle_types::{Json, ProtocolError, RawJson, Schema};
 
 use crate::error::BuildError;
@@ -85,11 +87,7 @@ impl EnforcedSchema {
         objects: bool,
         limits: &SchemaLimits,
     ) -> Result<Self, BuildError> {
-        let fast = match objects {
-            true => FastValidator::compile_object_within(schema, limits),
-            false => FastValidator::compile_within(schema, limits),
-        };
-        let repairer = match fast {
+        let repairer = match compile_fast(schema, objects, limits) {
             Ok(fast) if fast.unsupported_keyword().is_none() => {
                 return Ok(Self::Written(Arc::new(WrittenSchema::Fast(fast))));
             }
@@ -117,11 +115,7 @@ impl EnforcedSchema {
         objects: bool,
         limits: &SchemaLimits,
     ) -> Result<Self, BuildError> {
-        let validator = if objects {
-            FastValidator::compile_object_within(schema, limits)
-        } else {
-            FastValidator::compile_within(schema, limits)
-        };
+        let validator = compile_fast(schema, objects, limits);
         let validator = validator.map_err(|fault| BuildError::new(fault.to_string()))?;
         if let Some(keyword) = validator.unsupported_keyword() {
             return Err(BuildError::new(format!(
@@ -206,6 +200,18 @@ impl WrittenSchema {
             Self::Fast(validator) => validator.repair(value),
             Self::General { repairer, .. } => repairer.as_ref()?.repair(value),
         }
+    }
+}
+
+/// Compiles the fast validator of a schema written by hand; `objects` requires values to be objects.
+fn compile_fast(
+    schema: &Schema,
+    objects: bool,
+    limits: &SchemaLimits,
+) -> Result<FastValidator, SchemaError> {
+    match objects {
+        true => FastValidator::compile_object_within(schema, limits),
+        false => FastValidator::compile_within(schema, limits),
     }
 }
 

@@ -70,7 +70,7 @@ impl RequestContext {
             .map_or(0, |it| it.byte_count());
         Self::with_outlet(
             state.id.clone(),
-            state.frame.clone(),
+            (state.frame.clone(), state.meta),
             client,
             state.transport.clone(),
             &state.account,
@@ -96,13 +96,14 @@ impl RequestContext {
             principal: request.principal,
             ..TransportContext::default()
         };
-        let (id, frame) = (RequestId::from(0), request.frame);
-        Self::with_outlet(id, frame, client, transport, account, 0, outlet)
+        let meta = FrameRange::locate_meta(&request.frame);
+        let (id, message) = (RequestId::from(0), (request.frame, meta));
+        Self::with_outlet(id, message, client, transport, account, 0, outlet)
     }
 
     fn with_outlet(
         id: RequestId,
-        frame: Bytes,
+        (frame, meta): (Bytes, Option<FrameRange>),
         client: ClientDetails,
         transport: TransportContext,
         account: &OwnerAccount,
@@ -114,8 +115,8 @@ impl RequestContext {
             id,
             features: Revision::NEWEST.features(),
             binding: Binding::Exchange,
-            meta: FrameRange::locate_meta(&frame),
             frame,
+            meta,
             client,
             progress_token: None,
             log_level: None,
