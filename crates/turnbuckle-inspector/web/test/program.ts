@@ -1,7 +1,7 @@
 // Programs with a page: `turnbuckle inspect`, or another Inspector.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -59,12 +59,17 @@ export function startProgram(
     stdio: ["pipe", "pipe", "pipe"],
   });
   const printed = new Printed(child);
-  // A test that fails leaves no program behind.
-  const kill = () => child.kill("SIGKILL");
+  const removeHome = () => rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+  // A test that fails leaves neither program nor files behind.
+  const kill = () => {
+    child.kill("SIGKILL");
+    removeHome();
+  };
   process.once("exit", kill);
   const ended = new Promise<void>((done) => {
     child.once("exit", () => {
       process.off("exit", kill);
+      removeHome();
       done();
     });
   });

@@ -171,16 +171,22 @@ impl Inspect {
         entries.expect("there is a list")
     }
 
-    /// Waits for changes until the state is as wanted, and returns it.
-    pub(crate) fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+    /// Opens the stream of events. A change before the head of the answer is not told, so the head is read.
+    pub(crate) fn events(&self) -> BufReader<TcpStream> {
         let mut events = BufReader::new(self.send("GET", "/api/events", &[], b""));
         let mut line = String::new();
-        // A change before the head of the answer is not told.
         while line != "\r\n" {
             line.clear();
             let read = events.read_line(&mut line).expect("the stream begins");
             assert!(read > 0, "the stream of events has no head");
         }
+        events
+    }
+
+    /// Waits for changes until the state is as wanted, and returns it.
+    pub(crate) fn wait_for(&self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let mut events = self.events();
+        let mut line = String::new();
         loop {
             let state = self.get("/api/state").json();
             if is_wanted(&state) {

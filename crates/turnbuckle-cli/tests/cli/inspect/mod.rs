@@ -4,7 +4,7 @@ mod browser;
 mod connections;
 mod hostile;
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, Write as _};
 use std::process::Stdio;
 
 use serde_json::json;
@@ -69,7 +69,7 @@ fn the_server_of_the_command_line_is_connected_listed_and_called() {
 #[test]
 fn two_tabs_agree() {
     let inspect = Inspect::demo();
-    let mut other = BufReader::new(inspect.send("GET", "/api/events", &[], b""));
+    let mut other = inspect.events();
     let headers = [("Content-Type", "application/json")];
     let stored = inspect.request("PUT", "/api/place", &headers, br#"{"pane":1}"#);
     assert_eq!(stored.status, 204);
