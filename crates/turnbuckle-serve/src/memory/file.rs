@@ -18,6 +18,9 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The interval in which the lock is tried.
 const LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
+/// The bytes of a small graph.
+const SMALL_BYTES: u64 = 32 << 10;
+
 /// A graph in a file.
 pub(super) struct GraphFile {
     path: PathBuf,
@@ -38,6 +41,14 @@ impl GraphFile {
             directory,
             max_bytes,
         })
+    }
+
+    /// Returns true if the graph is so small that reading it takes no longer than a change of threads.
+    pub(super) fn is_small(&self) -> bool {
+        match fs::metadata(&self.path) {
+            Ok(metadata) => metadata.is_file() && metadata.len() <= SMALL_BYTES,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        }
     }
 
     /// Reads the graph. A file that does not exist has an empty one.

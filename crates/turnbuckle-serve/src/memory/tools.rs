@@ -1,6 +1,9 @@
 //! The tools, and the resource with the whole graph.
 
+use std::sync::Arc;
+
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use turnbuckle::prelude::*;
 use turnbuckle::types::CallToolResult;
 
@@ -9,12 +12,16 @@ use super::graph::{AddedObservations, Deletion, Entity, Graph, NewObservations, 
 use crate::fault;
 use crate::output::{pretty, schema_of, with_text};
 
+/// The graphs that are read at a time. Other calls wait.
+const MAX_CONCURRENT: usize = 4;
+
 /// The URI of the graph.
 const GRAPH_URI: &str = "memory://knowledge-graph";
 
 /// The tools of the server.
 pub(super) struct Memory {
-    file: GraphFile,
+    file: Arc<GraphFile>,
+    permits: Arc<Semaphore>,
 }
 
 /// The structured content of `create_entities`.
@@ -45,7 +52,10 @@ struct Deleted {
 impl Memory {
     /// Creates the tools for a file.
     pub(super) fn new(file: GraphFile) -> Self {
-        Self { file }
+        Self {
+            file: Arc::new(file),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+        }
     }
 
     /// Runs a change of the graph and notifies those who have subscribed to it.
@@ -79,9 +89,21 @@ impl Memory {
         with_text(message, &deleted)
     }
 
-    fn view(&self, view: impl FnOnce(Graph) -> View) -> Result<View> {
-        let graph = self.file.read().map_err(IntoFailure::into_failure)?;
-        Ok(view(graph))
+    /// Reads the graph and looks at it: at once if it is small, else on a thread that may wait.
+    async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(Graph) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        if self.file.is_small() {
+            return look(self.file.read().map_err(IntoFailure::into_failure)?);
+        }
+        let permit = self.permits.clone().acquire_owned().await?;
+        let file = self.file.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            look(file.read().map_err(IntoFailure::into_failure)?)
+        });
+        reading.await?
     }
 }
 
@@ -157,29 +179,29 @@ impl Memory {
     }
 
     /// Returns all entities and relations.
-    #[tool(title = "Read Graph", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
-    fn read_graph(&self) -> Result<CallToolResult> {
-        pretty(&self.view(|graph| graph.view)?)
+    #[tool(title = "Read Graph", read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    async fn read_graph(&self) -> Result<CallToolResult> {
+        self.read(|graph| pretty(&graph.view)).await
     }
 
     /// Finds entities whose name, type or observations contain a text, with their relations.
-    #[tool(title = "Search Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
-    fn search_nodes(
+    #[tool(title = "Search Nodes", read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    async fn search_nodes(
         &self,
         /// The text to find, in upper or lower case
         query: String,
     ) -> Result<CallToolResult> {
-        pretty(&self.view(|graph| graph.search(&query))?)
+        self.read(move |graph| pretty(&graph.search(&query))).await
     }
 
     /// Returns entities by their names, with their relations.
-    #[tool(title = "Open Nodes", blocking, read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
-    fn open_nodes(
+    #[tool(title = "Open Nodes", read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
+    async fn open_nodes(
         &self,
         /// Names of the entities
         names: Vec<String>,
     ) -> Result<CallToolResult> {
-        pretty(&self.view(|graph| graph.open(names))?)
+        self.read(move |graph| pretty(&graph.open(names))).await
     }
 
     /// All entities and relations
@@ -187,10 +209,9 @@ impl Memory {
         "memory://knowledge-graph",
         name = "knowledge-graph",
         title = "Knowledge Graph",
-        mime = "application/json",
-        blocking
+        mime = "application/json"
     )]
-    fn knowledge_graph(&self) -> Result<String> {
-        json(&self.view(|graph| graph.view)?)
+    async fn knowledge_graph(&self) -> Result<String> {
+        self.read(|graph| json(&graph.view)).await
     }
 }

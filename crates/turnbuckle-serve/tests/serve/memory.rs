@@ -350,6 +350,26 @@ async fn two_servers_at_one_file_lose_nothing() {
 }
 
 #[tokio::test]
+async fn a_large_graph_is_read_as_a_small_one_is() {
+    let remembered = Remembered::new().await;
+    let text = "x".repeat(1_000);
+    let entity = |number: usize| json!({"name": format!("{number}"), "entityType": "large", "observations": [&text]});
+    let entities: Vec<_> = (0..100).map(entity).collect();
+    remembered
+        .call("create_entities", json!({"entities": entities}))
+        .await;
+    assert!(fs::metadata(remembered.file()).unwrap().len() > 100_000);
+    let all = remembered.call("read_graph", json!({})).await;
+    assert_eq!(all["entities"].as_array().unwrap().len(), 102);
+    let found = remembered
+        .call("search_nodes", json!({"query": "LARGE"}))
+        .await;
+    assert_eq!(found["entities"], json!(entities));
+    let opened = remembered.call("open_nodes", json!({"names": ["7"]})).await;
+    assert_eq!(opened["entities"], json!([entities[7]]));
+}
+
+#[tokio::test]
 async fn a_broken_file_is_neither_served_nor_written() {
     let scratch = TempDir::new().unwrap();
     let file = scratch.path().join("memory.jsonl");
