@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
 
 use public_api::tokens::Token;
 use public_api::{PublicApi, PublicItem};
 
-use crate::process::{self, cargo};
+use crate::process;
+use crate::rustdoc;
 use crate::source::parse_all;
 use crate::tree::Tree;
 
@@ -84,13 +84,25 @@ struct Listing {
 
 /// Writes the listings, or compares them with those that are there; both check the limits.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
+    let packages = packages(&process::root())?;
+    rustdoc::write_json(&packages)?;
+    list_all(&packages, options.check)
+}
+
+/// Runs the doc tests of the whole workspace, and compares the listings of the code that is built for
+/// them with those that are there.
+pub(crate) fn check_with_doc_tests() -> Result<(), String> {
+    let packages = packages(&process::root())?;
+    rustdoc::test_and_write_json()?;
+    list_all(&packages, true)
+}
+
+fn list_all(packages: &[String], check: bool) -> Result<(), String> {
     let root = process::root();
-    let packages = packages(&root)?;
-    build(&packages)?;
     let (mut texts, mut faults) = (BTreeMap::new(), Vec::new());
     let (mut all_items, mut all_lines) = (0, 0);
     println!("{:<20} {:>6} {:>7}", "crate", "items", "lines");
-    for package in &packages {
+    for package in packages {
         let listing = list(&read(package)?);
         let lines = production_lines(&root.join("crates").join(package).join("src"))?;
         println!("{package:<20} {:>6} {lines:>7}", listing.items);
@@ -113,7 +125,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         .texts(".txt")
         .map(|(name, text)| (name.to_owned(), text.to_owned()))
         .collect();
-    if options.check {
+    if check {
         faults.extend(differences(&texts, &listed));
     } else {
         write(&folder, &texts, &listed).map_err(|error| format!("{FOLDER}: {error}"))?;
@@ -137,49 +149,6 @@ fn packages(root: &Path) -> Result<Vec<String>, String> {
         .collect();
     names.sort();
     Ok(names)
-}
-
-/// The variable with which cargo starts this program in rustdoc's place.
-const AS_RUSTDOC: &str = "TURNBUCKLE_XTASK_RUSTDOC";
-
-/// Runs rustdoc where cargo started this program in its place; returns its status then.
-///
-/// The JSON is unstable, so the pinned rustdoc is told to act as a nightly one. Build scripts read
-/// the variable that says so, and all that depends on them would be built again: so only rustdoc
-/// gets it.
-pub(crate) fn act_as_rustdoc() -> Option<ExitCode> {
-    std::env::var_os(AS_RUSTDOC)?;
-    let mut rustdoc = Command::new("rustdoc");
-    rustdoc
-        .args(std::env::args_os().skip(1))
-        .env_remove(AS_RUSTDOC)
-        .env("RUSTC_BOOTSTRAP", "1");
-    Some(match process::run(&mut rustdoc) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    })
-}
-
-/// Lets cargo start this program in rustdoc's place, which lets rustdoc act as a nightly one.
-pub(crate) fn replace_rustdoc(doc: &mut Command) -> Result<(), String> {
-    let this = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
-    doc.env("RUSTDOC", this).env(AS_RUSTDOC, "1");
-    Ok(())
-}
-
-/// Writes rustdoc's JSON of the crates with every feature. Its passes are those that docs.rs runs, with the
-/// labels of features, so a broken link of a comment is an error here.
-fn build(packages: &[String]) -> Result<(), String> {
-    let mut doc = cargo(["doc", "--quiet", "--no-deps", "--lib", "--all-features"]);
-    for package in packages {
-        doc.args(["--package", package]);
-    }
-    let flags = "-Zunstable-options --output-format=json --cfg=docsrs --deny=warnings";
-    replace_rustdoc(&mut doc)?;
-    process::run(doc.env("RUSTDOCFLAGS", flags))
 }
 
 fn read(package: &str) -> Result<PublicApi, String> {

@@ -48,7 +48,15 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     let names: Vec<_> = changed.iter().map(String::as_str).collect();
     println!("== tests of {}", names.join(", "));
-    step("tests", || test(&names))
+    step("tests", || {
+        test(|subcommand| {
+            let mut tests = cargo(subcommand.iter().copied());
+            for name in &names {
+                tests.args(["--package", name]);
+            }
+            tests
+        })
+    })
 }
 
 /// Checks the requirements against the tests.
@@ -65,26 +73,18 @@ pub(crate) fn step(name: &str, take: impl FnOnce() -> Result<(), String>) -> Res
     Ok(())
 }
 
-/// Runs the tests of some packages, or of all if none is named; doc tests are another command.
-pub(crate) fn test(packages: &[&str]) -> Result<(), String> {
+/// Runs the tests of the packages that `build` adds to a subcommand of cargo; doc tests are another command.
+pub(crate) fn test(build: impl FnOnce(&[&str]) -> Command) -> Result<(), String> {
     // cargo-nextest runs the tests of all binaries side by side.
     let has_nextest = output(&mut cargo(["nextest", "--version"])).is_ok();
     let mut tests = match has_nextest {
-        true => cargo([
-            "nextest",
-            "run",
-            "--no-fail-fast",
-            "--status-level=fail",
-            "--no-tests=pass",
-            &format!("--test-threads={}", test_threads()),
-        ]),
-        false => cargo(["test", "--no-fail-fast", "--quiet", "--all-targets"]),
+        true => build(&["nextest", "run"]),
+        false => build(&["test", "--quiet", "--all-targets"]),
     };
-    if packages.is_empty() {
-        tests.arg("--workspace");
-    }
-    for package in packages {
-        tests.args(["--package", package]);
+    tests.arg("--no-fail-fast");
+    if has_nextest {
+        tests.args(["--status-level=fail", "--no-tests=pass"]);
+        tests.arg(format!("--test-threads={}", test_threads()));
     }
     process::run(&mut tests)
 }

@@ -1,8 +1,7 @@
-//! `cargo xtask ci`: everything that decides whether a change may be merged, in the order in which it
-//! fails fastest.
+//! `cargo xtask ci`: everything that decides whether a change may be merged.
 //!
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
-//! its own, whose output is shown when it has ended.
+//! its own, whose output is shown when it has ended. All of the workspace is built once, see [`whole`].
 //!
 //! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`, which the workflow
 //! runs at the same time.
@@ -22,57 +21,47 @@ use crate::schemas;
 
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
+use crate::programs::REPORT;
+use crate::whole::{this_program, whole};
 use crate::{api, cluster, node, page, programs, references, soak, tidy};
 
 /// One step: its name and its function.
 type Step = (&'static str, fn() -> Result<(), String>);
 
-/// Steps of seconds.
-const FIRST: &[Step] = &[
-    ("tidy", || tidy::run(&tidy::Options::default())),
-    ("requirements", check_requirements),
-    ("schemas", || schemas::check(&process::root())),
-    ("format", || {
-        process::run(&mut cargo(["fmt", "--all", "--check"]))
-    }),
-    ("crates", || {
-        programs::report("weigh", &["--crates".to_owned()])
-    }),
-    // It installs Node where there is none, before lanes need it at once.
-    ("conformance judge", node::check_scripts),
-];
+/// Steps in turn, and the option with which this program takes them.
+struct Lane {
+    option: &'static str,
+    steps: &'static [Step],
+}
 
 /// Steps that keep all cores busy, up to the programs that [`RUNS`] needs.
-const BUILDS: &[Step] = &[
-    ("lints", || {
-        process::run(&mut cargo([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--",
-            "--deny=warnings",
-        ]))
-    }),
-    ("tests", || test(&[])),
-    ("programs", programs::build_with_tests),
-];
+const BUILDS: Lane = Lane {
+    option: "builds",
+    steps: &[
+        ("lints and tests of this program", || test(this_program)),
+        ("lints and tests", || test(whole)),
+        ("programs", programs::build_with_tests),
+    ],
+};
 
-/// Builds that go on beside [`RUNS`].
-const REST: &[Step] = &[
-    ("doc tests", || {
-        // Those of the attributes are doc tests of `tests/macros`.
-        let all = ["test", "--workspace", "--doc", "--quiet"];
-        process::run(cargo(all).args(["--exclude", "turnbuckle-macros"]))
-    }),
-    (
-        "conformance of the authorization server",
-        node::check_authorization_server,
-    ),
-    ("documentation and public API", || {
-        api::run(&api::Options { check: true })
-    }),
-    ("packages", package),
-];
+/// Steps that go on beside [`RUNS`].
+const REST: Lane = Lane {
+    option: "rest",
+    steps: &[
+        (
+            "doc tests, documentation and public API",
+            api::check_with_doc_tests,
+        ),
+        (
+            "conformance of the authorization server",
+            node::check_authorization_server,
+        ),
+        ("crates", || {
+            process::run(Command::new(REPORT.path()).args(["weigh", "--crates"]))
+        }),
+        ("packages", package),
+    ],
+};
 
 /// Steps of [`run_apart`]: workspaces that build the crates with dependencies of their own, and programs of
 /// others, which change when we change their versions.
@@ -102,54 +91,64 @@ const APART: &[Step] = &[
     ("cluster", || cluster::run(&[])),
 ];
 
-/// Steps that go on beside others, and the option with which this program takes them.
-struct Lane {
-    option: &'static str,
-    steps: &'static [Step],
-}
+/// Beside [`BUILDS`]: steps that build nothing with cargo, for which they would wait.
+const SOURCES: Lane = Lane {
+    option: "sources",
+    steps: &[
+        ("tidy", || tidy::run(&tidy::Options::default())),
+        ("requirements", check_requirements),
+        ("schemas", || schemas::check(&process::root())),
+        ("format", || {
+            process::run(&mut cargo(["fmt", "--all", "--check"]))
+        }),
+        // It installs Node where there is none, before lanes need it at once.
+        ("conformance judge", node::check_scripts),
+        ("page", page::check_sources),
+    ],
+};
 
-/// Beside [`REST`]: the programs with all kinds of peers. No step runs cargo, which would wait for the builds.
-const LANES: [Lane; 2] = [
-    Lane {
-        option: "runs",
-        steps: &[
-            ("soak", soak::run_briefly),
-            ("cluster", cluster::run_briefly),
-            ("conformance", || node::check_server(&[])),
-            ("conformance-client", || node::check_client(&[])),
-        ],
-    },
-    Lane {
-        option: "page",
-        steps: &[
-            ("page", page::check_sources),
-            ("page in the browser", page::check_in_browser),
-        ],
-    },
-];
+/// Beside [`REST`]: the programs with all kinds of peers.
+const RUNS: Lane = Lane {
+    option: "runs",
+    steps: &[
+        ("soak", soak::run_briefly),
+        ("cluster", cluster::run_briefly),
+        ("conformance", || node::check_server(&[])),
+        ("conformance-client", || node::check_client(&[])),
+    ],
+};
+
+/// Beside [`REST`] too: it mostly waits.
+const PAGE: Lane = Lane {
+    option: "page",
+    steps: &[("page in the browser", page::check_in_browser)],
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Take the steps of one lane
-    #[arg(long, hide = true)]
+    /// Take the steps of one lane: builds, sources, rest, runs or page. It ends with its standard input
+    #[arg(long)]
     lane: Option<String>,
 }
 
 /// Takes every step, and stops at the first that fails.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     if let Some(option) = &options.lane {
-        let lane = LANES.iter().find(|lane| lane.option == option);
+        let mut lanes = [&BUILDS, &SOURCES, &REST, &RUNS, &PAGE].into_iter();
+        let lane = lanes.find(|lane| lane.option == option);
         let lane = lane.ok_or_else(|| format!("there is no lane {option}"))?;
         end_with_input();
         return take(lane.steps, || Ok(()));
     }
-    take(FIRST, || Ok(()))?;
-    take(BUILDS, || Ok(()))?;
-    let mut lanes = Vec::new();
-    for lane in &LANES {
-        lanes.push(Beside::start(lane)?);
-    }
-    take(REST, || lanes.iter_mut().try_for_each(Beside::check))?;
+    take_beside(&BUILDS, &[&SOURCES])?;
+    take_beside(&REST, &[&RUNS, &PAGE])
+}
+
+/// Takes the steps of a lane while others go on, and waits for those.
+fn take_beside(lane: &Lane, lanes: &[&Lane]) -> Result<(), String> {
+    let lanes = lanes.iter().map(|lane| Beside::start(lane));
+    let mut lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+    take(lane.steps, || lanes.iter_mut().try_for_each(Beside::check))?;
     lanes.iter_mut().try_for_each(Beside::end)
 }
 

@@ -21,12 +21,14 @@ mod programs;
 mod references;
 mod release;
 mod requirements;
+mod rustdoc;
 mod schemas;
 mod settings;
 mod soak;
 mod source;
 mod tidy;
 mod tree;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -112,7 +114,7 @@ struct Passed {
 }
 
 fn main() -> ExitCode {
-    if let Some(status) = api::act_as_rustdoc() {
+    if let Some(status) = rustdoc::act_as_rustdoc() {
         return status;
     }
     let result = match Arguments::parse().command {

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::process::{cargo, node, root, run, target};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
+use crate::whole::whole;
 
 /// Builds our server and runs the official suite against it, and without arguments also against the
 /// authorization server for tests; the arguments of tests/js/conformance.mjs narrow it down.
@@ -38,10 +39,9 @@ pub(crate) fn check_server(arguments: &[String]) -> Result<(), String> {
     run(script("conformance.mjs")?.arg(TOOL.path()).args(arguments))
 }
 
-/// Runs the official suite against the authorization server for tests. Of the whole workspace, because one
-/// package alone has dependencies with other features, which are built anew.
+/// Runs the official suite against the authorization server for tests.
 pub(crate) fn check_authorization_server() -> Result<(), String> {
-    let mut test = cargo(["test", "--quiet", "--workspace", "--lib"]);
+    let mut test = whole(&["test", "--quiet", "--lib"]);
     let name = "the_official_authorization_scenarios_pass";
     run(test.args(["--", "--ignored", name]).env("NODE", node()?))
 }

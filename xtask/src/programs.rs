@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::process::{cargo, run, target};
+use crate::whole::whole;
 
 /// A program of the workspace.
 #[derive(Clone, Copy)]
@@ -62,6 +63,13 @@ pub(crate) const START_POSTGRES: Program = Program {
     name: "start-postgres",
 };
 
+/// Measurements: `bench`, `budget` and `weigh`.
+pub(crate) const REPORT: Program = Program {
+    package: "turnbuckle-report",
+    kind: "--bin",
+    name: "turnbuckle-report",
+};
+
 const ALL: &[Program] = &[
     TOOL,
     EVERYTHING_CLIENT,
@@ -69,6 +77,7 @@ const ALL: &[Program] = &[
     INTEROP_AUTH,
     SOAK,
     CLUSTER,
+    REPORT,
 ];
 
 impl Program {
@@ -96,7 +105,7 @@ impl Program {
 /// Builds all of them together with the tests. Their dependencies have the same features then, and
 /// are not built a second time.
 pub(crate) fn build_with_tests() -> Result<(), String> {
-    let mut build = cargo(["build", "--workspace", "--tests"]);
+    let mut build = whole(&["build", "--tests"]);
     for program in ALL {
         build.args([program.kind, program.name]);
     }

@@ -34,9 +34,14 @@ pub(super) struct SourceFile {
     pub(super) functions: Vec<Function>,
 }
 
-/// Reads every Rust file of `tests/it`, `tests/macros` and `crates`.
+/// Reads every Rust file of `crates`, and of the tests that requirements and mutations name.
 pub(super) fn scan(tree: &Tree) -> Vec<SourceFile> {
-    let folders = ["tests/it/", "tests/macros/", "crates/"];
+    let folders = [
+        "tests/compile-errors/",
+        "tests/it/",
+        "tests/macros/",
+        "crates/",
+    ];
     let files = tree
         .texts(".rs")
         .filter(|(path, _)| folders.iter().any(|folder| path.starts_with(folder)));
@@ -52,17 +57,21 @@ fn module_of(file: &str) -> Vec<String> {
     let parts = file.trim_end_matches(".rs").split('/');
     let parts: Vec<String> = parts.map(|part| part.replace('-', "_")).collect();
     let is_crate = parts.first().is_some_and(|part| part == "crates");
-    let macros = "turnbuckle_macros_test".to_owned();
-    let name = match file.starts_with("tests/macros/") {
-        true => Some(&macros),
-        false => parts.get(1).filter(|_| is_crate),
+    let name = match parts.get(1).map(String::as_str) {
+        name if is_crate => name,
+        Some("macros") => Some("turnbuckle_macros_test"),
+        Some("compile_errors") => Some("turnbuckle_compile_errors"),
+        _ => None,
     };
     let mut inner = parts.iter().skip(2).peekable();
     inner.next_if(|part| *part == "src" || *part == "tests");
     // The one test binary is named like its package.
     inner.next_if(|part| !is_crate && *part == "it");
     let inner = inner.filter(|part| !matches!(part.as_str(), "lib" | "main" | "mod"));
-    name.into_iter().chain(inner).cloned().collect()
+    name.into_iter()
+        .chain(inner.map(String::as_str))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Returns the functions of a source text, with the markers above them.

@@ -36,7 +36,7 @@ pub(super) const CODE: Rule = Rule {
 const TROUBLESHOOTING: &str = "docs/guide/src/troubleshooting.md";
 
 /// The compiler's output, as the tests of the macros expect it.
-const COMPILER_OUTPUT: &str = "tests/macros/tests/ui/";
+const COMPILER_OUTPUT: &str = "tests/compile-errors/tests/ui/";
 
 /// The pages that show another library's code, how that is marked, and where it is compiled or run.
 const FROM_OTHERS: [(&str, &str, &str); 2] = [
@@ -299,7 +299,7 @@ mod tests {
             let files = [
                 (TROUBLESHOOTING, page.as_str()),
                 ("crates/a/src/lib.rs", SOURCE),
-                ("tests/macros/tests/ui/a.stderr", output),
+                ("tests/compile-errors/tests/ui/a.stderr", output),
             ];
             found(&ERRORS, &files).len()
         };

@@ -1,6 +1,7 @@
 //! Faults of the envelope of the modern era.
 
 use serde_json::json;
+use turnbuckle_check::Bind;
 use turnbuckle_check::script::Sound;
 
 use crate::harness::{MARK, Row, code, marking, remove, result, row};
@@ -46,7 +47,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("envelope.discover", shy),
         row("envelope.nothing-remembered", stateful).also(&["pages.cursor-on-other-connection"]),
         row("envelope.no-server-requests", asking).also(&["rpc.schema-valid"]),
-        row("envelope.status-400", accepting),
+        row("envelope.status-400", accepting).transports([Bind::Http]),
         row("envelope.missing-field-32602", lenient).also(&["envelope.status-400"]),
         row("envelope.unknown-version-32022", code(-32022, -32602)),
         row(

@@ -31,8 +31,9 @@ mod tools;
 use std::collections::BTreeSet;
 
 use harness::{Row, findings};
-use turnbuckle_check::Checker;
 use turnbuckle_check::script::Sound;
+use turnbuckle_check::{Bind, Checker};
+use turnbuckle_wire::revision::Revision;
 
 /// Checks that no server in memory can break, and why.
 const WITHOUT_ROW: &[(&str, &str)] = &[
@@ -87,6 +88,28 @@ async fn a_server_with_a_login_skills_or_tasks_has_no_findings() {
     let rows = [auth::sound(), skills::sound(), tasks::sound()];
     for row in rows.into_iter().flatten() {
         assert_eq!(row.findings().await, Vec::new());
+    }
+}
+
+/// The first row of each file, over every transport.
+#[tokio::test(start_paused = true)]
+async fn a_fault_is_found_over_every_transport() {
+    let rows = [capabilities::rows(), lists::rows(), prompts::rows()];
+    for row in rows.into_iter().filter_map(|it| it.into_iter().next()) {
+        let transports = [Bind::Stream, Bind::Http, Bind::Sse];
+        let revisions = [Revision::ALL[0], Revision::NEWEST_LEGACY, Revision::NEWEST];
+        let row = row.revisions(revisions).transports(transports);
+        let found = row.findings().await;
+        for transport in transports {
+            let is_it = |place: &str| place.split(' ').nth(1) == Some(transport.as_str());
+            let is_found = found.iter().any(|(id, place)| id == row.id && is_it(place));
+            assert!(
+                is_found,
+                "{} over {}: {found:#?}",
+                row.id,
+                transport.as_str()
+            );
+        }
     }
 }
 

@@ -2,13 +2,15 @@
 
 #![allow(unused)]
 
+use std::cell::Cell;
+
 use turnbuckle::prelude::*;
 
-struct Tenant;
+/// State that threads cannot share.
+struct Tenant(Cell<u64>);
 
-/// A value in the extensions of an HTTP request is cloned.
 #[tool]
-fn show(tenant: HttpExtension<Tenant>) -> String {
+fn show(tenant: State<Tenant>) -> String {
     String::new()
 }
 
