@@ -8,7 +8,7 @@ use std::error::Error;
 use turnbuckle::Server;
 use turnbuckle::client::EraPreference;
 use turnbuckle::servers::Servers;
-use turnbuckle::stdio::{Command, StdioOptions, run};
+use turnbuckle::stdio::{Command, StdioOptions, run_on_runtime};
 use turnbuckle_gateway::{Gateway, GatewayFile};
 
 type Ended = Result<(), Box<dyn Error>>;
@@ -47,7 +47,7 @@ async fn bridge(server: Command, era: EraPreference) -> Ended {
         .clients(move |client| client.era(era))
         .proxy(Server::new("budget", "1"))
         .await?;
-    run(proxy.server().clone(), StdioOptions::default()).await?;
+    run_on_runtime(proxy.server().clone(), StdioOptions::default()).await?;
     proxy.servers().close().await;
     Ok(())
 }
@@ -60,7 +60,7 @@ async fn gateway(server: Command, audit: &str) -> Ended {
         .connector(SERVER, server)
         .connect()
         .await?;
-    run(gateway.server().clone(), StdioOptions::default()).await?;
+    run_on_runtime(gateway.server().clone(), StdioOptions::default()).await?;
     gateway.close().await;
     Ok(())
 }

@@ -158,7 +158,8 @@ pub(crate) async fn serve_stdio(server: Server, command: &str) -> Result<(), Cli
             "turnbuckle {command}: one JSON message per line. Ctrl-C ends it."
         );
     }
-    stdio::run(server, StdioOptions::new())
+    // Most of what is served here waits: for servers behind it, files, databases.
+    stdio::run_on_runtime(server, StdioOptions::new())
         .await
         .map_err(|error| CliError::new(format!("standard input and output: {error}")))
 }

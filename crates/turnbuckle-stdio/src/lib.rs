@@ -28,6 +28,8 @@ pub use child::{Command, ShutdownTimeouts, StderrMode};
 pub use framing::LineDecoder;
 pub use options::StdioOptions;
 pub use process::run;
+#[cfg(feature = "runtime")]
+pub use process::run_on_runtime;
 pub use stream::{StreamTransport, serve_stream};
 
 /// The example of the README, as a doc test.

@@ -19,6 +19,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use turnbuckle_session::handler::Signal;
+use turnbuckle_session::internal::SignalHandlers;
+
+use super::executor::Executor;
 
 /// The bytes that are read at once. After a read that filled the buffer more is asked for.
 const READ_BYTES: usize = 8 << 10;
@@ -26,8 +29,7 @@ const READ_BYTES: usize = 8 << 10;
 /// The bytes that are read at once after a full read: as many as a pipe holds.
 const MAX_READ_BYTES: usize = 64 << 10;
 
-/// A builder of the thread: add the streams with [`input`](Self::input) and
-/// [`output`](Self::output), then [`start`](Self::start) runs the server on a new thread.
+/// A thread of its own as the executor of a server.
 pub(super) struct Driver {
     wake_pipe: Arc<WakePipe>,
     wake_receiver: UnixStream,
@@ -54,28 +56,6 @@ impl Driver {
         })
     }
 
-    /// Returns a flag for signal handlers. A handler sets the flag and then writes a byte to
-    /// [`wake_sender`](Self::wake_sender); the thread cancels `stop`.
-    pub(super) fn stop_flag(&mut self, stop: Signal) -> Arc<AtomicBool> {
-        let (requested, _) = self.stop_request.insert((Arc::default(), stop));
-        requested.clone()
-    }
-
-    /// Returns the sender of the wake pipe. A byte written to it wakes the thread.
-    pub(super) fn wake_sender(&self) -> &UnixStream {
-        &self.wake_pipe.wake_sender
-    }
-
-    /// Adds the non-blocking `file`, to be read by the server that the thread runs.
-    pub(super) fn input(&mut self, file: File) -> PolledStream {
-        self.stream(file, PollFlags::IN)
-    }
-
-    /// Adds the non-blocking `file`, to be written by the server that the thread runs.
-    pub(super) fn output(&mut self, file: File) -> PolledStream {
-        self.stream(file, PollFlags::OUT)
-    }
-
     fn stream(&mut self, file: File, flags: PollFlags) -> PolledStream {
         let fd = Arc::new(PollableFd {
             file,
@@ -92,7 +72,7 @@ impl Driver {
     }
 
     /// Starts the thread, which runs `future` inside the current runtime.
-    pub(super) fn start<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
+    fn start_thread<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
     where
         F: Future<Output: Send> + Send + 'static,
     {
@@ -156,20 +136,44 @@ impl Driver {
     }
 }
 
+impl Executor for Driver {
+    type Signals = SignalHandlers;
+    type Running<T: Send + 'static> = RunningServer<T>;
+
+    fn input(&mut self, file: File) -> io::Result<Box<dyn AsyncRead + Send + Unpin>> {
+        Ok(Box::new(self.stream(file, PollFlags::IN)))
+    }
+
+    fn output(&mut self, file: File) -> io::Result<Box<dyn AsyncWrite + Send + Unpin>> {
+        Ok(Box::new(self.stream(file, PollFlags::OUT)))
+    }
+
+    /// Has signal handlers set a flag and write a byte to the wake pipe; the thread cancels `stop`.
+    fn catch_signals(&mut self, stop: &Signal) -> io::Result<SignalHandlers> {
+        let (requested, _) = self.stop_request.insert((Arc::default(), stop.clone()));
+        SignalHandlers::register(&self.wake_pipe.wake_sender, Some(requested))
+    }
+
+    fn start<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.start_thread(future)
+    }
+}
+
 /// The server that runs on the thread. Dropping it stops the server.
 pub(super) struct RunningServer<T> {
     output: oneshot::Receiver<T>,
     wake_pipe: Arc<WakePipe>,
 }
 
-impl<T> RunningServer<T> {
-    /// Waits for the server to end, and returns its output.
-    ///
-    /// # Errors
-    /// When the server panicked.
-    pub(super) async fn wait_for_end(&mut self) -> io::Result<T> {
-        let output = (&mut self.output).await;
-        output.map_err(|_| io::Error::other("the thread of the standard streams panicked"))
+impl<T> Future for RunningServer<T> {
+    type Output = io::Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let panicked = |_| io::Error::other("the thread of the standard streams panicked");
+        Pin::new(&mut self.output).poll(cx).map_err(panicked)
     }
 }
 
@@ -276,7 +280,7 @@ impl PollableFd {
 }
 
 /// A standard stream that is polled by the thread.
-pub(super) struct PolledStream {
+struct PolledStream {
     fd: Arc<PollableFd>,
     /// The bytes that the next read asks for.
     read_size: usize,
@@ -354,22 +358,22 @@ mod tests {
     fn reader() -> (Driver, PolledStream, PipeWriter) {
         let (reader, writer) = pipe().unwrap();
         let mut driver = Driver::new().unwrap();
-        let input = driver.input(file(reader));
+        let input = driver.stream(file(reader), PollFlags::IN);
         (driver, input, writer)
     }
 
     fn writer() -> (Driver, PolledStream, PipeReader) {
         let (reader, writer) = pipe().unwrap();
         let mut driver = Driver::new().unwrap();
-        let output = driver.output(file(writer));
+        let output = driver.stream(file(writer), PollFlags::OUT);
         (driver, output, reader)
     }
 
     #[tokio::test]
     async fn input_and_its_end_wake_the_thread() {
         let (driver, mut input, mut writer) = reader();
-        let mut running = driver
-            .start(async move {
+        let running = driver
+            .start_thread(async move {
                 let mut first = [0; 2];
                 input.read_exact(&mut first).await.unwrap();
                 let mut rest = Vec::new();
@@ -381,7 +385,7 @@ mod tests {
         writer.write_all(b"ab").unwrap();
         writer.write_all(&long).unwrap();
         drop(writer);
-        assert_eq!(running.wait_for_end().await.unwrap(), (*b"ab", long));
+        assert_eq!(running.await.unwrap(), (*b"ab", long));
     }
 
     #[tokio::test]
@@ -389,12 +393,12 @@ mod tests {
         let (driver, mut output, mut reader) = writer();
         let long: Vec<u8> = (0..=u8::MAX).cycle().take(5 * MAX_READ_BYTES + 7).collect();
         let sent = long.clone();
-        let mut running = driver
-            .start(async move { output.write_all(&sent).await.is_ok() })
+        let running = driver
+            .start_thread(async move { output.write_all(&sent).await.is_ok() })
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
-        assert!(running.wait_for_end().await.unwrap());
+        assert!(running.await.unwrap());
         assert!(came == long, "{} of {} bytes", came.len(), long.len());
     }
 
@@ -403,8 +407,8 @@ mod tests {
         let (driver, mut output, mut reader) = writer();
         let long = vec![b'x'; 5 * MAX_READ_BYTES];
         let (sent, until) = (long.clone(), Instant::now() + Duration::from_secs(10));
-        let mut running = driver
-            .start(async move {
+        let running = driver
+            .start_thread(async move {
                 let mut written = pin!(output.write_all(&sent));
                 poll_fn(|cx| {
                     cx.waker().wake_by_ref();
@@ -418,7 +422,7 @@ mod tests {
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
-        assert!(running.wait_for_end().await.unwrap());
+        assert!(running.await.unwrap());
         assert!(came == long, "{} of {} bytes", came.len(), long.len());
     }
 
@@ -426,8 +430,8 @@ mod tests {
     async fn wake_ups_by_tasks_are_not_lost() {
         let (driver, mut input, mut writer) = reader();
         let (sender, mut receiver) = tokio::sync::mpsc::channel::<u32>(1);
-        let mut running = driver
-            .start(async move {
+        let running = driver
+            .start_thread(async move {
                 let mut sum = 0;
                 while let Some(number) = receiver.recv().await {
                     sum += number;
@@ -440,13 +444,13 @@ mod tests {
         }
         drop(sender);
         writer.write_all(b"!").unwrap();
-        assert_eq!(running.wait_for_end().await.unwrap(), (499_500, b'!'));
+        assert_eq!(running.await.unwrap(), (499_500, b'!'));
     }
 
     #[tokio::test]
     async fn a_dropped_server_is_stopped() {
         let (held, mut dropped) = oneshot::channel::<()>();
-        let running = Driver::new().unwrap().start(async move {
+        let running = Driver::new().unwrap().start_thread(async move {
             let _held = held;
             pending::<()>().await;
         });
@@ -457,10 +461,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_error() {
-        let mut running = Driver::new()
+        let running = Driver::new()
             .unwrap()
-            .start(async { std::panic::resume_unwind(Box::new("quietly")) })
+            .start_thread(async { std::panic::resume_unwind(Box::new("quietly")) })
             .unwrap();
-        assert!(running.wait_for_end().await.is_err());
+        assert!(running.await.is_err());
     }
 }

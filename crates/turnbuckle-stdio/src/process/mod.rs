@@ -2,12 +2,15 @@
 
 #[cfg(unix)]
 mod driver;
+mod executor;
 #[cfg(not(unix))]
 #[path = "other.rs"]
 mod system;
 #[cfg(unix)]
 #[path = "unix.rs"]
 mod system;
+#[cfg(any(not(unix), feature = "runtime"))]
+mod task;
 mod thread;
 
 use std::io;
@@ -22,7 +25,12 @@ use turnbuckle_session::transport::{CloseReason, Dispatch};
 
 use crate::options::StdioOptions;
 use crate::stream::serve_stream;
-use system::{Driver, StandardStreams, catch_signals};
+#[cfg(unix)]
+use driver::Driver;
+use executor::Executor;
+use system::StandardStreams;
+#[cfg(any(not(unix), feature = "runtime"))]
+use task::Runtime;
 
 /// The time that the last write may take after a request to stop.
 const STOP_TIMEOUT: Duration = Duration::from_millis(100);
@@ -69,23 +77,52 @@ struct OpenStreams {
 /// # Panics
 /// Outside a Tokio runtime whose time driver is enabled.
 pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) -> io::Result<()> {
-    let dispatch = dispatch.into();
-    let _claim = StdioClaim::new()?;
+    let claim = StdioClaim::new()?;
+    #[cfg(unix)]
+    let executor = Driver::new()?;
+    #[cfg(not(unix))]
+    let executor = Runtime;
+    run_with(executor, claim, dispatch.into(), options).await
+}
+
+/// Serves as [`run`] does, on the current runtime in place of a thread of its own.
+///
+/// That costs less where handlers mostly wait for others, as those of a proxy do: a request, what it waits
+/// for and its response need no change of threads. Where handlers are ready at once, `run` costs less.
+///
+/// # Errors
+/// As for [`run`].
+///
+/// # Panics
+/// Outside a Tokio runtime whose time and I/O drivers are enabled.
+#[cfg(feature = "runtime")]
+pub async fn run_on_runtime(
+    dispatch: impl Into<Arc<dyn Dispatch>>,
+    options: StdioOptions,
+) -> io::Result<()> {
+    run_with(Runtime, StdioClaim::new()?, dispatch.into(), options).await
+}
+
+async fn run_with(
+    mut executor: impl Executor,
+    _claim: StdioClaim,
+    dispatch: Arc<dyn Dispatch>,
+    options: StdioOptions,
+) -> io::Result<()> {
     let (stop, mut write_timeout) = (options.stop.clone(), options.limits.drain_timeout);
-    let mut driver = Driver::new()?;
-    let _signals = catch_signals(&mut driver, &stop)?;
+    let _signals = executor.catch_signals(&stop)?;
     let streams = StandardStreams::take()?;
     let OpenStreams {
         input,
         output,
         written,
-    } = streams.open(&mut driver)?;
-    let mut server = driver.start(serve_stream(dispatch, input, output, options))?;
+    } = streams.open(&mut executor)?;
+    let mut server = executor.start(serve_stream(dispatch, input, output, options))?;
     let closed = tokio::select! {
-        closed = server.wait_for_end() => closed,
+        closed = &mut server => closed,
         () = stop.cancelled() => {
             write_timeout = STOP_TIMEOUT;
-            server.wait_for_end().await
+            (&mut server).await
         }
     };
     drop(server);

@@ -6,10 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{FileType, OFlags, Stat, fcntl_getfl, fcntl_setfl, fstat};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
-use turnbuckle_session::handler::Signal;
-use turnbuckle_session::internal::SignalHandlers;
 
-pub(super) use super::driver::Driver;
+use super::executor::Executor;
 use super::{OpenStreams, thread};
 
 /// The standard streams of the process, taken over. Dropping it puts them back.
@@ -38,15 +36,15 @@ impl StandardStreams {
     }
 
     /// Opens both streams for a server, each in the way that its kind allows.
-    pub(super) fn open(&self, driver: &mut Driver) -> io::Result<OpenStreams> {
+    pub(super) fn open(&self, executor: &mut impl Executor) -> io::Result<OpenStreams> {
         let mut written = None;
         Ok(OpenStreams {
             input: match self.input.kind {
-                StreamKind::Polled => Box::new(driver.input(self.input.open_non_blocking()?)),
+                StreamKind::Polled => executor.input(self.input.open_non_blocking()?)?,
                 StreamKind::Other => Box::new(thread::spawn_reader(self.input.open_blocking()?)?),
             },
             output: match self.output.kind {
-                StreamKind::Polled => Box::new(driver.output(self.output.open_non_blocking()?)),
+                StreamKind::Polled => executor.output(self.output.open_non_blocking()?)?,
                 StreamKind::Other => {
                     let (output, done) = thread::spawn_writer(self.output.open_blocking()?)?;
                     written = Some(done);
@@ -128,10 +126,4 @@ impl StandardStream {
     fn restore(&self) {
         let _ = fcntl_setfl(&self.fd, self.flags);
     }
-}
-
-/// Catches the signals that end a program. Each of them has the driver's thread cancel `stop`.
-pub(super) fn catch_signals(driver: &mut Driver, stop: &Signal) -> io::Result<SignalHandlers> {
-    let flag = driver.stop_flag(stop.clone());
-    SignalHandlers::register(driver.wake_sender(), Some(&flag))
 }
