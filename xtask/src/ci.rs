@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: everything that decides whether a change may be merged.
 //!
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
-//! its own, whose output is shown when it has ended. All of the workspace is built once, see [`whole`].
+//! its own, whose output is shown when it has ended. All of the workspace is built once, see [`workspace`].
 //!
 //! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`, which the workflow
 //! runs at the same time.
@@ -22,7 +22,7 @@ use crate::schemas;
 use crate::check::{check_requirements, step, test};
 use crate::process::{self, cargo};
 use crate::programs::REPORT;
-use crate::whole::{this_program, whole};
+use crate::workspace::{this_program, workspace};
 use crate::{api, cluster, node, page, programs, references, soak, tidy};
 
 /// One step: its name and its function.
@@ -39,7 +39,7 @@ const BUILDS: Lane = Lane {
     option: "builds",
     steps: &[
         ("lints and tests of this program", || test(this_program)),
-        ("lints and tests", || test(whole)),
+        ("lints and tests", || test(workspace)),
         ("programs", programs::build_with_tests),
     ],
 };

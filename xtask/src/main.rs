@@ -28,7 +28,7 @@ mod soak;
 mod source;
 mod tidy;
 mod tree;
-mod whole;
+mod workspace;
 
 use std::process::ExitCode;
 

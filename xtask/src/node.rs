@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::process::{cargo, node, root, run, target};
 use crate::programs::{EVERYTHING_CLIENT, INTEROP_AUTH, INTEROP_CLIENT, TOOL};
-use crate::whole::whole;
+use crate::workspace::workspace;
 
 /// Builds our server and runs the official suite against it, and without arguments also against the
 /// authorization server for tests; the arguments of tests/js/conformance.mjs narrow it down.
@@ -41,7 +41,7 @@ pub(crate) fn check_server(arguments: &[String]) -> Result<(), String> {
 
 /// Runs the official suite against the authorization server for tests.
 pub(crate) fn check_authorization_server() -> Result<(), String> {
-    let mut test = whole(&["test", "--quiet", "--lib"]);
+    let mut test = workspace(&["test", "--quiet", "--lib"]);
     let name = "the_official_authorization_scenarios_pass";
     run(test.args(["--", "--ignored", name]).env("NODE", node()?))
 }

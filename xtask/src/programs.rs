@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::process::{cargo, run, target};
-use crate::whole::whole;
+use crate::workspace::workspace;
 
 /// A program of the workspace.
 #[derive(Clone, Copy)]
@@ -105,7 +105,7 @@ impl Program {
 /// Builds all of them together with the tests. Their dependencies have the same features then, and
 /// are not built a second time.
 pub(crate) fn build_with_tests() -> Result<(), String> {
-    let mut build = whole(&["build", "--tests"]);
+    let mut build = workspace(&["build", "--tests"]);
     for program in ALL {
         build.args([program.kind, program.name]);
     }
@@ -114,13 +114,6 @@ pub(crate) fn build_with_tests() -> Result<(), String> {
 
 /// Builds and starts a command of benches/report.
 pub(crate) fn report(command: &str, arguments: &[String]) -> Result<(), String> {
-    let mut report = cargo([
-        "run",
-        "--quiet",
-        "--package",
-        "turnbuckle-report",
-        "--",
-        command,
-    ]);
+    let mut report = cargo(["run", "--quiet", "--package", REPORT.package, "--", command]);
     run(report.args(arguments))
 }

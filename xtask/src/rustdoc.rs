@@ -4,15 +4,14 @@ use std::process::{Command, ExitCode};
 use std::thread;
 
 use crate::process::{self, cargo};
-use crate::whole::whole;
+use crate::workspace::workspace;
 
 /// The variable with which cargo starts this program in rustdoc's place.
 const AS_RUSTDOC: &str = "TURNBUCKLE_XTASK_RUSTDOC";
 
 /// Runs rustdoc where cargo started this program in its place; returns its status then.
 ///
-/// Where cargo asks for the doc tests of a library, its JSON is written as well, from the dependencies that
-/// are built for them.
+/// Writes the JSON of a library along with its doc tests, from the dependencies that are built for them.
 pub(crate) fn act_as_rustdoc() -> Option<ExitCode> {
     std::env::var_os(AS_RUSTDOC)?;
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -98,7 +97,7 @@ pub(crate) fn write_json(packages: &[String]) -> Result<(), String> {
 
 /// Runs the doc tests of the whole workspace, and writes rustdoc's JSON of its library crates.
 pub(crate) fn test_and_write_json() -> Result<(), String> {
-    let mut tests = whole(&["test", "--doc", "--quiet"]);
+    let mut tests = workspace(&["test", "--doc", "--quiet"]);
     process::run(replace_rustdoc(&mut tests)?)
 }
 

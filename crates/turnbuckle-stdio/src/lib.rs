@@ -3,7 +3,8 @@
 //!
 //! [`run`] serves the client that started this process, on standard input and output, and keeps
 //! whatever else the process prints out of the output. [`serve_stream`] serves a client on any reader
-//! and writer. [`StreamTransport`] is the transport itself, for either end.
+//! and writer. [`StreamTransport`] is the transport itself, for either end. With the feature `runtime`,
+//! `run_on_runtime` serves as `run` does, for less where handlers mostly wait.
 //!
 //! With the feature `client`, a `Command` starts a server as a child process, connects a client to
 //! it and ends the process.

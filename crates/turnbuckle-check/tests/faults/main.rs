@@ -91,7 +91,7 @@ async fn a_server_with_a_login_skills_or_tasks_has_no_findings() {
     }
 }
 
-/// The first row of each file, over every transport.
+/// The first rows of some files, over every transport.
 #[tokio::test(start_paused = true)]
 async fn a_fault_is_found_over_every_transport() {
     let rows = [capabilities::rows(), lists::rows(), prompts::rows()];

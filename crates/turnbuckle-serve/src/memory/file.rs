@@ -43,7 +43,7 @@ impl GraphFile {
         })
     }
 
-    /// Returns true if the graph is so small that reading it takes no longer than a change of threads.
+    /// Returns true if the graph is small enough to be read between other requests, without a thread for it.
     pub(super) fn is_small(&self) -> bool {
         match fs::metadata(&self.path) {
             Ok(metadata) => metadata.is_file() && metadata.len() <= SMALL_BYTES,

@@ -71,24 +71,6 @@ impl Driver {
         }
     }
 
-    /// Starts the thread, which runs `future` inside the current runtime.
-    fn start_thread<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        let (done, output) = oneshot::channel();
-        let wake_pipe = self.wake_pipe.clone();
-        let runtime = Handle::current();
-        Builder::new().name("stdio".into()).spawn(move || {
-            let _entered = runtime.enter();
-            if let Some(output) = self.drive(future) {
-                // The receiver is gone if the server was dropped.
-                let _ = done.send(output);
-            }
-        })?;
-        Ok(RunningServer { output, wake_pipe })
-    }
-
     /// Runs `future` until it is ready or the server was dropped.
     fn drive<F: Future>(self, future: F) -> Option<F::Output> {
         let waker = Waker::from(self.wake_pipe.clone());
@@ -154,11 +136,22 @@ impl Executor for Driver {
         SignalHandlers::register(&self.wake_pipe.wake_sender, Some(requested))
     }
 
+    /// Starts the thread, which runs `future` inside the current runtime.
     fn start<F>(self, future: F) -> io::Result<RunningServer<F::Output>>
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.start_thread(future)
+        let (done, output) = oneshot::channel();
+        let wake_pipe = self.wake_pipe.clone();
+        let runtime = Handle::current();
+        Builder::new().name("stdio".into()).spawn(move || {
+            let _entered = runtime.enter();
+            if let Some(output) = self.drive(future) {
+                // The receiver is gone if the server was dropped.
+                let _ = done.send(output);
+            }
+        })?;
+        Ok(RunningServer { output, wake_pipe })
     }
 }
 
@@ -373,7 +366,7 @@ mod tests {
     async fn input_and_its_end_wake_the_thread() {
         let (driver, mut input, mut writer) = reader();
         let running = driver
-            .start_thread(async move {
+            .start(async move {
                 let mut first = [0; 2];
                 input.read_exact(&mut first).await.unwrap();
                 let mut rest = Vec::new();
@@ -394,7 +387,7 @@ mod tests {
         let long: Vec<u8> = (0..=u8::MAX).cycle().take(5 * MAX_READ_BYTES + 7).collect();
         let sent = long.clone();
         let running = driver
-            .start_thread(async move { output.write_all(&sent).await.is_ok() })
+            .start(async move { output.write_all(&sent).await.is_ok() })
             .unwrap();
         let mut came = Vec::new();
         reader.read_to_end(&mut came).unwrap();
@@ -408,7 +401,7 @@ mod tests {
         let long = vec![b'x'; 5 * MAX_READ_BYTES];
         let (sent, until) = (long.clone(), Instant::now() + Duration::from_secs(10));
         let running = driver
-            .start_thread(async move {
+            .start(async move {
                 let mut written = pin!(output.write_all(&sent));
                 poll_fn(|cx| {
                     cx.waker().wake_by_ref();
@@ -431,7 +424,7 @@ mod tests {
         let (driver, mut input, mut writer) = reader();
         let (sender, mut receiver) = tokio::sync::mpsc::channel::<u32>(1);
         let running = driver
-            .start_thread(async move {
+            .start(async move {
                 let mut sum = 0;
                 while let Some(number) = receiver.recv().await {
                     sum += number;
@@ -450,7 +443,7 @@ mod tests {
     #[tokio::test]
     async fn a_dropped_server_is_stopped() {
         let (held, mut dropped) = oneshot::channel::<()>();
-        let running = Driver::new().unwrap().start_thread(async move {
+        let running = Driver::new().unwrap().start(async move {
             let _held = held;
             pending::<()>().await;
         });
@@ -463,7 +456,7 @@ mod tests {
     async fn a_panic_is_an_error() {
         let running = Driver::new()
             .unwrap()
-            .start_thread(async { std::panic::resume_unwind(Box::new("quietly")) })
+            .start(async { std::panic::resume_unwind(Box::new("quietly")) })
             .unwrap();
         assert!(running.await.is_err());
     }

@@ -13,7 +13,7 @@ pub(super) trait Executor {
     /// Catches signals until it is dropped.
     type Signals;
 
-    /// The output of a server, or an error if it panics. Dropping it stops the server.
+    /// The future of a server's output, or of an error if the server panics. Dropping it stops the server.
     type Running<T: Send + 'static>: Future<Output = io::Result<T>> + Send + Unpin;
 
     /// Returns the stream that reads the non-blocking `file`.

@@ -88,7 +88,7 @@ pub async fn run(dispatch: impl Into<Arc<dyn Dispatch>>, options: StdioOptions) 
 /// Serves as [`run`] does, on the current runtime in place of a thread of its own.
 ///
 /// That costs less where handlers mostly wait for others, as those of a proxy do: a request, what it waits
-/// for and its response need no change of threads. Where handlers are ready at once, `run` costs less.
+/// for and its response need no change of threads.
 ///
 /// # Errors
 /// As for [`run`].

@@ -11,7 +11,7 @@ use crate::process::cargo;
 const LINTING: [&str; 2] = ["--config", "build.rustc-workspace-wrapper='clippy-driver'"];
 
 /// Returns a subcommand of cargo for the whole workspace but this program. A lint that warns is an error.
-pub(crate) fn whole(subcommand: &[&str]) -> Command {
+pub(crate) fn workspace(subcommand: &[&str]) -> Command {
     let mut command = linting(subcommand);
     command.args(["--workspace", "--exclude=xtask", "--all-features"]);
     command
