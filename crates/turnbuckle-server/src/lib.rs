@@ -49,7 +49,6 @@ mod request;
 mod schema;
 mod server;
 pub mod service;
-mod uri_template;
 
 pub use error::failure::{Failure, Result};
 pub use error::into_failure::IntoFailure;
@@ -89,8 +88,10 @@ pub use server::tasks::Tasks;
 pub use server::update::ServerUpdate;
 pub use turnbuckle_schema::{Objection, Profile, SchemaLimits, lint};
 pub use turnbuckle_types::base::random::RandomnessUnavailable;
-pub use turnbuckle_types::{Audio, File, Image, KeyError, KeyRing, SecretKey};
-pub use uri_template::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
+pub use turnbuckle_types::{
+    Audio, File, Image, KeyError, KeyRing, SecretKey, TemplateError, TemplateValue,
+    TemplateVariables, UriTemplate,
+};
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

@@ -73,6 +73,7 @@ mod subscription;
 mod tagged;
 mod task;
 mod tool;
+mod uri_template;
 mod user_wait;
 mod without;
 mod words;
@@ -173,4 +174,5 @@ pub use tool::{
     CallToolRequestParams, CallToolResult, ListToolsResult, StructuredContentError,
     TaskSupportLevel, Tool, ToolAnnotations, ToolExecution,
 };
+pub use uri_template::{DecodedUri, TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 pub use user_wait::{UserWait, UserWaitGuard};

@@ -9,13 +9,15 @@ mod tests;
 
 use bytes::Bytes;
 use turnbuckle_schema::Validator;
-use turnbuckle_types::{RawJson, RawObject, Schema};
+use turnbuckle_types::{RawJson, RawObject, Schema, UriTemplate};
 
 use crate::api::{Fault, Field, FieldKind, Form, ItemKind, TextRules};
 use crate::values::Document;
 use crate::values::string::cut;
 pub(crate) use template::expand_template;
-use template::{MAX_VARIABLES, template_variables};
+
+/// The most arguments of a prompt.
+const MAX_ARGUMENTS: usize = 100;
 
 /// The most bytes of a title or a description of an argument.
 const MAX_TEXT_BYTES: usize = 2_000;
@@ -31,7 +33,7 @@ pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
         },
         ItemKind::Prompts => {
             let arguments = member("arguments").into_iter().flat_map(|it| it.children());
-            let fields = arguments.take(MAX_VARIABLES).map(|argument| {
+            let fields = arguments.take(MAX_ARGUMENTS).map(|argument| {
                 let whole = |name: &str| argument.member(name).and_then(|value| value.as_str());
                 let text = |name: &str| whole(name).map(|text| cut(text, MAX_TEXT_BYTES));
                 let required = argument
@@ -48,8 +50,9 @@ pub(crate) fn form_of_item(kind: ItemKind, raw: &Bytes) -> Form {
         }
         ItemKind::Templates => {
             let template = member("uriTemplate").and_then(|value| value.as_str());
-            let names = template_variables(&template.unwrap_or_default());
-            form_of_fields(names.into_iter().map(text_field).collect())
+            let template = UriTemplate::parse(&template.unwrap_or_default());
+            let names = template.iter().flat_map(UriTemplate::variables);
+            form_of_fields(names.map(|name| text_field(name.to_owned())).collect())
         }
         ItemKind::Resources | ItemKind::Skills | ItemKind::Tasks => form_of_fields(Vec::new()),
     }

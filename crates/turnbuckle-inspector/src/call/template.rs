@@ -1,220 +1,56 @@
-//! Resource templates (RFC 6570): their variables, and their expansion with values.
+//! Resource templates: their expansion with values of JSON.
 
 use bytes::Bytes;
+use turnbuckle_types::{TemplateError, TemplateValue, TemplateVariables, UriTemplate};
 
 use crate::api::ValueKind;
 use crate::values::{Document, Value};
 
-/// The most variables of a resource template.
-pub(super) const MAX_VARIABLES: usize = 100;
-
-/// The most bytes of an expanded URI.
+/// The most bytes of the values of a template, and of an expanded URI.
 const MAX_URI_BYTES: usize = 64 * 1024;
 
-/// A part of a template.
-enum Part<'t> {
-    Literal(&'t str),
-    Expression {
-        operator: &'static Operator,
-        variables: &'t str,
-    },
-}
-
-/// The rules of an operator: RFC 6570, appendix A.
-struct Operator {
-    sign: &'static str,
-    first: &'static str,
-    separator: &'static str,
-    /// The sign behind the name of a variable without text; `None` if names are left out.
-    empty: Option<&'static str>,
-    keeps_reserved: bool,
-}
-
-const OPERATORS: [Operator; 8] = {
-    const fn operator(
-        sign: &'static str,
-        first: &'static str,
-        separator: &'static str,
-        empty: Option<&'static str>,
-    ) -> Operator {
-        Operator {
-            sign,
-            first,
-            separator,
-            empty,
-            keeps_reserved: matches!(sign.as_bytes(), b"+" | b"#"),
-        }
-    }
-    [
-        operator("+", "", ",", None),
-        operator("#", "#", ",", None),
-        operator(".", ".", ".", None),
-        operator("/", "/", "/", None),
-        operator(";", ";", ";", Some("")),
-        operator("?", "?", "&", Some("=")),
-        operator("&", "&", "&", Some("=")),
-        operator("", "", ",", None),
-    ]
-};
-
-/// Returns the parts of a template. What is no expression is literal.
-fn parts(template: &str) -> impl Iterator<Item = Part<'_>> {
-    let mut rest = template;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let expression = rest.strip_prefix('{').and_then(|it| it.split_once('}'));
-        if let Some((expression, behind)) = expression {
-            rest = behind;
-            let found = OPERATORS
-                .iter()
-                .find_map(|it| Some((it, expression.strip_prefix(it.sign)?)));
-            let (operator, variables) = found?;
-            return Some(Part::Expression {
-                operator,
-                variables,
-            });
-        }
-        let from = rest.len().min(1);
-        let from = (from..=rest.len()).find(|at| rest.is_char_boundary(*at))?;
-        let end = rest[from..].find('{').map_or(rest.len(), |at| from + at);
-        let literal;
-        (literal, rest) = rest.split_at(end);
-        Some(Part::Literal(literal))
-    })
-}
-
-/// A variable of an expression, with its modifier.
-struct Variable<'t> {
-    name: &'t str,
-    is_exploded: bool,
-    max_chars: usize,
-}
-
-fn variables(list: &str) -> impl Iterator<Item = Variable<'_>> {
-    list.split(',').map(|text| match text.split_once(':') {
-        Some((name, length)) => Variable {
-            name,
-            is_exploded: false,
-            max_chars: length.parse().unwrap_or(usize::MAX),
-        },
-        None => Variable {
-            name: text.strip_suffix('*').unwrap_or(text),
-            is_exploded: text.ends_with('*'),
-            max_chars: usize::MAX,
-        },
-    })
-}
-
-/// Returns the names of the variables of a template, each once.
-pub(super) fn template_variables(template: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for part in parts(template) {
-        let Part::Expression {
-            variables: list, ..
-        } = part
-        else {
-            continue;
-        };
-        for Variable { name, .. } in variables(list) {
-            let is_new = !name.is_empty() && !names.iter().any(|known| known == name);
-            if is_new && names.len() < MAX_VARIABLES {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    names
-}
-
-/// Returns the URI of a template, with the members of a JSON object as the values of its variables.
+/// Returns the URI of a template, with the members of a JSON object as the values of its variables. Members that are
+/// `null` are left out.
 ///
 /// # Errors
-/// Returns a sentence if the arguments are no object, or the URI gets too long.
+/// Returns a sentence if the template breaks RFC 6570, the arguments are no object, or the URI gets too long.
 pub(crate) fn expand_template(template: &str, arguments: &str) -> Result<String, String> {
+    let parsed = UriTemplate::parse(template);
+    let template = parsed.map_err(|error: TemplateError| error.to_string())?;
+    check_length("values", arguments)?;
     let document = Document::new(Bytes::copy_from_slice(arguments.as_bytes()));
-    let values = document
+    let object = document
         .root()
         .filter(|root| root.kind() == ValueKind::Object && document.fault().is_none());
-    let values = values.ok_or("the arguments have to be a JSON object")?;
-    let mut uri = String::new();
-    for part in parts(template) {
-        match part {
-            Part::Literal(text) => encode(&mut uri, text, true),
-            Part::Expression {
-                operator,
-                variables: list,
-            } => {
-                let mut before = operator.first;
-                for variable in variables(list) {
-                    for item in expand_variable(operator, &variable, values.member(variable.name)) {
-                        uri.push_str(before);
-                        uri.push_str(&item);
-                        before = operator.separator;
-                    }
-                    check_length(&uri)?;
-                }
+    let object = object.ok_or("the arguments have to be a JSON object")?;
+    let mut variables = TemplateVariables::new();
+    for member in object.children() {
+        let name = member.key().unwrap_or_default();
+        match member.kind() {
+            ValueKind::Null => {}
+            ValueKind::Array => {
+                let items: Vec<String> = member.children().map(text_of).collect();
+                variables.insert(name, items);
             }
+            ValueKind::Object => {
+                let pairs = member.children();
+                let pairs = pairs.map(|it| (it.key().unwrap_or_default(), text_of(it)));
+                variables.insert(name, TemplateValue::Map(pairs.collect()));
+            }
+            _ => variables.insert(name, text_of(member)),
         }
-        check_length(&uri)?;
     }
+    let uri = template.expand(&variables);
+    check_length("URI", &uri)?;
     Ok(uri)
 }
 
-fn check_length(uri: &str) -> Result<(), String> {
-    match uri.len() <= MAX_URI_BYTES {
+fn check_length(what: &str, text: &str) -> Result<(), String> {
+    match text.len() <= MAX_URI_BYTES {
         true => Ok(()),
-        false => Err(format!("the URI has more than {MAX_URI_BYTES} bytes")),
-    }
-}
-
-/// Returns the items that a variable adds, encoded; none for a variable without a value.
-fn expand_variable(
-    operator: &Operator,
-    variable: &Variable<'_>,
-    value: Option<Value<'_>>,
-) -> Vec<String> {
-    let encoded = |text: &str| {
-        let mut out = String::new();
-        let end = text.char_indices().nth(variable.max_chars);
-        let text = &text[..end.map_or(text.len(), |(end, _)| end)];
-        encode(&mut out, text, operator.keeps_reserved);
-        out
-    };
-    let named = |name: &str, text: String| match operator.empty {
-        None => text,
-        Some(empty) if text.is_empty() => format!("{name}{empty}"),
-        Some(_) => format!("{name}={text}"),
-    };
-    let Some(value) = value.filter(|value| value.kind() != ValueKind::Null) else {
-        return Vec::new();
-    };
-    let (is_object, is_list) = match value.kind() {
-        ValueKind::Object => (true, false),
-        kind => (false, kind == ValueKind::Array),
-    };
-    if !is_object && !is_list {
-        return vec![named(variable.name, encoded(&text_of(value)))];
-    }
-    let members = value.children().map(|child| {
-        let key = child.key().map(|key| encoded(&key));
-        (key, encoded(&text_of(child)))
-    });
-    let items: Vec<String> = match (is_object, variable.is_exploded) {
-        (true, true) => members
-            .map(|(key, text)| format!("{}={text}", key.unwrap_or_default()))
-            .collect(),
-        (true, false) => members
-            .flat_map(|(key, text)| [key.unwrap_or_default(), text])
-            .collect(),
-        (false, true) => members
-            .map(|(_, text)| named(variable.name, text))
-            .collect(),
-        (false, false) => members.map(|(_, text)| text).collect(),
-    };
-    match variable.is_exploded || items.is_empty() {
-        true => items,
-        false => vec![named(variable.name, items.join(","))],
+        false => Err(format!(
+            "the {what} of a template have at most {MAX_URI_BYTES} bytes"
+        )),
     }
 }
 
@@ -223,74 +59,25 @@ fn text_of(value: Value<'_>) -> String {
     value.as_str().unwrap_or_else(|| value.raw_text())
 }
 
-/// Adds a text in which all but the characters of a URI is escaped: RFC 6570, section 3.2.1.
-fn encode(out: &mut String, text: &str, keeps_reserved: bool) {
-    let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
-        let is_escape = || {
-            let digits = bytes.get(at + 1..at + 3);
-            *byte == b'%' && digits.is_some_and(|it| it.iter().all(u8::is_ascii_hexdigit))
-        };
-        let is_kept = byte.is_ascii_alphanumeric()
-            || b"-._~".contains(byte)
-            || (keeps_reserved && (b":/?#[]@!$&'()*+,;=".contains(byte) || is_escape()));
-        match is_kept {
-            true => out.push(char::from(*byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The variables of RFC 6570, section 3.2.
-    const VALUES: &str = r#"{"count":["one","two","three"],"dom":["example","com"],"hello":"Hello World!",
-        "half":"50%","var":"value","who":"fred","base":"http://example.com/home/","path":"/foo/bar",
-        "list":["red","green","blue"],"keys":{"semi":";","dot":".","comma":","},"v":6,"x":1024,"y":"768",
-        "empty":"","empty_keys":{},"undef":null}"#;
-
     #[test]
-    fn templates_are_expanded_as_the_rfc_says() {
+    fn values_of_json_are_texts_lists_and_maps() {
+        let values = r#"{"count":["one",2],"keys":{"semi":";","a":1},"v":6.50,"big":12345678901234567890123,
+            "truth":true,"text":"a b","undef":null}"#;
         for (template, uri) in [
-            ("{var}", "value"),
-            ("{hello}", "Hello%20World%21"),
-            ("{half}", "50%25"),
-            ("O{empty}X", "OX"),
-            ("O{undef}X", "OX"),
-            ("{x,y}", "1024,768"),
-            ("{x,hello,y}", "1024,Hello%20World%21,768"),
-            ("?{x,undef}", "?1024"),
-            ("{var:3}", "val"),
-            ("{var:30}", "value"),
-            ("{list}", "red,green,blue"),
-            ("{list*}", "red,green,blue"),
-            ("{keys}", "semi,%3B,dot,.,comma,%2C"),
-            ("{keys*}", "semi=%3B,dot=.,comma=%2C"),
-            ("{+hello}", "Hello%20World!"),
-            ("{+half}", "50%25"),
-            ("{base}index", "http%3A%2F%2Fexample.com%2Fhome%2Findex"),
-            ("{+base}index", "http://example.com/home/index"),
-            ("{+path:6}/here", "/foo/b/here"),
-            ("{#x,hello,y}", "#1024,Hello%20World!,768"),
-            ("{#path,x}/here", "#/foo/bar,1024/here"),
-            ("X{.dom*}", "X.example.com"),
-            ("X{.empty_keys}", "X"),
-            ("{/var,empty}", "/value/"),
-            ("{/list*,path:4}", "/red/green/blue/%2Ffoo"),
-            ("{;x,y,empty}", ";x=1024;y=768;empty"),
-            ("{;list*}", ";list=red;list=green;list=blue"),
-            ("{?x,y,empty}", "?x=1024&y=768&empty="),
-            ("{?keys*}", "?semi=%3B&dot=.&comma=%2C"),
-            ("{?list}", "?list=red,green,blue"),
-            ("{&var:3}", "&var=val"),
-            ("file:///ä b%20{", "file:///%C3%A4%20b%20%7B"),
-            ("{missing}{", "%7B"),
-            ("", ""),
+            ("x:{count}{?count*}", "x:one,2?count=one&count=2"),
+            ("x:{keys*}", "x:semi=%3B,a=1"),
+            (
+                "x:{v,big,truth,text}",
+                "x:6.50,12345678901234567890123,true,a%20b",
+            ),
+            ("x:{undef}{missing}", "x:"),
         ] {
             assert_eq!(
-                expand_template(template, VALUES).as_deref(),
+                expand_template(template, values).as_deref(),
                 Ok(uri),
                 "{template}"
             );
@@ -298,17 +85,19 @@ mod tests {
     }
 
     #[test]
-    fn an_expansion_is_bounded_and_takes_an_object() {
+    fn an_expansion_is_bounded_and_says_what_is_wrong() {
         for none in ["", "[]", "1", "{\"a\":", "{\"a\":1}x"] {
-            assert!(expand_template("{a}", none).is_err(), "{none}");
+            let error = expand_template("{a}", none).unwrap_err();
+            assert!(
+                error.starts_with("the arguments have to be"),
+                "{none}: {error}"
+            );
         }
-        let long = format!("{{\"a\":\"{}\"}}", "x".repeat(60_000));
-        assert!(expand_template(&"{a}".repeat(1000), &long).is_err());
-        assert_eq!(
-            template_variables(&"{a}{+b:3,c*}".repeat(2)),
-            ["a", "b", "c"]
-        );
-        let many: String = (0..200).map(|n| format!("{{v{n}}}")).collect();
-        assert_eq!(template_variables(&many).len(), MAX_VARIABLES);
+        let error = expand_template("x:{a", "{}").unwrap_err();
+        assert_eq!(error, "the `{` at byte 2 is not closed");
+        let long = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes));
+        assert!(expand_template("{a}", &long(60_000)).is_ok());
+        assert!(expand_template("{a}{a}", &long(60_000)).is_err());
+        assert!(expand_template("{a}", &long(70_000)).is_err());
     }
 }

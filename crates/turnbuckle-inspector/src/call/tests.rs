@@ -141,10 +141,12 @@ fn prompts_and_templates_have_fields_of_text() {
     let prompt = br#"{"name":"p","arguments":[{"name":"a","required":true},{"name":"b","description":"B"}]}"#;
     let form = form_of_item(ItemKind::Prompts, &Bytes::from_static(prompt));
     assert!(form.fields[0].required && form.fields[1].help.as_deref() == Some("B"));
-    let template = br#"{"uriTemplate":"x://{a}/{+path*}{?q,r:3}{a}{broken"}"#;
+    let template = br#"{"uriTemplate":"x://{a}/{+path*}{?q,r:3}{a}"}"#;
     let form = form_of_item(ItemKind::Templates, &Bytes::from_static(template));
     let names: Vec<_> = form.fields.iter().map(|field| &*field.name).collect();
     assert_eq!(names, ["a", "path", "q", "r"]);
+    let broken = Bytes::from_static(br#"{"uriTemplate":"x://{a}{broken"}"#);
+    assert!(form_of_item(ItemKind::Templates, &broken).fields.is_empty());
 }
 
 #[test]

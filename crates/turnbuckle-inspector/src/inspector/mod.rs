@@ -320,7 +320,7 @@ impl Inspector {
     /// of an object.
     ///
     /// # Errors
-    /// Fails if the arguments are no object, or the URI gets too long.
+    /// Fails if the template breaks the RFC, the arguments are no object, or the URI gets too long.
     pub fn expand(&self, template: &str, arguments: &str) -> Result<String, InspectorError> {
         expand_template(template, arguments).map_err(InspectorError::Refused)
     }

@@ -1,9 +1,8 @@
 //! The request that a resource's handler gets.
 
-use turnbuckle_types::{Json, ProtocolError};
+use turnbuckle_types::{Json, ProtocolError, TemplateVariables};
 
 use crate::error::failure::Result;
-use crate::uri_template::TemplateVariables;
 
 /// A `resources/read` request.
 ///
@@ -24,7 +23,7 @@ impl ReadRequest {
 
     /// Returns the variables as JSON, to be decoded like arguments.
     pub(crate) fn arguments(&self) -> Result<Json> {
-        let variables = self.variables.to_json();
-        Json::encode(&variables).map_err(|error| ProtocolError::internal(error.to_string()).into())
+        Json::encode(&self.variables)
+            .map_err(|error| ProtocolError::internal(error.to_string()).into())
     }
 }

@@ -7,7 +7,7 @@ use turnbuckle_session::handler::RequestContext;
 use turnbuckle_session::internal::{FailureCause, HandlerOutcome, count_refusal};
 use turnbuckle_session::transport::HttpHead;
 use turnbuckle_types::base::text::is_hidden;
-use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter};
+use turnbuckle_types::{ErrorKind, ProtocolError, SubscriptionFilter, TemplateVariables};
 use turnbuckle_wire::era::headers::{HeaderSource, HeaderValues};
 
 use crate::Server;
@@ -22,7 +22,6 @@ use crate::request::context::HandlerContext;
 use crate::request::read::ReadRequest;
 #[cfg(feature = "tasks")]
 use crate::server::tasks::TaskForm;
-use crate::uri_template::TemplateVariables;
 
 /// A provided resource, or a resource of a provided template.
 pub(super) struct ProvidedResource {

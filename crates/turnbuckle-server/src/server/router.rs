@@ -13,8 +13,8 @@ use turnbuckle_session::transport::{Dispatch, HttpNeeds};
 use turnbuckle_types::base::change_position::ChangePosition;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{
-    Audit, EmptyResult, ErrorKind, KeyRing, Principal, ProtocolError, RawJson,
-    SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams,
+    Audit, DecodedUri, EmptyResult, ErrorKind, KeyRing, Principal, ProtocolError, RawJson,
+    SetLevelRequestParams, SubscriptionFilter, SubscriptionsListenRequestParams, TemplateVariables,
 };
 use turnbuckle_wire::era::params::raw_params;
 use turnbuckle_wire::era::{Params, Reply};
@@ -35,7 +35,6 @@ use crate::server::redirect::with_params;
 use crate::server::subscription::check_subscription_count;
 #[cfg(feature = "tasks")]
 use crate::server::tasks::TaskForm;
-use crate::uri_template::{DecodedUri, TemplateVariables};
 
 impl Dispatch for Server {
     fn identity(&self) -> &ServerIdentity {

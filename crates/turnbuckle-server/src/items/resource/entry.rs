@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use turnbuckle_session::internal::HandlerOutcome;
-use turnbuckle_types::{CacheScope, Number, ReadResourceResult};
+use turnbuckle_types::{CacheScope, Number, ReadResourceResult, TemplateVariables, UriTemplate};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::revision::Method;
 
@@ -20,7 +20,6 @@ use crate::items::completion::CompleterEntries;
 use crate::items::{ItemInfo, with_item_info};
 use crate::request::context::HandlerContext;
 use crate::request::read::ReadRequest;
-use crate::uri_template::{TemplateVariables, UriTemplate};
 
 /// The settings of a resource that its replies depend on.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use turnbuckle_types::base::{debug_fields, setters};
-use turnbuckle_types::{Annotations, CacheScope};
+use turnbuckle_types::{Annotations, CacheScope, UriTemplate};
 
 use crate::error::BuildError;
 use crate::handler::{
@@ -23,7 +23,6 @@ use crate::items::{ItemSettings, NoHandler, item_setters};
 use crate::name_rules::{check_media_type, check_template_scheme, check_uri};
 use crate::request::extract::{AddRequirements, HandlerRequirements};
 use crate::schema::{ArgumentReader, EnforcedSchema, check_constraints};
-use crate::uri_template::UriTemplate;
 
 use entry::ReadReplyOptions;
 pub(crate) use entry::{RegisteredResource, ResourceEntry, TemplateEntry};

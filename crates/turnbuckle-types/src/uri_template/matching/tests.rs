@@ -108,6 +108,7 @@ fn templates_match_uris_with_these_variables() {
         ("{+x}{?q}", "a/b?r=1", None),
         ("{/x:1,x}", "/v/value", Some("x=value")),
         ("{/x:1,x}", "/w/value", None),
+        ("x:{a-b}{?c-d}", "x:1?c-d=2", Some("a-b=1 c-d=2")),
         ("{x:3}", "abc", Some("x=abc")),
         ("{x:3}", "abcd", None),
         ("{x:3}{y}", "abcd", Some("x=abc y=d")),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde::{Serialize, Serializer};
 
 /// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +43,22 @@ impl From<Vec<String>> for TemplateValue {
     }
 }
 
+/// A text, a list of texts, or an object of texts. Of several pairs with the same name, the last counts.
+impl Serialize for TemplateValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(text) => text.serialize(serializer),
+            Self::List(items) => items.serialize(serializer),
+            Self::Map(pairs) => {
+                let pairs = pairs.iter().map(|(name, text)| (name, text));
+                pairs.collect::<BTreeMap<_, _>>().serialize(serializer)
+            }
+        }
+    }
+}
+
 /// The variables of a URI template by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TemplateVariables(BTreeMap<String, TemplateValue>);
 
 impl TemplateVariables {
@@ -96,20 +110,5 @@ impl TemplateVariables {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// Returns the variables as a JSON object of texts, lists of texts, and objects of texts.
-    pub(crate) fn to_json(&self) -> serde_json::Map<String, Value> {
-        let texts = |texts: &[String]| texts.iter().map(String::as_str).map(Value::from).collect();
-        let value = |value: &TemplateValue| match value {
-            TemplateValue::Text(text) => Value::from(text.as_str()),
-            TemplateValue::List(list) => Value::Array(texts(list)),
-            TemplateValue::Map(pairs) => pairs
-                .iter()
-                .map(|(name, text)| (name.clone(), Value::from(text.as_str())))
-                .collect(),
-        };
-        let named = |(name, this): (&String, &TemplateValue)| (name.clone(), value(this));
-        self.0.iter().map(named).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Parsing of templates.
 
-use turnbuckle_types::base::text::is_hidden;
+use crate::base::text::is_hidden;
 
 use super::parts::{
     Expression, MAX_EXPRESSIONS, MAX_TEMPLATE, MAX_VARIABLES, Modifier, Operator, Part, Variable,
@@ -143,14 +143,14 @@ fn variable(text: &str) -> Option<Variable> {
 }
 
 /// Returns whether a text is a variable's name: letters, digits, `_` and escapes, with single dots
-/// between them.
+/// between them. Many servers write `-` in names, too, which the RFC does not have.
 fn is_name(text: &str) -> bool {
     text.split('.').all(|label| {
         let mut rest = label;
         while let Some(character) = rest.chars().next() {
             let length = match character {
                 '%' if escaped_byte(&rest[1..]).is_some() => 3,
-                c if c.is_ascii_alphanumeric() || c == '_' => 1,
+                c if c.is_ascii_alphanumeric() || "_-".contains(c) => 1,
                 _ => return false,
             };
             rest = &rest[length..];
@@ -177,6 +177,7 @@ mod tests {
             ),
             ("x{?a,b.c,a,d_%20*,e:9999}", vec!["a", "b.c", "d_%20", "e"]),
             ("https://é.example/{x}", vec!["x"]),
+            ("users://{user-id}{?sort-by}", vec!["user-id", "sort-by"]),
         ] {
             let template: UriTemplate = text.parse().unwrap();
             assert_eq!(template.variables(), names, "{text}");

@@ -1,6 +1,6 @@
 //! URI templates (RFC 6570): parsed once, expanded to a URI, and matched against a URI.
 //!
-//! RFC 6570 defines only expansion, and the crates for it expand. A server also needs the opposite:
+//! RFC 6570 defines only expansion, which clients need, and the crates for it expand. A server needs the opposite:
 //! to find the template that a `resources/read` belongs to, and the values of its variables. This
 //! module has what matching needs and a router's or a regular expression's syntax lacks:
 //!
@@ -32,12 +32,12 @@ const MAX_MATCHED_URI: usize = 8 * 1024;
 /// A parsed URI template, of any of the four levels of RFC 6570.
 ///
 /// ```
-/// # use turnbuckle_server::UriTemplate;
+/// # use turnbuckle_types::UriTemplate;
 /// let template: UriTemplate = "repo://{owner}/{+path}{?rev}".parse()?;
 /// let variables = template.matches("repo://ada/src/main.rs?rev=7").expect("it fits");
 /// assert_eq!(variables.text("path"), Some("src/main.rs"));
 /// assert_eq!(template.expand(&variables), "repo://ada/src/main.rs?rev=7");
-/// # Ok::<(), turnbuckle_server::TemplateError>(())
+/// # Ok::<(), turnbuckle_types::TemplateError>(())
 /// ```
 ///
 /// Specification: server/resources, "Resource Templates" (2026-07-28).
@@ -48,26 +48,26 @@ pub struct UriTemplate {
 }
 
 /// A URI, decoded to be matched against several templates.
-pub(crate) struct DecodedUri(Vec<UriChar>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodedUri(Vec<UriChar>);
 
 impl DecodedUri {
-    /// Decodes a URI; `None` if no template can match it.
-    pub(crate) fn decode(uri: &str) -> Option<Self> {
+    /// Decodes a URI; `None` if no template can match it: it has more than 8 KiB, a control character, or an escape
+    /// that is not valid.
+    #[must_use]
+    pub fn decode(uri: &str) -> Option<Self> {
         (uri.len() <= MAX_MATCHED_URI)
             .then(|| uri_chars(uri).map(Self))
             .flatten()
     }
 }
 
-/// A part of a template.
 impl UriTemplate {
     /// Parses a template.
     ///
     /// # Errors
-    /// If the text is not a template of RFC 6570, or exceeds the limits of this module.
-    ///
-    /// # Errors
-    /// If it is not a template of RFC 6570, or larger than the limits of this module.
+    /// If it is not a template of RFC 6570, has more than 2,048 bytes or 32 expressions, or mentions more than 64
+    /// variables.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         Ok(Self {
             text: text.into(),
@@ -132,8 +132,9 @@ impl UriTemplate {
         self.matches_decoded(&DecodedUri::decode(uri)?)
     }
 
-    /// Matches a URI that was decoded before.
-    pub(crate) fn matches_decoded(&self, uri: &DecodedUri) -> Option<TemplateVariables> {
+    /// Matches a URI that was decoded before, as [`matches`](Self::matches) does.
+    #[must_use]
+    pub fn matches_decoded(&self, uri: &DecodedUri) -> Option<TemplateVariables> {
         matching::matches(&self.parts, &uri.0)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use turnbuckle_types::base::text::is_hidden;
+use crate::base::text::is_hidden;
 
 /// A character of a URI.
 ///
