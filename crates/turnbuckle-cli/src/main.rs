@@ -18,12 +18,14 @@ mod observe;
 mod output;
 mod serving;
 
+use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::CompleteEnv;
+use tokio::runtime::{Builder, Runtime};
 use turnbuckle::auth::client::settle_token_requests;
 
 use crate::args::{Deferred, Format, OutputArgs, move_options_behind_verb};
@@ -165,15 +167,15 @@ fn main() -> ExitCode {
     CompleteEnv::with_factory(|| completion::with_completers(Cli::command()))
         .var(completion::VARIABLE)
         .complete();
-    let mut command = match parse_arguments() {
-        Ok(Cli { command }) => command,
+    let (mut command, threads) = match parse_arguments() {
+        Ok(parsed) => parsed,
         Err(error) => return report_usage_error(&error),
     };
     let json = command
         .output_args()
         .is_some_and(|args| args.output != Format::Text);
     let _telemetry = observe::start_telemetry();
-    match run(command) {
+    match run(command, threads) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.print(json);
@@ -182,12 +184,44 @@ fn main() -> ExitCode {
     }
 }
 
+/// The threads that a command runs on.
+#[derive(Clone, Copy)]
+enum Threads {
+    /// One, for one client: no request changes threads, and the command starts sooner.
+    One,
+    /// As many as there are processors.
+    Several,
+}
+
+impl Threads {
+    /// Chooses the threads of a command.
+    fn of_command(matches: &ArgMatches) -> Self {
+        match matches.subcommand() {
+            Some((_, matches)) => Self::of_command(matches),
+            None => match matches.try_get_one("stdio") {
+                Ok(Some(true)) => Self::One,
+                _ => Self::Several,
+            },
+        }
+    }
+
+    fn start_runtime(self) -> io::Result<Runtime> {
+        let mut builder = match self {
+            Self::One => Builder::new_current_thread(),
+            Self::Several => Builder::new_multi_thread(),
+        };
+        builder.enable_all().build()
+    }
+}
+
 /// Parses the command line.
-fn parse_arguments() -> Result<Cli, clap::Error> {
+fn parse_arguments() -> Result<(Command, Threads), clap::Error> {
     let mut parser = Cli::command();
     let words = move_options_behind_verb(&parser, std::env::args_os().collect())?;
     let matches = parser.try_get_matches_from_mut(words)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut parser))
+    let Cli { command } =
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut parser))?;
+    Ok((command, Threads::of_command(&matches)))
 }
 
 /// Prints a parse error of the command line, as JSON if the arguments ask for JSON output. Help and
@@ -223,8 +257,9 @@ fn report_usage_error(error: &clap::Error) -> ExitCode {
 /// The time that a command which has ended gives to token requests.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(3);
 
-fn run(command: Command) -> Result<(), CliError> {
-    let runtime = tokio::runtime::Runtime::new()
+fn run(command: Command, threads: Threads) -> Result<(), CliError> {
+    let runtime = threads
+        .start_runtime()
         .map_err(|error| CliError::new(format!("cannot start the runtime: {error}")))?;
     let ended = runtime.block_on(async {
         match command {
@@ -276,5 +311,24 @@ mod tests {
         let call = command.find_subcommand("call").expect("it is a command");
         let about = call.get_about().expect("its help says something");
         assert_eq!(about.to_string(), "Calls a tool");
+    }
+
+    #[test]
+    fn one_client_is_served_by_one_thread() {
+        for (line, is_one) in [
+            ("serve time --stdio", true),
+            ("bridge --stdio https://example.com/mcp", true),
+            ("gateway --stdio -f gateway.toml", true),
+            ("demo --stdio", true),
+            ("demo", false),
+            ("serve time", false),
+            ("gateway check gateway.toml", false),
+            ("list https://example.com/mcp", false),
+        ] {
+            let words = ["turnbuckle"].into_iter().chain(line.split(' '));
+            let matches = Cli::command().get_matches_from(words);
+            let threads = Threads::of_command(&matches);
+            assert_eq!(matches!(threads, Threads::One), is_one, "{line}");
+        }
     }
 }

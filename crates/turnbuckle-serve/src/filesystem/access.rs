@@ -9,6 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, OpenOptions};
 use turnbuckle::types::Root;
 
+use super::cached;
 use crate::Error;
 use crate::fault::{Fault, Result};
 
@@ -26,6 +27,8 @@ struct Directory {
     real: PathBuf,
     /// The open directory, to which all accesses are relative.
     handle: Dir,
+    /// True if files whose names are in memory are opened without waiting for anybody.
+    is_local: bool,
 }
 
 /// The directories that are served.
@@ -65,10 +68,12 @@ impl Directories {
                 return Directory::open(&path).ok();
             }
             let location = self.locate(path.to_str()?).ok()?;
+            let handle = location.open_dir().ok()?;
             Some(Directory {
                 named: location.path(),
                 real: location.path(),
-                handle: location.open_dir().ok()?,
+                is_local: cached::is_local(&handle),
+                handle,
             })
         };
         let chosen: Vec<_> = roots.iter().take(MAX_ROOTS).filter_map(chosen).collect();
@@ -96,6 +101,15 @@ impl Directories {
     pub(super) fn locate(&self, path: &str) -> Result<Location<'_>> {
         let (directory, below, absolute) = self.find(path)?;
         self.resolve(directory, below, &absolute)
+    }
+
+    /// Returns the content of a file if it takes no time. Otherwise, [`locate`](Self::locate) finds it, or says what is
+    /// wrong.
+    pub(super) fn read_cached(&self, path: &str) -> Option<Vec<u8>> {
+        let (directory, below, _) = self.find(path).ok()?;
+        directory
+            .is_local
+            .then(|| cached::read(&directory.handle, &below))?
     }
 
     /// Makes a directory and those above it.
@@ -215,8 +229,10 @@ impl Directory {
     fn open(path: &Path) -> io::Result<Self> {
         let named = normalize(&std::path::absolute(path)?);
         let real = named.canonicalize()?;
+        let handle = Dir::open_ambient_dir(&real, ambient_authority())?;
         Ok(Self {
-            handle: Dir::open_ambient_dir(&real, ambient_authority())?,
+            is_local: cached::is_local(&handle),
+            handle,
             named,
             real,
         })

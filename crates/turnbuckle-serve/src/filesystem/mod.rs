@@ -3,9 +3,14 @@
 //! - `access` decides which paths are inside: everything is opened relative to handles of the directories, so that `..`
 //!   and symlinks do not lead out, also if they are swapped meanwhile.
 //! - `read`, `list`, `write`, `edit` are the operations, bounded by [`Limits`].
-//! - `tools` has the tools, which run the operations on threads for blocking work.
+//! - `tools` has the tools, which run the operations on threads for blocking work. What is in memory needs none: `cached`.
 
 mod access;
+#[cfg(target_os = "linux")]
+mod cached;
+#[cfg(not(target_os = "linux"))]
+#[path = "not_cached.rs"]
+mod cached;
 mod edit;
 mod limits;
 mod list;

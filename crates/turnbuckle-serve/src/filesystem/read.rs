@@ -54,7 +54,7 @@ pub(super) fn text(location: &Location<'_>, part: Part, budget: &mut Budget) -> 
 }
 
 /// Returns text without a copy if it is UTF-8.
-fn lossy(bytes: Vec<u8>) -> String {
+pub(super) fn lossy(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 use turnbuckle::prelude::*;
-use turnbuckle::types::ContentBlock;
+use turnbuckle::types::{ContentBlock, Root};
 
 use super::access::Directories;
 use super::edit::{self, Edit};
@@ -37,20 +37,34 @@ impl Filesystem {
         }
     }
 
+    /// Returns the roots of the client, if it has some and they choose the directories.
+    async fn client_roots(&self, ask: &Ask) -> Result<Option<Vec<Root>>> {
+        match self.has_client_roots {
+            true => match ask.roots().await {
+                Ok(roots) => Ok(Some(roots)),
+                Err(AskError::Unsupported(_)) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+            false => Ok(None),
+        }
+    }
+
     /// Runs work on a thread, with the directories of the client.
     async fn run<T: Send + 'static>(
         &self,
         ask: &Ask,
         work: impl FnOnce(&Directories, &mut Budget) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let roots = match self.has_client_roots {
-            true => match ask.roots().await {
-                Ok(roots) => Some(roots),
-                Err(AskError::Unsupported(_)) => None,
-                Err(error) => return Err(error.into()),
-            },
-            false => None,
-        };
+        let roots = self.client_roots(ask).await?;
+        self.run_with(roots, work).await
+    }
+
+    /// Runs work on a thread, with the directories that the roots of the client choose.
+    async fn run_with<T: Send + 'static>(
+        &self,
+        roots: Option<Vec<Root>>,
+        work: impl FnOnce(&Directories, &mut Budget) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
         let permit = Arc::clone(&self.permits).acquire_owned().await?;
         let directories = Arc::clone(&self.directories);
         let limits = self.limits.clone();
@@ -75,8 +89,15 @@ impl Filesystem {
         head: Option<u64>,
         tail: Option<u64>,
     ) -> Result<String> {
-        self.run(ask, move |directories, budget| {
-            let part = Part::new(head, tail)?;
+        let part = Part::new(head, tail).map_err(IntoFailure::into_failure)?;
+        let roots = self.client_roots(ask).await?;
+        if matches!((&roots, part), (None, Part::Whole))
+            && let Some(bytes) = self.directories.read_cached(&path)
+            && bytes.len() <= self.limits.max_read_bytes
+        {
+            return Ok(read::lossy(bytes));
+        }
+        self.run_with(roots, move |directories, budget| {
             read::text(&directories.locate(&path)?, part, budget)
         })
         .await
