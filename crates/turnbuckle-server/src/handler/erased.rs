@@ -1,7 +1,7 @@
 //! Type-erased handlers: extract the parameters, call the function, convert its output into a
 //! reply.
 
-use std::convert::identity;
+use std::future::ready;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,6 +14,7 @@ use turnbuckle_types::{ProtocolError, RawJson};
 use turnbuckle_wire::era::Reply;
 use turnbuckle_wire::era::headers::mirrored_name;
 
+use super::first_run::{ConvertOutput, FirstRun};
 use super::request::{DetachedRequest, ErasedHandler, HandlerRequest};
 use super::rounds::{
     FailureMapping, HandlerRun, RunAgain, finish_handler, panic_failure, run_handler,
@@ -60,7 +61,11 @@ where
     M: 'static,
 {
     Box::new(move |reply_options, reader, settings| {
-        erase::<K, H, M, false>(handler, settings, reply_options, reader)
+        Arc::new(TypedHandler::<K, H, M, false>::new(
+            handler,
+            reply_options,
+            HandlerShell::new(reader, settings),
+        ))
     })
 }
 
@@ -72,33 +77,11 @@ where
     E: 'static,
 {
     Box::new(move |reply_options, reader, settings| {
-        erase::<K, H, SyncMarker<E>, true>(handler, settings, reply_options, reader)
-    })
-}
-
-/// Erases the types of a handler.
-fn erase<K, H, M, const ON_POOL: bool>(
-    handler: H,
-    settings: &HandlerSettings<'_>,
-    reply_options: K::ReplyOptions,
-    reader: ArgumentReader,
-) -> Arc<dyn ErasedHandler>
-where
-    K: HandlerKind<Reply = Reply>,
-    H: Handler<K, M>,
-    M: 'static,
-{
-    Arc::new(TypedHandler::<K, H, M, ON_POOL> {
-        handler,
-        reply_options,
-        reader,
-        states: settings.states.clone(),
-        asks: settings.asks,
-        masks_errors: settings.masks_errors,
-        blocking: settings.blocking.clone(),
-        runs: AtomicU32::new(0),
-        warned_slow: AtomicBool::new(false),
-        marker: PhantomData,
+        Arc::new(TypedHandler::<K, H, SyncMarker<E>, true>::new(
+            handler,
+            reply_options,
+            HandlerShell::new(reader, settings),
+        ))
     })
 }
 
@@ -107,6 +90,12 @@ where
 struct TypedHandler<K: HandlerKind, H, M, const ON_POOL: bool> {
     handler: H,
     reply_options: K::ReplyOptions,
+    shell: HandlerShell,
+    marker: PhantomData<fn(M)>,
+}
+
+/// The part of [`TypedHandler`] that is the same for all handlers, and compiled once.
+struct HandlerShell {
     reader: ArgumentReader,
     states: Arc<States>,
     asks: bool,
@@ -117,22 +106,21 @@ struct TypedHandler<K: HandlerKind, H, M, const ON_POOL: bool> {
     runs: AtomicU32,
     /// True once a warning about a slow handler was logged.
     warned_slow: AtomicBool,
-    marker: PhantomData<fn(M)>,
 }
 
-/// A sync handler that holds its thread for longer than this is logged once, since it delays
-/// everything else on the thread.
-const SLOW_HANDLER: Duration = Duration::from_millis(100);
+impl HandlerShell {
+    fn new(reader: ArgumentReader, settings: &HandlerSettings<'_>) -> Self {
+        Self {
+            reader,
+            states: settings.states.clone(),
+            asks: settings.asks,
+            masks_errors: settings.masks_errors,
+            blocking: settings.blocking.clone(),
+            runs: AtomicU32::new(0),
+            warned_slow: AtomicBool::new(false),
+        }
+    }
 
-/// The number of first runs that are timed; later, one in this many is.
-const TIMED_RUNS: u32 = 32;
-
-impl<K, H, M, const ON_POOL: bool> TypedHandler<K, H, M, ON_POOL>
-where
-    K: HandlerKind<Reply = Reply>,
-    H: Handler<K, M>,
-    M: 'static,
-{
     /// Checks the arguments and returns the call from which the parameters are extracted.
     fn invocation<'a>(
         &'a self,
@@ -149,36 +137,55 @@ where
             states: &self.states,
         })
     }
+}
+
+/// A sync handler that holds its thread for longer than this is logged once, since it delays
+/// everything else on the thread.
+const SLOW_HANDLER: Duration = Duration::from_millis(100);
+
+/// The number of first runs that are timed; later, one in this many is.
+const TIMED_RUNS: u32 = 32;
+
+impl<K, H, M, const ON_POOL: bool> TypedHandler<K, H, M, ON_POOL>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+    M: 'static,
+{
+    fn new(handler: H, reply_options: K::ReplyOptions, shell: HandlerShell) -> Self {
+        Self {
+            handler,
+            reply_options,
+            shell,
+            marker: PhantomData,
+        }
+    }
 
     /// Checks the arguments, extracts the parameters at once and calls the function.
     fn start(&self, context: &HandlerContext, payload: RequestPayload<'_>) -> Result<H::Run> {
-        self.handler.start(&self.invocation(context, payload)?)
+        self.handler
+            .start(&self.shell.invocation(context, payload)?)
     }
 
-    /// Runs a handler from its parameters to its reply, whether or not its extractors wait.
+    /// Runs a handler from its parameters to its reply, while its extractors wait.
     fn run_detached(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
             let run = {
-                let invocation = self.invocation(&request.context, request.payload())?;
+                let invocation = self.shell.invocation(&request.context, request.payload())?;
                 self.handler.start_waiting(&invocation).await?
             };
-            let output = run.await;
-            output.into_handler_reply(&self.reply_options, request.uri())
+            self.convert(run.await, request.uri())
         })
     }
 
-    /// Turns the first run into the outcome of its request.
-    fn run<F>(
-        self: Arc<Self>,
-        context: HandlerContext,
-        first: F,
-        finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
-    ) -> HandlerOutcome
-    where
-        F: Future + Send + 'static,
-    {
-        let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
-        run_handler(mapping, self, context, first, finish)
+    fn mapping(&self) -> FailureMapping {
+        FailureMapping::for_kind::<K>(self.shell.masks_errors)
+    }
+
+    /// Runs a sync handler on this thread, up to its reply.
+    fn reply_in_place(&self, request: &HandlerRequest<'_>) -> Result<Reply> {
+        let run = self.start_in_place(&request.context, request.payload())?;
+        self.convert(ready_output::<K, H, M>(run)?, request.uri())
     }
 
     /// Runs a sync handler on this thread, and sometimes measures its time.
@@ -187,14 +194,14 @@ where
         context: &HandlerContext,
         payload: RequestPayload<'_>,
     ) -> Result<H::Run> {
-        let before = self.runs.fetch_add(1, Ordering::Relaxed);
+        let before = self.shell.runs.fetch_add(1, Ordering::Relaxed);
         if before > TIMED_RUNS && !before.is_multiple_of(TIMED_RUNS) {
             return self.start(context, payload);
         }
         let begun = Instant::now();
         let run = self.start(context, payload);
         let elapsed = begun.elapsed();
-        if elapsed > SLOW_HANDLER && !self.warned_slow.swap(true, Ordering::Relaxed) {
+        if elapsed > SLOW_HANDLER && !self.shell.warned_slow.swap(true, Ordering::Relaxed) {
             warn_slow::<K>(context, elapsed);
         }
         run
@@ -202,7 +209,7 @@ where
 
     /// Starts a sync handler on a thread of the blocking pool, which waits for its extractors.
     fn start_on_pool(&self, request: &DetachedRequest) -> Result<H::Run> {
-        let invocation = self.invocation(&request.context, request.payload())?;
+        let invocation = self.shell.invocation(&request.context, request.payload())?;
         if H::EXTRACTS_AT_ONCE {
             return self.handler.start(&invocation);
         }
@@ -218,7 +225,7 @@ where
     /// Runs a sync handler on the blocking pool, once a permit is free.
     fn run_on_pool(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
-            let permit = self.blocking.acquire(&request.context).await?;
+            let permit = self.shell.blocking.acquire(&request.context).await?;
             let work = move || {
                 // The permit is held until the work is done, even if nobody waits for the result any more.
                 let _permit = permit;
@@ -226,7 +233,7 @@ where
                     return Err(Failure::new("the call was cancelled before it began"));
                 }
                 let run = self.start_on_pool(&request)?;
-                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, request.uri())
+                self.convert(ready_output::<K, H, M>(run)?, request.uri())
             };
             let done = run_blocking(work).await;
             done.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)))
@@ -266,6 +273,18 @@ fn warn_slow<K: HandlerKind>(context: &HandlerContext, elapsed: Duration) {
     }
 }
 
+impl<K, H, M, const ON_POOL: bool> ConvertOutput for TypedHandler<K, H, M, ON_POOL>
+where
+    K: HandlerKind<Reply = Reply>,
+    H: Handler<K, M>,
+{
+    type Output = H::Output;
+
+    fn convert(&self, output: H::Output, uri: Option<&str>) -> Result<Reply> {
+        output.into_handler_reply(&self.reply_options, uri)
+    }
+}
+
 impl<K, H, M, const ON_POOL: bool> RunAgain for TypedHandler<K, H, M, ON_POOL>
 where
     K: HandlerKind<Reply = Reply>,
@@ -274,9 +293,15 @@ where
 {
     fn run_again(self: Arc<Self>, context: HandlerContext) -> HandlerRun {
         let request = DetachedRequest::for_rerun::<K>(context, &self.reply_options);
-        match ON_POOL {
-            true => self.run_on_pool(request),
-            false => self.run_detached(request),
+        if ON_POOL {
+            return self.run_on_pool(request);
+        }
+        if !H::EXTRACTS_AT_ONCE {
+            return self.run_detached(request);
+        }
+        match self.start(&request.context, request.payload()) {
+            Ok(run) => Box::pin(FirstRun::new(run, self, request.uri().map(str::to_owned))),
+            Err(failure) => Box::pin(ready(Err(failure))),
         }
     }
 }
@@ -288,44 +313,51 @@ where
     M: 'static,
 {
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
-        if self.asks {
+        let mapping = self.mapping();
+        if self.shell.asks {
             request.context = request.context.for_asking_handler();
         }
-        if ON_POOL {
-            let context = request.context.clone();
-            let run = self.clone().run_on_pool(request.detach());
-            return self.run(context, run, identity);
-        }
-        if !H::EXTRACTS_AT_ONCE {
-            let context = request.context.clone();
-            let run = self.clone().run_detached(request.detach());
-            return self.run(context, run, identity);
+        if ON_POOL || !H::EXTRACTS_AT_ONCE {
+            let (this, context) = (self.clone(), request.context.clone());
+            let run = match ON_POOL {
+                true => self.run_on_pool(request.detach()),
+                false => self.run_detached(request.detach()),
+            };
+            return run_handler(mapping, this, context, run);
         }
         if H::IS_SYNC {
-            let reply = catch_panic(|| {
-                let run = self.start_in_place(&request.context, request.payload())?;
-                ready_output::<K, H, M>(run)?.into_handler_reply(&self.reply_options, request.uri())
-            });
-            let context = request.into_parts().0;
-            let reply =
-                reply.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
-            let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
-            return finish_handler(mapping, self, context, reply);
+            let mut reply = None;
+            let ended = catch(&mut || reply = Some(self.reply_in_place(&request)));
+            let reply = unless_panicked(K::ERRORS_IN_RESULT, ended, reply);
+            return finish_handler(mapping, self, request.into_parts().0, reply);
         }
-        let run = catch_panic(|| self.start(&request.context, request.payload()));
-        let run = run.unwrap_or_else(|error| Err(panic_failure(K::ERRORS_IN_RESULT, error)));
+        let mut run = None;
+        let ended = catch(&mut || run = Some(self.start(&request.context, request.payload())));
         let (context, uri) = request.into_parts();
-        match run {
+        match unless_panicked(K::ERRORS_IN_RESULT, ended, run) {
             Ok(run) => {
-                let this = self.clone();
-                self.run(context, run, move |output| {
-                    output.into_handler_reply(&this.reply_options, uri.as_deref())
-                })
+                let run = FirstRun::new(run, self.clone(), uri);
+                run_handler(mapping, self, context, run)
             }
-            Err(failure) => {
-                let mapping = FailureMapping::for_kind::<K>(self.masks_errors);
-                finish_handler(mapping, self, context, Err(failure))
-            }
+            Err(failure) => finish_handler(mapping, self, context, Err(failure)),
         }
+    }
+}
+
+/// Runs a function of user code, whose panic is an error. It is compiled once for all functions.
+fn catch(function: &mut dyn FnMut()) -> Result<(), ProtocolError> {
+    catch_panic(function)
+}
+
+/// Returns what a function of user code has left, or the failure of its panic.
+fn unless_panicked<T>(
+    errors_in_result: bool,
+    ended: Result<(), ProtocolError>,
+    left: Option<Result<T>>,
+) -> Result<T> {
+    match (ended, left) {
+        (Ok(()), Some(left)) => left,
+        (Ok(()), None) => Err(ProtocolError::internal("a handler has left nothing").into()),
+        (Err(panic), _) => Err(panic_failure(errors_in_result, panic)),
     }
 }

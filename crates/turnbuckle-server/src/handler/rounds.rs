@@ -1,12 +1,16 @@
 //! Running a handler through its rounds of input, until there is a reply.
 
-use std::convert::identity;
 use std::error::Error;
-use std::future::{poll_fn, ready};
+use std::future::{self, poll_fn};
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{self, Poll, ready};
 
-use turnbuckle_session::internal::{FailureCause, HandlerOutcome, HandlerPanic, count_refusal};
+use pin_project_lite::pin_project;
+use turnbuckle_session::internal::{
+    FailureCause, HandlerOutcome, HandlerPanic, catch_panic, count_refusal,
+};
 use turnbuckle_types::{
     CallToolResult, ElicitRequestParams, ErrorKind, InputRequiredResult, ProtocolError, RawJson,
 };
@@ -16,7 +20,6 @@ use turnbuckle_wire::revision::Method;
 use crate::error::failure::{Failure, FailureKind, Result};
 use crate::error::{ArgumentError, NeedsInput};
 use crate::handler::failure_log::report_error;
-use crate::handler::first_run::{AfterRun, FirstRun, RunToReply, poll_catching_panic};
 use crate::request::context::HandlerContext;
 use crate::request::input::{self, BoundRequest};
 
@@ -76,40 +79,100 @@ impl FailureMapping {
     }
 }
 
-/// Turns the first run of a handler into the outcome of its request; `finish` converts the run's
-/// output into a reply, and `handler` runs again once its questions are answered.
+/// Turns the first run of a handler into the outcome of its request; `handler` runs again once its
+/// questions are answered.
 ///
 /// The function is compiled for each handler, so that it has only what depends on the types of one.
-pub(crate) fn run_handler<F>(
+pub(crate) fn run_handler(
     mapping: FailureMapping,
     handler: Arc<dyn RunAgain>,
     context: HandlerContext,
-    first: F,
-    finish: impl FnOnce(F::Output) -> Result<Reply> + Send + 'static,
-) -> HandlerOutcome
-where
-    F: Future + Send + 'static,
-{
+    first: impl Future<Output = Result<Reply>> + Send + 'static,
+) -> HandlerOutcome {
     // A handler without an `Ask` is not watched, which saves the cost.
-    let first = FirstRun::new(first, finish);
     if context.asking_round().is_some() {
         return run_asking_handler(mapping, handler, context, Box::pin(first));
     }
-    let next = end_run(mapping, handler, context);
-    HandlerOutcome::Pending(Box::pin(RunToReply::new(first, next)))
+    let rest = RestOfRequest::Run {
+        mapping,
+        handler,
+        context,
+    };
+    HandlerOutcome::Pending(Box::pin(RunToReply { first, rest }))
 }
 
-/// Returns the function that says what follows the first run of a handler.
-fn end_run(
-    mapping: FailureMapping,
-    handler: Arc<dyn RunAgain>,
-    context: HandlerContext,
-) -> impl FnOnce(Result<Result<Reply>, ProtocolError>) -> AfterRun + Send {
-    move |output| match convert_panic(mapping.errors_in_result, output) {
-        Ok(reply) => AfterRun::Reply(check_extension_result(reply, &context)),
-        Err(failure) => AfterRun::Wait(Box::pin(resolve_failure(
-            mapping, handler, context, failure,
-        ))),
+pin_project! {
+    /// A request from the first run of its handler to its reply.
+    struct RunToReply<F> {
+        #[pin]
+        first: F,
+        rest: RestOfRequest,
+    }
+}
+
+impl<F> Future for RunToReply<F>
+where
+    F: Future<Output = Result<Reply>>,
+{
+    type Output = Reply;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Reply> {
+        let mut this = self.project();
+        this.rest.poll(cx, &mut |cx| this.first.as_mut().poll(cx))
+    }
+}
+
+/// The part of [`RunToReply`] that is the same for all handlers, and compiled once.
+enum RestOfRequest {
+    /// The handler runs for the first time.
+    Run {
+        mapping: FailureMapping,
+        handler: Arc<dyn RunAgain>,
+        context: HandlerContext,
+    },
+    /// The first run has failed, or asks.
+    Failure(Pin<Box<dyn Future<Output = Reply> + Send>>),
+    /// The reply was returned.
+    Ended,
+}
+
+impl RestOfRequest {
+    fn poll(&mut self, cx: &mut task::Context<'_>, first: &mut PollRun<'_>) -> Poll<Reply> {
+        if let Self::Failure(rest) = self {
+            return rest.as_mut().poll(cx);
+        }
+        let output = ready!(poll_catching_panic(first, cx));
+        let Self::Run {
+            mapping,
+            handler,
+            context,
+        } = mem::replace(self, Self::Ended)
+        else {
+            return Poll::Pending;
+        };
+        match convert_panic(mapping.errors_in_result, output) {
+            Ok(reply) => Poll::Ready(check_extension_result(reply, &context)),
+            Err(failure) => {
+                let mut rest = Box::pin(resolve_failure(mapping, handler, context, failure));
+                let polled = rest.as_mut().poll(cx);
+                *self = Self::Failure(rest);
+                polled
+            }
+        }
+    }
+}
+
+/// A function that polls a run of a handler.
+type PollRun<'r> = dyn FnMut(&mut task::Context<'_>) -> Poll<Result<Reply>> + 'r;
+
+/// Polls a run and catches a panic.
+fn poll_catching_panic(
+    run: &mut PollRun<'_>,
+    cx: &mut task::Context<'_>,
+) -> Poll<Result<Result<Reply>, ProtocolError>> {
+    match catch_panic(|| run(cx)) {
+        Ok(polled) => polled.map(Ok),
+        Err(error) => Poll::Ready(Err(error)),
     }
 }
 
@@ -122,7 +185,7 @@ pub(crate) fn finish_handler(
 ) -> HandlerOutcome {
     match reply {
         Ok(reply) => check_extension_result(reply, &context).into(),
-        Err(failure) => run_handler(mapping, handler, context, ready(Err(failure)), identity),
+        Err(failure) => run_handler(mapping, handler, context, future::ready(Err(failure))),
     }
 }
 
@@ -144,7 +207,7 @@ fn run_asking_handler(
 
 /// Runs a handler and turns a panic into a failure without the panic's message.
 async fn run_catching_panic(errors_in_result: bool, mut run: HandlerRun) -> Result<Reply> {
-    let output = poll_fn(|cx| poll_catching_panic(run.as_mut(), cx)).await;
+    let output = poll_fn(|cx| poll_catching_panic(&mut |cx| run.as_mut().poll(cx), cx)).await;
     convert_panic(errors_in_result, output)
 }
 
@@ -239,7 +302,8 @@ async fn resolve_failure(
             None => context.first_round().next_legacy_round(answers, state),
         };
         context = context.with_round(round);
-        let run = handler.clone().run_again(context.clone());
+        let (handler, again) = (handler.clone(), context.clone());
+        let run = Box::pin(async move { handler.run_again(again).await });
         let run = run_catching_panic(mapping.errors_in_result, run);
         failure = match run_watched(&context, run).await {
             Ok(reply) => return check_extension_result(reply, &context),
