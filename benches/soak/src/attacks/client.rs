@@ -1,6 +1,7 @@
 //! Attacks of a server on a client, which has to give it up.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::time::sleep;
@@ -31,6 +32,10 @@ pub(super) const ATTACKS: &[ClientAttack] = &[
     },
 ];
 
+/// The time in which a client gives its server up. A build without optimizations reads the messages for some seconds, and
+/// several times as long beside other work.
+const GIVE_UP_TIME: Duration = Duration::from_secs(120);
+
 pub(super) async fn play(attack: &ClientAttack, form: Rc<Form>) -> Result<Outcome> {
     let mut process = Process::start(&form.server, attack.role)?;
     if process.line(SETTLE).await? != CONNECTED {
@@ -47,7 +52,7 @@ pub(super) async fn play(attack: &ClientAttack, form: Rc<Form>) -> Result<Outcom
         }
     };
     let line: String = tokio::select! {
-        line = process.line(form.time.max(SETTLE)) => line?,
+        line = process.line(form.time.max(GIVE_UP_TIME)) => line?,
         never = sampling => never,
     };
     if !line.starts_with(GIVEN_UP) {
