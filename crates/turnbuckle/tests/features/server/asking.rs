@@ -57,17 +57,21 @@ async fn forms(ask: Ask) -> String {
     format!("{one} {two} {three}")
 }
 
+/// The receipts of each tool that takes money: their features may share a server.
 #[derive(Default)]
-struct Till(AtomicU32);
+struct Till {
+    by_charge: AtomicU32,
+    by_waits: AtomicU32,
+}
 
 /// Takes money, once, between questions.
 #[tool]
 async fn charge(ask: Ask, State { arc: till }: State<Till>) -> Result<String> {
     let before = word(&ask, "really").await;
-    let pay = async { Ok(till.0.fetch_add(1, Ordering::Relaxed) + 1) };
+    let pay = async { Ok(till.by_charge.fetch_add(1, Ordering::Relaxed) + 1) };
     let receipt: u32 = ask.once("pay", pay).await?;
     let after = word(&ask, "printed").await;
-    let taken = till.0.load(Ordering::Relaxed);
+    let taken = till.by_charge.load(Ordering::Relaxed);
     Ok(format!("{before} {after}: receipt {receipt} of {taken}"))
 }
 
@@ -99,10 +103,11 @@ fn waits(ask: Ask, till: State<Till>, progress: Progress) -> Result<String> {
         Err(other) => Err(other),
     };
     let before = word("really")?;
-    let receipt: u32 =
-        ask.blocking_once("pay", || Ok(till.0.fetch_add(1, Ordering::Relaxed) + 1))?;
+    let receipt: u32 = ask.blocking_once("pay", || {
+        Ok(till.by_waits.fetch_add(1, Ordering::Relaxed) + 1)
+    })?;
     let after = word("printed")?;
-    let taken = till.0.load(Ordering::Relaxed);
+    let taken = till.by_waits.load(Ordering::Relaxed);
     Ok(format!("{before} {after}: {}", taken == receipt))
 }
 
