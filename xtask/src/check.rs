@@ -49,13 +49,14 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let names: Vec<_> = changed.iter().map(String::as_str).collect();
     println!("== tests of {}", names.join(", "));
     step("tests", || {
-        test(|subcommand| {
+        let build = |subcommand: &[&str]| {
             let mut tests = cargo(subcommand.iter().copied());
             for name in &names {
                 tests.args(["--package", name]);
             }
             tests
-        })
+        };
+        test(build, Choice::All)
     })
 }
 
@@ -73,8 +74,20 @@ pub(crate) fn step(name: &str, take: impl FnOnce() -> Result<(), String>) -> Res
     Ok(())
 }
 
+/// The tests that run. `.config/nextest.toml` names the exhaustive ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// All but the exhaustive ones.
+    Quick,
+    /// The exhaustive ones.
+    Exhaustive,
+    /// All.
+    All,
+}
+
 /// Runs the tests of the packages that `build` adds to a subcommand of cargo; doc tests are another command.
-pub(crate) fn test(build: impl FnOnce(&[&str]) -> Command) -> Result<(), String> {
+/// Without cargo-nextest, all of them run.
+pub(crate) fn test(build: impl FnOnce(&[&str]) -> Command, choice: Choice) -> Result<(), String> {
     // cargo-nextest runs the tests of all binaries side by side.
     let has_nextest = output(&mut cargo(["nextest", "--version"])).is_ok();
     let mut tests = match has_nextest {
@@ -85,6 +98,12 @@ pub(crate) fn test(build: impl FnOnce(&[&str]) -> Command) -> Result<(), String>
     if has_nextest {
         tests.args(["--status-level=fail", "--no-tests=pass"]);
         tests.arg(format!("--test-threads={}", test_threads()));
+        if choice != Choice::Quick {
+            tests.arg("--ignore-default-filter");
+        }
+        if choice == Choice::Exhaustive {
+            tests.arg("--filterset=not default()");
+        }
     }
     process::run(&mut tests)
 }

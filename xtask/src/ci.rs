@@ -3,8 +3,8 @@
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended. All of the workspace is built once, see [`workspace`].
 //!
-//! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`, which the workflow
-//! runs at the same time.
+//! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`; tests that try every
+//! case of something, and attacks, to `cargo xtask exhaustive`. The workflow runs both at the same time.
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
@@ -19,7 +19,7 @@ use std::thread;
 
 use crate::schemas;
 
-use crate::check::{check_requirements, step, test};
+use crate::check::{Choice, check_requirements, step, test};
 use crate::process::{self, cargo};
 use crate::programs::REPORT;
 use crate::workspace::{this_program, workspace};
@@ -38,8 +38,12 @@ struct Lane {
 const BUILDS: Lane = Lane {
     option: "builds",
     steps: &[
-        ("lints and tests of this program", || test(this_program)),
-        ("lints and tests", || test(workspace)),
+        // It is quick, and fails before anything is built that takes long.
+        ("tidy", || tidy::run(&tidy::Options::default())),
+        ("lints and tests of this program", || {
+            test(this_program, Choice::Quick)
+        }),
+        ("lints and tests", || test(workspace, Choice::Quick)),
         ("programs", programs::build_with_tests),
     ],
 };
@@ -91,11 +95,17 @@ const APART: &[Step] = &[
     ("cluster", || cluster::run(&[])),
 ];
 
+/// Steps of [`run_exhaustive`].
+const EXHAUSTIVE: &[Step] = &[
+    ("exhaustive tests", || test(workspace, Choice::Exhaustive)),
+    ("programs", programs::build_with_tests),
+    ("soak", soak::run_briefly),
+];
+
 /// Beside [`BUILDS`]: steps that build nothing with cargo, for which they would wait.
 const SOURCES: Lane = Lane {
     option: "sources",
     steps: &[
-        ("tidy", || tidy::run(&tidy::Options::default())),
         ("requirements", check_requirements),
         ("schemas", || schemas::check(&process::root())),
         ("format", || {
@@ -111,7 +121,6 @@ const SOURCES: Lane = Lane {
 const RUNS: Lane = Lane {
     option: "runs",
     steps: &[
-        ("soak", soak::run_briefly),
         ("cluster", cluster::run_briefly),
         ("conformance", || node::check_server(&[])),
         ("conformance-client", || node::check_client(&[])),
@@ -156,6 +165,11 @@ fn take_beside(lane: &Lane, lanes: &[&Lane]) -> Result<(), String> {
 /// their own, at the same time as the others.
 pub(crate) fn run_apart() -> Result<(), String> {
     take(APART, || Ok(()))
+}
+
+/// Takes the steps that try every case and play every attack, which takes long: on a machine of their own as well.
+pub(crate) fn run_exhaustive() -> Result<(), String> {
+    take(EXHAUSTIVE, || Ok(()))
 }
 
 /// Packages every crate as for the registry. They are not built from the packages: all of that is

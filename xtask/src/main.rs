@@ -50,6 +50,8 @@ enum Command {
     Ci(ci::Options),
     /// Build the fuzz targets and test the program with a reqwest of its own: workspaces beside this one
     Apart,
+    /// Run the tests that try every case of something, and the attacks of soak, briefly
+    Exhaustive,
     /// Check the rules about the source that the compiler does not check
     Tidy(tidy::Options),
     /// Count the lines of each package, and the circles of imports in it
@@ -121,6 +123,7 @@ fn main() -> ExitCode {
         Command::Check(options) => check::run(&options),
         Command::Ci(options) => ci::run(&options),
         Command::Apart => ci::run_apart(),
+        Command::Exhaustive => ci::run_exhaustive(),
         Command::Tidy(options) => tidy::run(&options),
         Command::Measure(options) => measure::run(&options),
         Command::Requirements { command } => requirements::run(&process::root(), &command),
