@@ -49,7 +49,7 @@ fn check_length(what: &str, text: &str) -> Result<(), String> {
     match text.len() <= MAX_URI_BYTES {
         true => Ok(()),
         false => Err(format!(
-            "the {what} of a template have at most {MAX_URI_BYTES} bytes"
+            "the {what} of a template may not be longer than {MAX_URI_BYTES} bytes"
         )),
     }
 }

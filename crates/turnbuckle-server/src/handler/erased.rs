@@ -64,7 +64,7 @@ where
         Arc::new(TypedHandler::<K, H, M, false>::new(
             handler,
             reply_options,
-            HandlerShell::new(reader, settings),
+            UntypedPart::new(reader, settings),
         ))
     })
 }
@@ -80,7 +80,7 @@ where
         Arc::new(TypedHandler::<K, H, SyncMarker<E>, true>::new(
             handler,
             reply_options,
-            HandlerShell::new(reader, settings),
+            UntypedPart::new(reader, settings),
         ))
     })
 }
@@ -90,12 +90,12 @@ where
 struct TypedHandler<K: HandlerKind, H, M, const ON_POOL: bool> {
     handler: H,
     reply_options: K::ReplyOptions,
-    shell: HandlerShell,
+    untyped: UntypedPart,
     marker: PhantomData<fn(M)>,
 }
 
 /// The part of [`TypedHandler`] that is the same for all handlers, and compiled once.
-struct HandlerShell {
+struct UntypedPart {
     reader: ArgumentReader,
     states: Arc<States>,
     asks: bool,
@@ -108,7 +108,7 @@ struct HandlerShell {
     warned_slow: AtomicBool,
 }
 
-impl HandlerShell {
+impl UntypedPart {
     fn new(reader: ArgumentReader, settings: &HandlerSettings<'_>) -> Self {
         Self {
             reader,
@@ -152,11 +152,11 @@ where
     H: Handler<K, M>,
     M: 'static,
 {
-    fn new(handler: H, reply_options: K::ReplyOptions, shell: HandlerShell) -> Self {
+    fn new(handler: H, reply_options: K::ReplyOptions, untyped: UntypedPart) -> Self {
         Self {
             handler,
             reply_options,
-            shell,
+            untyped,
             marker: PhantomData,
         }
     }
@@ -164,14 +164,16 @@ where
     /// Checks the arguments, extracts the parameters at once and calls the function.
     fn start(&self, context: &HandlerContext, payload: RequestPayload<'_>) -> Result<H::Run> {
         self.handler
-            .start(&self.shell.invocation(context, payload)?)
+            .start(&self.untyped.invocation(context, payload)?)
     }
 
     /// Runs a handler from its parameters to its reply, while its extractors wait.
     fn run_detached(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
             let run = {
-                let invocation = self.shell.invocation(&request.context, request.payload())?;
+                let invocation = self
+                    .untyped
+                    .invocation(&request.context, request.payload())?;
                 self.handler.start_waiting(&invocation).await?
             };
             self.convert(run.await, request.uri())
@@ -179,7 +181,7 @@ where
     }
 
     fn mapping(&self) -> FailureMapping {
-        FailureMapping::for_kind::<K>(self.shell.masks_errors)
+        FailureMapping::for_kind::<K>(self.untyped.masks_errors)
     }
 
     /// Runs a sync handler on this thread, up to its reply.
@@ -194,14 +196,14 @@ where
         context: &HandlerContext,
         payload: RequestPayload<'_>,
     ) -> Result<H::Run> {
-        let before = self.shell.runs.fetch_add(1, Ordering::Relaxed);
+        let before = self.untyped.runs.fetch_add(1, Ordering::Relaxed);
         if before > TIMED_RUNS && !before.is_multiple_of(TIMED_RUNS) {
             return self.start(context, payload);
         }
         let begun = Instant::now();
         let run = self.start(context, payload);
         let elapsed = begun.elapsed();
-        if elapsed > SLOW_HANDLER && !self.shell.warned_slow.swap(true, Ordering::Relaxed) {
+        if elapsed > SLOW_HANDLER && !self.untyped.warned_slow.swap(true, Ordering::Relaxed) {
             warn_slow::<K>(context, elapsed);
         }
         run
@@ -209,7 +211,9 @@ where
 
     /// Starts a sync handler on a thread of the blocking pool, which waits for its extractors.
     fn start_on_pool(&self, request: &DetachedRequest) -> Result<H::Run> {
-        let invocation = self.shell.invocation(&request.context, request.payload())?;
+        let invocation = self
+            .untyped
+            .invocation(&request.context, request.payload())?;
         if H::EXTRACTS_AT_ONCE {
             return self.handler.start(&invocation);
         }
@@ -225,7 +229,7 @@ where
     /// Runs a sync handler on the blocking pool, once a permit is free.
     fn run_on_pool(self: Arc<Self>, request: DetachedRequest) -> HandlerRun {
         Box::pin(async move {
-            let permit = self.shell.blocking.acquire(&request.context).await?;
+            let permit = self.untyped.blocking.acquire(&request.context).await?;
             let work = move || {
                 // The permit is held until the work is done, even if nobody waits for the result any more.
                 let _permit = permit;
@@ -314,7 +318,7 @@ where
 {
     fn call(self: Arc<Self>, mut request: HandlerRequest<'_>) -> HandlerOutcome {
         let mapping = self.mapping();
-        if self.shell.asks {
+        if self.untyped.asks {
             request.context = request.context.for_asking_handler();
         }
         if ON_POOL || !H::EXTRACTS_AT_ONCE {
