@@ -67,10 +67,7 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
             find_zone(&name).map_err(|error| Error::new(error.to_string()))?;
             name
         }
-        None => {
-            let system = TimeZone::system();
-            system.iana_name().unwrap_or("UTC").to_owned()
-        }
+        None => system_zone(),
     };
     let clock = options.clock;
     let current = Tool::builder("get_current_time")
@@ -87,6 +84,26 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         .handler(move |Args(arguments): Args<Convert>| result(convert(&arguments, clock)));
     let server = Server::new("time", env!("CARGO_PKG_VERSION")).title("Time");
     Ok(server.tools([current, convert]))
+}
+
+/// Returns the name of the system's time zone, or UTC where it has none.
+fn system_zone() -> String {
+    // jiff lists the whole database of zones for it, which takes as long as the rest of the start.
+    let named = std::env::var_os("TZ").is_none().then(linked_zone).flatten();
+    named.unwrap_or_else(|| {
+        let system = TimeZone::system();
+        system.iana_name().unwrap_or("UTC").to_owned()
+    })
+}
+
+/// Returns the name of the zone that the system's configuration is a link to.
+fn linked_zone() -> Option<String> {
+    const CONFIGURATION: &str = "/etc/localtime";
+    let target = std::fs::read_link(CONFIGURATION).ok()?;
+    let (_, name) = target.to_str()?.split_once("/zoneinfo/")?;
+    std::fs::exists(CONFIGURATION)
+        .ok()?
+        .then(|| name.to_owned())
 }
 
 fn annotations() -> ToolAnnotations {
@@ -251,4 +268,15 @@ fn format_difference(seconds: i32) -> String {
     }
     let hours = format!("{hours:+.2}");
     format!("{}h", hours.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_of_the_system_is_that_of_its_library() {
+        let system = TimeZone::system();
+        assert_eq!(system_zone(), system.iana_name().unwrap_or("UTC"));
+    }
 }
