@@ -89,14 +89,6 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     list_all(&packages, options.check)
 }
 
-/// Runs the doc tests of the whole workspace, and compares the listings of the code that is built for
-/// them with those that are there.
-pub(crate) fn check_with_doc_tests() -> Result<(), String> {
-    let packages = packages(&process::root())?;
-    rustdoc::test_and_write_json()?;
-    list_all(&packages, true)
-}
-
 fn list_all(packages: &[String], check: bool) -> Result<(), String> {
     let root = process::root();
     let (mut texts, mut faults) = (BTreeMap::new(), Vec::new());

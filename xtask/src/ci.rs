@@ -52,10 +52,7 @@ const BUILDS: Lane = Lane {
 const REST: Lane = Lane {
     option: "rest",
     steps: &[
-        (
-            "doc tests, documentation and public API",
-            api::check_with_doc_tests,
-        ),
+        ("doc tests", test_docs),
         (
             "conformance of the authorization server",
             node::check_authorization_server,
@@ -63,13 +60,16 @@ const REST: Lane = Lane {
         ("crates", || {
             process::run(Command::new(REPORT.path()).args(["weigh", "--crates"]))
         }),
-        ("packages", package),
     ],
 };
 
-/// Steps of [`run_apart`]: workspaces that build the crates with dependencies of their own, and programs of
-/// others, which change when we change their versions.
+/// Steps of [`run_apart`]: what the crates look like from outside, workspaces that build them with dependencies of
+/// their own, and programs of others, which change when we change their versions.
 const APART: &[Step] = &[
+    ("documentation and public API", || {
+        api::run(&api::Options { check: true })
+    }),
+    ("packages", package),
     ("fuzz targets", || {
         let mut check = cargo([
             "check",
@@ -98,7 +98,12 @@ const APART: &[Step] = &[
 /// Steps of [`run_exhaustive`].
 const EXHAUSTIVE: &[Step] = &[
     ("exhaustive tests", || test(workspace, Choice::Exhaustive)),
+    ("features over simulated connections", || {
+        let mut tests = workspace(&["nextest", "run", "--filterset=binary(features)"]);
+        process::run(tests.env("TURNBUCKLE_SEEDS", "1"))
+    }),
     ("programs", programs::build_with_tests),
+    ("page in the browser", page::check_in_browser),
     ("soak", soak::run_briefly),
 ];
 
@@ -130,7 +135,7 @@ const RUNS: Lane = Lane {
 /// Beside [`REST`] too: it mostly waits.
 const PAGE: Lane = Lane {
     option: "page",
-    steps: &[("page in the browser", page::check_in_browser)],
+    steps: &[("page at work in the browser", page::check_at_work)],
 };
 
 #[derive(clap::Args)]
@@ -172,8 +177,14 @@ pub(crate) fn run_exhaustive() -> Result<(), String> {
     take(EXHAUSTIVE, || Ok(()))
 }
 
+/// Runs the doc tests of the whole workspace. The examples of a proc macro are doc tests of `tests/macros`.
+fn test_docs() -> Result<(), String> {
+    let mut tests = workspace(&["test", "--doc", "--quiet"]);
+    process::run(tests.arg("--exclude=turnbuckle-macros"))
+}
+
 /// Packages every crate as for the registry. They are not built from the packages: all of that is
-/// built already, from the same files.
+/// built by others, from the same files.
 fn package() -> Result<(), String> {
     process::run(&mut cargo([
         "publish",

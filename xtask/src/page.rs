@@ -20,10 +20,19 @@ pub(crate) fn check_sources() -> Result<(), String> {
     run_to_end(npm()?.args(["run", "--silent", "check"]))
 }
 
-/// Runs the page in Chromium with the tool, which is built.
+/// Runs every test of the page in Chromium with the tool, which is built.
 pub(crate) fn check_in_browser() -> Result<(), String> {
+    test_in_browser(&[])
+}
+
+/// Does what people do with the page most, in Chromium with the tool, which is built.
+pub(crate) fn check_at_work() -> Result<(), String> {
+    test_in_browser(&["--", "jobs"])
+}
+
+fn test_in_browser(files: &[&str]) -> Result<(), String> {
     let mut tests = npm()?;
-    tests.args(["run", "--silent", "browser"]);
+    tests.args(["run", "--silent", "browser"]).args(files);
     tests.env("TURNBUCKLE", TOOL.path());
     run_to_end(tests.env("CHROMIUM", script(&["chromium.sh"])?))
 }

@@ -70,15 +70,8 @@ pub(crate) const REPORT: Program = Program {
     name: "turnbuckle-report",
 };
 
-const ALL: &[Program] = &[
-    TOOL,
-    EVERYTHING_CLIENT,
-    INTEROP_CLIENT,
-    INTEROP_AUTH,
-    SOAK,
-    CLUSTER,
-    REPORT,
-];
+/// The programs of the steps beside the tests.
+const ALL: &[Program] = &[TOOL, EVERYTHING_CLIENT, INTEROP_AUTH, SOAK, CLUSTER, REPORT];
 
 impl Program {
     /// Builds the program and nothing else.
@@ -102,7 +95,7 @@ impl Program {
     }
 }
 
-/// Builds all of them together with the tests. Their dependencies have the same features then, and
+/// Builds them together with the tests. Their dependencies have the same features then, and
 /// are not built a second time.
 pub(crate) fn build_with_tests() -> Result<(), String> {
     let mut build = workspace(&["build", "--tests"]);
