@@ -191,8 +191,6 @@ pub enum Step {
     Authorization,
     /// The revision is negotiated.
     Version,
-    /// The lists are read.
-    Lists,
 }
 
 /// A server's description of itself, and the revision that is spoken.

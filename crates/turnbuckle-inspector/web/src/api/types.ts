@@ -1191,7 +1191,7 @@ export type Severity = "error" | "warning" | "note";
 /**
  * A step on the way to a connection.
  */
-export type Step = "start" | "resolve" | "connect" | "tls" | "http" | "authorization" | "version" | "lists";
+export type Step = "start" | "resolve" | "connect" | "tls" | "http" | "authorization" | "version";
 
 /**
  * A piece of a long text.

@@ -10,16 +10,15 @@ const STEPS: Record<Step, { doing: string; noun: string }> = {
   http: { doing: "first HTTP request", noun: "the first HTTP request" },
   authorization: { doing: "waiting for the login", noun: "the authorization" },
   version: { doing: "negotiating the revision", noun: "negotiating the revision" },
-  lists: { doing: "reading the lists", noun: "reading the lists" },
 };
 
 /** Returns the steps of a connection, in order. */
 export function stepsOf({ transport, address }: Pick<Session, "transport" | "address">): Step[] {
   if (transport === "program") {
-    return ["start", "version", "lists"];
+    return ["start", "version"];
   }
   const secure: Step[] = address.startsWith("https:") ? ["tls"] : [];
-  return ["resolve", "connect", ...secure, "http", "authorization", "version", "lists"];
+  return ["resolve", "connect", ...secure, "http", "authorization", "version"];
 }
 
 /** Returns the name of a step, for a list of steps. */
