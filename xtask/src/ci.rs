@@ -128,19 +128,21 @@ const RUNS: Lane = Lane {
     steps: &[
         ("cluster", cluster::run_briefly),
         ("conformance", || node::check_server(&[])),
-        ("conformance-client", || node::check_client(&[])),
     ],
 };
 
-/// Beside [`REST`] too: it mostly waits.
-const PAGE: Lane = Lane {
-    option: "page",
-    steps: &[("page at work in the browser", page::check_at_work)],
+/// Beside [`REST`] too: they mostly wait.
+const CLIENTS: Lane = Lane {
+    option: "clients",
+    steps: &[
+        ("conformance-client", || node::check_client(&[])),
+        ("page at work in the browser", page::check_at_work),
+    ],
 };
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Take the steps of one lane: builds, sources, rest, runs or page. It ends with its standard input
+    /// Take the steps of one lane: builds, sources, rest, runs or clients. It ends with its standard input
     #[arg(long)]
     lane: Option<String>,
 }
@@ -148,14 +150,14 @@ pub(crate) struct Options {
 /// Takes every step, and stops at the first that fails.
 pub(crate) fn run(options: &Options) -> Result<(), String> {
     if let Some(option) = &options.lane {
-        let mut lanes = [&BUILDS, &SOURCES, &REST, &RUNS, &PAGE].into_iter();
+        let mut lanes = [&BUILDS, &SOURCES, &REST, &RUNS, &CLIENTS].into_iter();
         let lane = lanes.find(|lane| lane.option == option);
         let lane = lane.ok_or_else(|| format!("there is no lane {option}"))?;
         end_with_input();
         return take(lane.steps, || Ok(()));
     }
     take_beside(&BUILDS, &[&SOURCES])?;
-    take_beside(&REST, &[&RUNS, &PAGE])
+    take_beside(&REST, &[&RUNS, &CLIENTS])
 }
 
 /// Takes the steps of a lane while others go on, and waits for those.

@@ -145,7 +145,7 @@ pub(crate) fn broken(project: &Project) -> Vec<String> {
         Ok(list) => list,
         Err(error) => return vec![error],
     };
-    let tests = requirements::test_paths(&project.tree);
+    let tests = project.test_paths();
     let by_requirement = match requirements::tests_by_requirement(&project.tree) {
         Ok(tests) => tests,
         Err(error) => return vec![error],
@@ -301,10 +301,7 @@ mod tests {
                     "#[test]\nfn purr() {}\n#[test]\nfn hiss() {}\n",
                 ),
             ]);
-            broken(&Project {
-                tree,
-                sources: Vec::new(),
-            })
+            broken(&Project::new(tree, Vec::new()))
         };
         let good = "fn f() { if x < 1 {} }";
         assert_eq!(found(ENTRY, good), [""; 0]);

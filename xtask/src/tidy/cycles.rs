@@ -1,7 +1,7 @@
 //! The files of a crate that import each other.
 
 use super::rule::{Project, Rule, Violation};
-use crate::imports::{Imports, circles, crates};
+use crate::imports::{Imports, circles};
 
 /// The largest circle that is allowed, in files.
 const MAX_FILES: usize = 3;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(project: &Project) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (package, imports) in crates(&project.sources) {
+    for (package, imports) in project.crates() {
         let large = circles(&imports)
             .into_iter()
             .filter(|circle| circle.len() > MAX_FILES);

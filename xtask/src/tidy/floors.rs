@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::map::MAP;
 use super::rule::{Project, Rule, Violation};
-use crate::imports::{Imports, circles, crates, top_module, top_modules};
+use crate::imports::{Imports, circles, top_module, top_modules};
 
 pub(super) const RULE: Rule = Rule {
     name: "floors",
@@ -48,7 +48,7 @@ fn project_crates(project: &Project) -> impl Iterator<Item = (&str, Imports<'_>)
         let is_library = |file: &&str| file.starts_with(&format!("{package}/src/"));
         package.starts_with("crates/") && imports.keys().any(is_library)
     };
-    crates(&project.sources).into_iter().filter(in_crates)
+    project.crates().filter(in_crates)
 }
 
 fn check(project: &Project, table: &str) -> Vec<Violation> {

@@ -98,7 +98,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     let root = options.root.clone().unwrap_or_else(process::root);
     let tree = Tree::read(&root)?;
     let (sources, unparsed) = parse_all(&tree);
-    let project = Project { tree, sources };
+    let project = Project::new(tree, sources);
     let found = RULES.iter().map(|rule| {
         let mut found = (rule.check)(&project);
         found.retain(|violation| violation.path.starts_with(&options.under));

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use super::pages::{code_spans, is_printed, printed_texts};
 use super::rule::{Project, Rule, Violation};
-use crate::requirements::test_paths;
 use crate::settings::{PAGE, Table, tables, write_page};
 use crate::source::Token;
 
@@ -51,7 +50,7 @@ fn find_untested(table: &Table) -> Vec<Violation> {
 
 /// Returns the tests, settings and errors on the pages that do not exist.
 fn unknown_names(project: &Project, tables: &[Table]) -> Vec<Violation> {
-    let (tests, printed) = (test_paths(&project.tree), printed_texts(project));
+    let (tests, printed) = (project.test_paths(), printed_texts(project));
     let settings: BTreeSet<String> = tables
         .iter()
         .flat_map(|table| {
