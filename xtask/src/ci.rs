@@ -99,7 +99,7 @@ const APART: &[Step] = &[
 const EXHAUSTIVE: &[Step] = &[
     ("exhaustive tests", || test(workspace, Choice::Exhaustive)),
     ("features over simulated connections", || {
-        let mut tests = workspace(&["nextest", "run", "--filterset=binary(features)"]);
+        let mut tests = workspace(&["test", "--quiet", "--test=features"]);
         process::run(tests.env("TURNBUCKLE_SEEDS", "1"))
     }),
     ("programs", programs::build_with_tests),
