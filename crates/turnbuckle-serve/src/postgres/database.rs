@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Statement};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
 use turnbuckle_postgres::{PostgresStoreOptions, connect};
@@ -44,16 +44,19 @@ impl Database {
             let text = format!("a query has 1 to {MAX_SQL_BYTES} bytes");
             return Err(Failure::new(text));
         }
-        self.with_transaction(async |client| {
+        self.with_connection(async |connection| {
+            let client = &connection.client;
             // Alone, the text is one statement: this is how PostgreSQL reads it when it prepares one.
-            client.prepare(sql).await.map_err(|error| failure(&error))?;
+            let prepared = tokio::try_join!(biased; self.begin(client), client.prepare(sql));
+            let ((), statement) = prepared.map_err(|error| failure(&error))?;
+            connection.has_looked_up_types = has_foreign_types(&statement);
             // The server makes JSON of each row, and sends no more of it than is read here.
             let rows = format!(
                 "SELECT left(row_to_json(result)::text, {bytes}) FROM (\n{sql}\n) AS result LIMIT {limit}",
                 bytes = self.max_result_bytes.saturating_add(1),
                 limit = self.max_rows.saturating_add(1),
             );
-            match client.query(&rows, &[]).await {
+            match client.query_typed(&rows, &[]).await {
                 Ok(rows) => self.read(rows.iter().map(|row| row.try_get(0))),
                 Err(error) if is_not_a_query(&error) => Err(Failure::new(
                     "only queries are allowed: SELECT, VALUES, TABLE or WITH",
@@ -68,13 +71,12 @@ impl Database {
     pub(super) async fn texts(
         &self,
         sql: &str,
-        parameters: &[&(dyn ToSql + Sync)],
+        parameters: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Vec<String>> {
-        self.with_transaction(async |client| {
-            let rows = client
-                .query(sql, parameters)
-                .await
-                .map_err(|error| failure(&error))?;
+        self.with_connection(async |Connection { client, .. }| {
+            let rows = client.query_typed(sql, parameters);
+            let read = tokio::try_join!(biased; self.begin(client), rows);
+            let ((), rows) = read.map_err(|error| failure(&error))?;
             let texts = rows
                 .iter()
                 .map(|row| row.try_get(0).map_err(|error| failure(&error)));
@@ -83,35 +85,34 @@ impl Database {
         .await
     }
 
-    /// Does work in a read-only transaction, which is rolled back.
-    async fn with_transaction<T>(&self, work: impl AsyncFnOnce(&Client) -> Result<T>) -> Result<T> {
+    /// Does work in a connection that waits, or else in a new one; its transaction is rolled back.
+    async fn with_connection<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut Connection) -> Result<T>,
+    ) -> Result<T> {
         self.in_time(async {
-            let connection = self.begin().await?;
-            let done = work(&connection.0).await;
+            let mut connection = match self.idle.take().await {
+                Some(connection) => connection,
+                // The futures of a handshake are large.
+                None => Box::pin(connect(&self.address, &self.options))
+                    .await
+                    .map(Connection::new)
+                    .map_err(|error| Failure::new(error.to_string()))?,
+            };
+            let done = work(&mut connection).await;
             self.idle.give_back(connection, self.max_connections);
             done
         })
         .await
     }
 
-    /// Begins a transaction, in a connection that waits or else in a new one.
-    async fn begin(&self) -> Result<Connection> {
-        let (client, task) = match self.idle.take() {
-            Some(connection) => connection,
-            // The futures of a handshake are large.
-            None => Box::pin(connect(&self.address, &self.options))
-                .await
-                .map_err(|error| Failure::new(error.to_string()))?,
-        };
+    /// Begins a read-only transaction. What is sent behind it waits for it at the server alone.
+    async fn begin(&self, client: &Client) -> Result<(), Error> {
         let begin = format!(
             "SET statement_timeout = {}; SET default_transaction_read_only = on; BEGIN TRANSACTION READ ONLY",
             self.query_timeout.as_millis()
         );
-        client
-            .batch_execute(&begin)
-            .await
-            .map_err(|error| failure(&error))?;
-        Ok((client, task))
+        client.batch_execute(&begin).await
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
@@ -133,6 +134,15 @@ impl Database {
         }
         Ok(found)
     }
+}
+
+/// Returns whether the client has looked up a type that PostgreSQL does not come with.
+fn has_foreign_types(statement: &Statement) -> bool {
+    let mut types = statement
+        .columns()
+        .iter()
+        .map(|column| column.type_().oid());
+    types.any(|oid| Type::from_oid(oid).is_none())
 }
 
 /// Returns whether a statement cannot stand where a query can.

@@ -1,8 +1,10 @@
 //! Connections that are kept for the next query.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::{Client, Error};
 use turnbuckle_postgres::ConnectionTask;
@@ -14,47 +16,71 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection to the database.
-pub(super) type Connection = (Client, ConnectionTask);
+pub(super) struct Connection {
+    pub(super) client: Client,
+    _task: ConnectionTask,
+    /// True if the client has looked up a type: cleaning a session removes the statements that it keeps for that.
+    pub(super) has_looked_up_types: bool,
+}
+
+impl Connection {
+    pub(super) fn new((client, task): (Client, ConnectionTask)) -> Self {
+        Self {
+            client,
+            _task: task,
+            has_looked_up_types: false,
+        }
+    }
+}
 
 /// Connections that wait for a query. What a query has left in its session is removed before.
 #[derive(Clone, Default)]
 pub(super) struct IdleConnections(Arc<Mutex<Waiting>>);
 
+/// A task that cleans a connection; it returns none that cannot be cleaned.
+type Cleaning = JoinHandle<Option<Connection>>;
+
 #[derive(Default)]
 struct Waiting {
-    connections: Vec<(Connection, Instant)>,
+    /// The connections in the order in which they were given back.
+    connections: VecDeque<(Cleaning, Instant)>,
     /// True while a task closes those that wait too long.
     is_watched: bool,
 }
 
 impl IdleConnections {
-    /// Takes the connection that was used last.
-    pub(super) fn take(&self) -> Option<Connection> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some((connection, _)) = waiting.connections.pop() {
-            if !connection.0.is_closed() {
+    /// Takes a connection, once it is clean: a new one would take far longer.
+    pub(super) async fn take(&self) -> Option<Connection> {
+        while let Some(cleaning) = self.next() {
+            let connection = cleaning.await.ok().flatten();
+            if let Some(connection) = connection.filter(|it| !it.client.is_closed()) {
                 return Some(connection);
             }
         }
         None
     }
 
-    /// Cleans a connection and keeps it, if there are fewer than `max`. It is closed if it cannot be cleaned.
-    pub(super) fn give_back(&self, connection: Connection, max: usize) {
-        let idle = self.clone();
-        tokio::spawn(async move {
-            if let Ok(Ok(())) = timeout(CLEANUP_TIMEOUT, clean(&connection.0)).await {
-                idle.keep(connection, max);
-            }
-        });
+    /// Returns the clean connection that was used last, so that the others may be closed, or else the one that is
+    /// likely to be clean first.
+    fn next(&self) -> Option<Cleaning> {
+        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_clean = |(cleaning, _): &(Cleaning, Instant)| cleaning.is_finished();
+        let last = waiting.connections.iter().rposition(is_clean);
+        let (cleaning, _) = waiting.connections.remove(last.unwrap_or(0))?;
+        Some(cleaning)
     }
 
-    fn keep(&self, connection: Connection, max: usize) {
+    /// Cleans a connection and keeps it, if there are fewer than `max`. It is closed if it cannot be cleaned.
+    pub(super) fn give_back(&self, connection: Connection, max: usize) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.connections.len() >= max {
+        if waiting.connections.len() >= max || connection.has_looked_up_types {
             return;
         }
-        waiting.connections.push((connection, Instant::now()));
+        let cleaning = tokio::spawn(async move {
+            let cleaned = timeout(CLEANUP_TIMEOUT, clean(&connection.client)).await;
+            matches!(cleaned, Ok(Ok(()))).then_some(connection)
+        });
+        waiting.connections.push_back((cleaning, Instant::now()));
         if !waiting.is_watched {
             waiting.is_watched = true;
             tokio::spawn(self.clone().watch());
@@ -79,6 +105,11 @@ impl IdleConnections {
 
 /// Ends the transaction, and removes settings, locks, temporary tables and whatever else a session can have.
 async fn clean(client: &Client) -> Result<(), Error> {
-    client.batch_execute("ROLLBACK").await?;
-    client.batch_execute("DISCARD ALL").await
+    // Both are sent at once; in one text, they would be one transaction, in which the second cannot run.
+    tokio::try_join!(
+        biased;
+        client.batch_execute("ROLLBACK"),
+        client.batch_execute("DISCARD ALL")
+    )?;
+    Ok(())
 }

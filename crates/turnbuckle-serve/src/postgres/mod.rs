@@ -12,6 +12,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio_postgres::types::Type;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{CallToolResult, ToolAnnotations};
 use turnbuckle::{Args, ItemName, ListPage, ListRequest, Provider, Resource, ServerBuilder};
@@ -148,7 +149,9 @@ fn tables(database: Arc<Database>, base: Arc<str>) -> Provider<Resource> {
             async move {
                 let after = request.cursor.unwrap_or_default();
                 let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
-                let names = database.texts(TABLES, &[&after, &limit]).await?;
+                let names = database
+                    .texts(TABLES, &[(&after, Type::TEXT), (&limit, Type::INT8)])
+                    .await?;
                 let next = (names.len() == request.limit)
                     .then(|| names.last().cloned())
                     .flatten();
@@ -175,7 +178,7 @@ fn table(database: &Arc<Database>, base: &str, name: &str) -> Resource {
         .handler(move || {
             let (database, name, missing) = (database.clone(), name.clone(), missing.clone());
             async move {
-                let columns = database.texts(COLUMNS, &[&name]).await?;
+                let columns = database.texts(COLUMNS, &[(&name, Type::TEXT)]).await?;
                 let Some(columns) = columns.first() else {
                     return Err(ProtocolError::resource_not_found(missing).into());
                 };

@@ -133,8 +133,46 @@ async fn connections_are_kept_and_nothing_is_left_in_them() {
         assert_ne!(query(&client, change).await.is_error, Some(true));
         error(&client, "SELECT 1 / 0").await;
     }
-    // A connection is cleaned behind the answer, and the next query may be faster.
-    assert!(processes.len() < 20, "{processes:?}");
+    assert_eq!(processes.len(), 1, "{processes:?}");
+}
+
+#[tokio::test]
+async fn queries_at_once_share_few_connections() {
+    let database = start().await;
+    let options = Options::new(database.address("postgres")).max_connections(3);
+    let client = connect(options).await;
+    let process = "SELECT pg_backend_pid() AS p";
+    let mut processes = std::collections::BTreeSet::new();
+    for _ in 0..10 {
+        let found = tokio::join!(
+            rows(&client, process),
+            rows(&client, process),
+            rows(&client, process),
+            rows(&client, process)
+        );
+        let found = [found.0, found.1, found.2, found.3];
+        processes.extend(found.map(|rows| rows[0]["p"].as_i64().unwrap()));
+    }
+    assert!((1..=3).contains(&processes.len()), "{processes:?}");
+}
+
+#[tokio::test]
+async fn types_of_users_are_read_in_turn() {
+    let database = start().await;
+    let address = database.address("postgres");
+    let options = PostgresStoreOptions::new();
+    let (owner, _task) = turnbuckle_postgres::connect(&address, &options)
+        .await
+        .unwrap();
+    let types = "CREATE TYPE mood AS ENUM ('calm'); CREATE TYPE place AS (x int, y int)";
+    owner.batch_execute(types).await.unwrap();
+    let client = connect(Options::new(address).max_connections(1)).await;
+    for _ in 0..3 {
+        let mood = rows(&client, "SELECT 'calm'::mood AS m").await;
+        assert_eq!(mood, json!([{"m": "calm"}]));
+        let place = rows(&client, "SELECT ROW(1, 2)::place AS p").await;
+        assert_eq!(place, json!([{"p": {"x": 1, "y": 2}}]));
+    }
 }
 
 #[tokio::test]
