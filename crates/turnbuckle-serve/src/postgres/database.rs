@@ -138,11 +138,9 @@ impl Database {
 
 /// Returns whether the client has looked up a type that PostgreSQL does not come with.
 fn has_foreign_types(statement: &Statement) -> bool {
-    let mut types = statement
-        .columns()
-        .iter()
-        .map(|column| column.type_().oid());
-    types.any(|oid| Type::from_oid(oid).is_none())
+    let columns = statement.columns().iter().map(|column| column.type_());
+    let mut types = columns.chain(statement.params());
+    types.any(|kind| Type::from_oid(kind.oid()).is_none())
 }
 
 /// Returns whether a statement cannot stand where a query can.

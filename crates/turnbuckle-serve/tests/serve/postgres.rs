@@ -170,6 +170,7 @@ async fn types_of_users_are_read_in_turn() {
     for _ in 0..3 {
         let mood = rows(&client, "SELECT 'calm'::mood AS m").await;
         assert_eq!(mood, json!([{"m": "calm"}]));
+        error(&client, "SELECT $1::mood::text AS m").await;
         let place = rows(&client, "SELECT ROW(1, 2)::place AS p").await;
         assert_eq!(place, json!([{"p": {"x": 1, "y": 2}}]));
     }
