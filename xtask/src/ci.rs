@@ -1,10 +1,11 @@
-//! `cargo xtask ci`: everything that decides whether a change may be merged.
+//! `cargo xtask ci`: what decides whether a change may be merged, but for what rarely fails.
 //!
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended. All of the workspace is built once, see [`workspace`].
 //!
-//! The workspaces beside this one, and the programs of other SDKs, belong to `cargo xtask apart`; tests that try every
-//! case of something, and attacks, to `cargo xtask exhaustive`. The workflow runs both at the same time.
+//! What the crates look like from outside, the workspaces beside this one, and the programs of other SDKs belong to
+//! `cargo xtask apart`; tests that try every case of something, attacks, and the whole page of the Inspector to
+//! `cargo xtask exhaustive`. The workflow runs both at the same time, and decides by all three.
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs

@@ -46,11 +46,11 @@ struct Arguments {
 enum Command {
     /// Run what one runs while working: format, lints, rules, and the tests of what changed
     Check(check::Options),
-    /// Run everything that decides a merge
+    /// Run what decides a merge, but for what rarely fails: see apart and exhaustive
     Ci(ci::Options),
-    /// Build the fuzz targets and test the program with a reqwest of its own: workspaces beside this one
+    /// Check the documentation, the public API and the packages, workspaces beside this one, and programs of others
     Apart,
-    /// Run the tests that try every case of something, and the attacks of soak, briefly
+    /// Run the tests that try every case of something, the whole page of the Inspector, and the attacks of soak, briefly
     Exhaustive,
     /// Check the rules about the source that the compiler does not check
     Tidy(tidy::Options),
