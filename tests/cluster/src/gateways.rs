@@ -14,9 +14,9 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout};
 use turnbuckle::SecretKey;
+use turnbuckle_engines::ReservedPort;
 
 use crate::haproxy::{Haproxy, SERVER_HEADER};
-use crate::instance::free_port;
 use crate::problem::Problem;
 use crate::raw_http::{Connection, Events, in_session};
 
@@ -46,7 +46,8 @@ pub(crate) async fn run(tool: &Path, store: &str, folder: &Path) -> Result<(), P
         ),
     )?;
     let keys = SecretKey::generate()?.to_text();
-    let ports = [free_port()?, free_port()?];
+    let reserved = [ReservedPort::new()?, ReservedPort::new()?];
+    let ports = reserved.each_ref().map(ReservedPort::number);
     let mut gateways = Vec::new();
     for port in ports {
         gateways.push(start(tool, &file, port, &keys).await?);

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
-use turnbuckle_engines::{Running, find_program};
+use turnbuckle_engines::{ReservedPort, Running, find_program};
 
-use crate::instance::free_port;
 use crate::problem::Problem;
 
 /// The time in which HAProxy must listen.
@@ -19,21 +18,24 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An HAProxy that runs until it is dropped.
 pub(crate) struct Haproxy {
-    port: u16,
+    port: ReservedPort,
     _running: Running,
 }
 
 impl Haproxy {
     /// Starts HAProxy in front of the servers at these ports.
     pub(crate) async fn start(folder: &Path, servers: &[u16]) -> Result<Self, Problem> {
-        let port = free_port()?;
-        let file = folder.join(format!("haproxy-{port}.cfg"));
-        fs::write(&file, configuration(port, servers)?)?;
+        let port = ReservedPort::new()?;
+        let file = folder.join(format!("haproxy-{}.cfg", port.number()));
+        fs::write(&file, configuration(port.number(), servers)?)?;
         let mut command = std::process::Command::new(find_program("haproxy"));
         command.arg("-f").arg(&file).stdin(Stdio::null());
         let running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()));
         let limit = Instant::now() + START_TIMEOUT;
-        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+        while TcpStream::connect(("127.0.0.1", port.number()))
+            .await
+            .is_err()
+        {
             if Instant::now() > limit {
                 return Err("HAProxy does not listen".into());
             }
@@ -49,12 +51,12 @@ impl Haproxy {
 
     /// Returns the address.
     pub(crate) fn address(&self) -> SocketAddr {
-        ([127, 0, 0, 1], self.port).into()
+        ([127, 0, 0, 1], self.port.number()).into()
     }
 
     /// Returns the URL of the endpoint behind it.
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/mcp", self.port)
+        format!("http://127.0.0.1:{}/mcp", self.port.number())
     }
 }
 

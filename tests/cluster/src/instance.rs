@@ -1,6 +1,5 @@
 //! The instances: three places, each with a port of its own, and the process that serves there.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use turnbuckle::SecretKey;
+use turnbuckle_engines::ReservedPort;
 
 use crate::problem::Problem;
 
@@ -34,7 +34,7 @@ pub(crate) struct Instances {
 }
 
 struct Slot {
-    port: u16,
+    port: ReservedPort,
     process: Child,
 }
 
@@ -48,8 +48,8 @@ impl Instances {
             places: Vec::new(),
         };
         for _ in 0..INSTANCES {
-            let port = free_port()?;
-            let process = instances.launch(port).await?;
+            let port = ReservedPort::new()?;
+            let process = instances.launch(port.number()).await?;
             instances.places.push(Slot { port, process });
         }
         Ok(instances)
@@ -57,7 +57,10 @@ impl Instances {
 
     /// Returns the ports.
     pub(crate) fn ports(&self) -> Vec<u16> {
-        self.places.iter().map(|place| place.port).collect()
+        self.places
+            .iter()
+            .map(|place| place.port.number())
+            .collect()
     }
 
     /// Returns the ids of the processes.
@@ -114,7 +117,7 @@ impl Instances {
     }
 
     async fn replace(&mut self, place: usize) -> Result<(), Problem> {
-        self.places[place].process = self.launch(self.places[place].port).await?;
+        self.places[place].process = self.launch(self.places[place].port.number()).await?;
         Ok(())
     }
 
@@ -144,9 +147,4 @@ impl Instances {
             line => Err(format!("an instance did not start: {line:?}").into()),
         }
     }
-}
-
-/// Returns a port that was free a moment ago.
-pub(crate) fn free_port() -> Result<u16, Problem> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

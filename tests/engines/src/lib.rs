@@ -1,4 +1,4 @@
-//! Programs that tests start: Redis, PostgreSQL, HAProxy; and measurements of stores. Nothing of it is
+//! Programs that tests start: Redis, PostgreSQL, HAProxy; ports for them; and measurements of stores. Nothing of it is
 //! needed to build.
 //!
 //! A test never passes without its program: `find_program` panics and says what to install.
@@ -10,6 +10,7 @@
 )]
 
 mod changes;
+mod port;
 #[cfg(unix)]
 mod postgres;
 #[cfg(unix)]
@@ -21,6 +22,7 @@ mod redis;
 mod times;
 
 pub use changes::print_change_rate;
+pub use port::ReservedPort;
 #[cfg(unix)]
 pub use postgres::PostgresServer;
 #[cfg(unix)]

@@ -1,7 +1,6 @@
 //! A PostgreSQL of its own for a test.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
+use crate::port::ReservedPort;
 use crate::process::Running;
 use crate::program::find_program;
 
@@ -26,7 +26,7 @@ const NOBODY: u32 = 65534;
 pub struct PostgresServer {
     folder: tempfile::TempDir,
     /// The port on 127.0.0.1 beside the socket.
-    port: Option<u16>,
+    port: Option<ReservedPort>,
     running: Option<Running>,
 }
 
@@ -49,16 +49,9 @@ impl PostgresServer {
     #[must_use]
     pub fn start_on_port() -> Self {
         let mut server = Self::create();
-        // PostgreSQL takes no port from the operating system itself, and another program may be faster.
-        for _ in 0..20 {
-            let free = TcpListener::bind("127.0.0.1:0").unwrap();
-            server.port = Some(free.local_addr().unwrap().port());
-            drop(free);
-            if server.try_run().is_ok() {
-                return server;
-            }
-        }
-        panic!("no port of 20 was free for postgres");
+        server.port = Some(ReservedPort::new().unwrap());
+        server.run();
+        server
     }
 
     /// Creates a database.
@@ -121,17 +114,7 @@ impl PostgresServer {
     /// # Panics
     /// If PostgreSQL does not start.
     pub fn run(&mut self) {
-        if let Err(log) = self.try_run() {
-            panic!("postgres has ended: {log}");
-        }
-    }
-
-    /// Starts PostgreSQL, or returns its log if it has ended.
-    fn try_run(&mut self) -> Result<(), String> {
-        let (host, port) = match self.port {
-            Some(port) => ("127.0.0.1", port),
-            None => ("", 5432),
-        };
+        let host = if self.port.is_some() { "127.0.0.1" } else { "" };
         let mut running = Running::start(
             self.command("postgres")
                 .arg("-D")
@@ -139,7 +122,7 @@ impl PostgresServer {
                 .arg("-k")
                 .arg(self.folder.path())
                 .args(["-c", "fsync=off", "-c", &format!("listen_addresses={host}")])
-                .args(["-p", &port.to_string()])
+                .args(["-p", &self.port_number().to_string()])
                 .stdout(Stdio::null())
                 .stderr(fs::File::create(self.log()).unwrap()),
         );
@@ -147,9 +130,7 @@ impl PostgresServer {
         let state = self.data().join("postmaster.pid");
         while !fs::read_to_string(&state).is_ok_and(|text| text.contains("ready")) {
             let log = || fs::read_to_string(self.log()).unwrap_or_default();
-            if !running.is_alive() {
-                return Err(log());
-            }
+            assert!(running.is_alive(), "postgres has ended: {}", log());
             assert!(
                 start.elapsed() < START_TIMEOUT,
                 "postgres does not start: {}",
@@ -158,14 +139,13 @@ impl PostgresServer {
             thread::sleep(Duration::from_millis(5));
         }
         self.running = Some(running);
-        Ok(())
     }
 
     /// Returns the address of a database of this server: `postgres` is there from the start.
     #[must_use]
     pub fn address(&self, database: &str) -> String {
         let folder = self.folder.path().display();
-        let port = self.port.unwrap_or(5432);
+        let port = self.port_number();
         format!("host={folder} port={port} user=turnbuckle dbname={database}")
     }
 
@@ -173,7 +153,7 @@ impl PostgresServer {
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         let folder = self.folder.path().display().to_string().replace('/', "%2F");
-        let port = self.port.unwrap_or(5432);
+        let port = self.port_number();
         format!("postgres://turnbuckle@{folder}:{port}/{database}")
     }
 
@@ -183,7 +163,12 @@ impl PostgresServer {
     /// If the server was not started on one.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port.expect("the server has no port")
+        self.port.as_ref().expect("the server has no port").number()
+    }
+
+    /// Returns the port, which is part of the name of the Unix socket as well.
+    fn port_number(&self) -> u16 {
+        self.port.as_ref().map_or(5432, ReservedPort::number)
     }
 
     /// Writes a file that the user of PostgreSQL alone may read, and returns its path.

@@ -2,12 +2,11 @@
 //! `cargo xtask conformance` installs the suite and runs the test.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tokio::net::TcpSocket;
+use turnbuckle_engines::ReservedPort;
 
 use super::{RESOURCE, Script, builder};
 
@@ -34,25 +33,14 @@ async fn open(script: &Script, url: &str, suite: &mut Suite) {
     panic!("the suite does not listen");
 }
 
-/// Reserves a port for the suite's callback. While the socket that it returns is open, the system gives the
-/// port to no other socket, but a program that names it, as the suite does, can listen on it: both sockets
-/// allow the address to be used again, and this one never listens. A port that nobody holds may be refused,
-/// for instance for a minute after a connection from it has ended.
-fn reserve_port() -> (TcpSocket, String) {
-    let socket = TcpSocket::new_v4().unwrap();
-    socket.set_reuseaddr(true).unwrap();
-    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-    let port = socket.local_addr().unwrap().port();
-    (socket, port.to_string())
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs the packages of tests/js; cargo xtask conformance runs it"]
 async fn the_official_authorization_scenarios_pass() {
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/js/node_modules");
     let node = std::env::var_os("NODE").expect("NODE names the program");
     for path in ["", "/tenant1"] {
-        let (_reserved, port) = reserve_port();
+        let reserved = ReservedPort::new().unwrap();
+        let port = reserved.number().to_string();
         let redirect = format!("http://127.0.0.1:{port}/callback");
         let with_client = builder()
             .path(path)

@@ -4,6 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream as StdStream;
 use std::time::Instant;
 
+use turnbuckle_engines::ReservedPort;
+
 use super::*;
 
 async fn listener() -> CallbackListener {
@@ -233,16 +235,11 @@ async fn the_number_of_requests_is_bounded() {
     assert!(error.to_string().contains("32 requests"), "{error}");
 }
 
-/// Returns a port that was free a moment ago.
-async fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    listener.local_addr().unwrap().port()
-}
-
 // requirement: d89a33745faf
 #[tokio::test]
 async fn the_preferred_redirect_is_used_if_its_port_is_free() {
-    let preferred = format!("http://127.0.0.1:{}/callback", free_port().await);
+    let port = ReservedPort::new().unwrap();
+    let preferred = format!("http://127.0.0.1:{}/callback", port.number());
     let first = CallbackListener::bind(CallbackSettings::default(), Some(&preferred))
         .await
         .unwrap();
@@ -271,7 +268,8 @@ async fn the_preferred_redirect_is_used_if_its_port_is_free() {
 // requirement: 5452aaca7d95 7042b83154ca
 #[tokio::test]
 async fn a_fixed_redirect_uri_is_used_or_refused() {
-    let fixed = format!("http://localhost:{}/oauth/callback", free_port().await);
+    let port = ReservedPort::new().unwrap();
+    let fixed = format!("http://localhost:{}/oauth/callback", port.number());
     let settings = || CallbackSettings {
         redirect_uri: Some(fixed.clone()),
         ..Default::default()
