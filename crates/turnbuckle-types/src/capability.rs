@@ -19,7 +19,7 @@ object! {
         /// The client asks the user.
         opt elicitation: ElicitationCapability = "elicitation",
         /// The tasks that the client runs for the server. Only the revision 2025-11-25 has this capability.
-        opt tasks: TasksCapability = "tasks",
+        opt tasks: Box<TasksCapability> = "tasks",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions" is settings,
         /// Capabilities outside the specification.
@@ -159,7 +159,7 @@ object! {
         /// The server sends log messages.
         opt logging: Settings = "logging",
         /// The tasks that the server runs for the client. Only the revision 2025-11-25 has this capability.
-        opt tasks: TasksCapability = "tasks",
+        opt tasks: Box<TasksCapability> = "tasks",
         /// Extensions by id, each with its settings.
         map extensions: Map<Json> = "extensions" is settings,
         /// Capabilities outside the specification.

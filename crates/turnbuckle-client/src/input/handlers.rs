@@ -69,7 +69,7 @@ impl InputHandlers {
             RootsSource::List(_) => RootsCapability::new().list_changed(true),
             RootsSource::Handler(_) => RootsCapability::new(),
         });
-        capabilities.tasks = self.task_capability();
+        capabilities.tasks = self.task_capability().map(Box::new);
         capabilities.extensions.clone_from(&self.extensions);
         if self.uses_tasks() && !capabilities.extensions.contains_key(TASKS_EXTENSION) {
             let settings = Json::empty_object();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -28,7 +29,7 @@ use turnbuckle_wire::rpc;
 use super::head_guard::HeadGuard;
 use super::health::HealthRoutes;
 use super::listener::AcceptedStream;
-use super::routes::{HttpRoutes, RouteLayers, Routes};
+use super::routes::{HttpRoutes, ResponseFuture, RouteLayers, Routes};
 #[cfg(feature = "tls")]
 use super::tls::TlsHandshakes;
 use crate::options::HttpServerOptions;
@@ -115,15 +116,8 @@ pub(super) async fn serve(
             let stream = with_write_timeout(stream, &context);
             #[cfg(feature = "tls")]
             if let Some(tls) = &context.tls {
-                let handshake = async {
-                    tokio::select! {
-                        () = context.closing.closing() => None,
-                        stream = tls.accept(stream, peer) => stream,
-                    }
-                };
-                if let Some(stream) = Box::pin(handshake).await {
-                    Box::pin(serve_stream(stream, peer, &context)).await;
-                }
+                // Boxed, so that the future of a connection without TLS stays small.
+                Box::pin(serve_tls(tls, stream, peer, &context)).await;
                 return drop(permit);
             }
             serve_stream(stream, peer, &context).await;
@@ -134,6 +128,27 @@ pub(super) async fn serve(
         }
     }
     drop(permit);
+}
+
+/// Serves one connection over TLS until it ends.
+#[cfg(feature = "tls")]
+async fn serve_tls<S>(
+    tls: &TlsHandshakes,
+    stream: S,
+    peer: Option<IpAddr>,
+    context: &Arc<ConnectionContext>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let handshake = async {
+        tokio::select! {
+            () = context.closing.closing() => None,
+            stream = tls.accept(stream, peer) => stream,
+        }
+    };
+    if let Some(stream) = Box::pin(handshake).await {
+        serve_stream(stream, peer, context).await;
+    }
 }
 
 /// The time without any packet after which the system asks whether a client is still there.
@@ -191,18 +206,38 @@ impl ConnectionService {
         self.connection.peer()
     }
 
-    /// Answers a request.
-    pub(super) async fn answer(&self, mut request: Request<Incoming>) -> Response<ResponseBody> {
+    /// Returns the future that answers a request.
+    ///
+    /// Where the request goes is found before there is a future, which would hold the request once more.
+    pub(super) fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Infallible>> + Send {
+        let mut destination = self.find_destination(request);
+        async move {
+            Ok(match &mut destination {
+                Destination::Elsewhere(response) => response.await,
+                Destination::Routes(parts, body) => {
+                    let body = Pin::new(body);
+                    let routes = &self.context.routes;
+                    routes.answer(parts, body, &self.connection).await
+                }
+            })
+        }
+    }
+
+    fn find_destination(&self, mut request: Request<Incoming>) -> Destination {
+        let ready = |response| Destination::Elsewhere(Box::pin(std::future::ready(response)));
         if let Some(health) = &self.context.health
             && let Some(response) = health.answer(request.method(), request.uri().path())
         {
-            return response;
+            return ready(response);
         }
         #[cfg(feature = "prometheus")]
         if let Some(metrics) = &self.context.metrics
             && let Some(response) = metrics.answer(request.method(), request.uri().path())
         {
-            return response;
+            return ready(response);
         }
         let peer = self.connection.peer();
         if let Some(client) = self.context.proxies.find_client(peer, request.headers()) {
@@ -210,18 +245,27 @@ impl ConnectionService {
         }
         if let Some(layered) = &self.layered {
             self.connection.show_address(&mut request);
-            return layered.answer(request).await;
+            return Destination::Elsewhere(layered.answer(request));
         }
-        let routes = &self.context.routes;
-        if let Some(service) = routes.service_at(request.uri().path()) {
+        if let Some(service) = self.context.routes.service_at(request.uri().path()) {
             self.connection.show_address(&mut request);
-            return service.answer(request).await;
+            return Destination::Elsewhere(service.answer(request));
         }
-        // The parts are borrowed by what answers, which keeps its future small.
-        let (mut parts, mut body) = request.into_parts();
-        let body = Pin::new(&mut body);
-        routes.answer(&mut parts, body, &self.connection).await
+        let (parts, body) = request.into_parts();
+        Destination::Routes(parts, body)
     }
+}
+
+/// The part of a server to which a request of a connection goes.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most requests are of the large kind, and would be allocated for the others"
+)]
+enum Destination {
+    /// To the routes of the server itself, which borrow the request: that keeps their future small.
+    Routes(Parts, Incoming),
+    /// To health checks, metrics, layers or routes of the user.
+    Elsewhere(ResponseFuture),
 }
 
 async fn serve_stream<S>(stream: S, peer: Option<IpAddr>, context: &Arc<ConnectionContext>)
@@ -244,20 +288,11 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let peer = service.connection.peer();
-    let answer = service_fn(move |request: Request<Incoming>| {
-        let service = service.clone();
-        async move { Ok::<_, Infallible>(service.answer(request).await) }
-    });
-    let bounds = Http1Bounds::new(&context.options);
-    let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(bounds.header_timeout)
-        .max_buf_size(bounds.max_header_bytes);
-    if let Some(most) = bounds.max_headers {
-        builder.max_headers(most);
-    }
-    let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answer));
+    let answer = service_fn(move |request| service.clone().answer(request));
+    let connection = Http1Bounds::new(&context.options)
+        .builder()
+        .serve_connection(TokioIo::new(stream), answer);
+    let mut connection = std::pin::pin!(connection);
     let closing = &context.closing;
     let mut closed = std::pin::pin!(closing.closing());
     let mut closing_waker: Option<Waker> = None;
@@ -323,6 +358,18 @@ impl Http1Bounds {
             max_headers: (max_headers >= HYPER_DEFAULT_HEADERS)
                 .then(|| max_headers.saturating_add(1).min(MAX_HEADERS)),
         }
+    }
+
+    fn builder(&self) -> http1::Builder {
+        let mut builder = http1::Builder::new();
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.header_timeout)
+            .max_buf_size(self.max_header_bytes);
+        if let Some(most) = self.max_headers {
+            builder.max_headers(most);
+        }
+        builder
     }
 }
 

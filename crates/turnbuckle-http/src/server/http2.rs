@@ -62,7 +62,7 @@ pub(super) async fn serve<S>(
         let watched = watched.clone();
         async move {
             let unsent = UnsentChunks::new(&watched, memory?);
-            let response = service.answer(request).await;
+            let Ok(response) = service.answer(request).await;
             Ok::<_, h2::Error>(response.map(|body| WatchedBody {
                 body,
                 rest: Bytes::new(),

@@ -24,7 +24,7 @@ use crate::streamable::StreamableHttp;
 type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A response that is being made.
-type ResponseFuture = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
+pub(super) type ResponseFuture = Pin<Box<dyn Future<Output = Response<ResponseBody>> + Send>>;
 
 /// The routes of the server: the MCP endpoint, the two paths of HTTP+SSE, those that were added, and
 /// 404 for the rest.

@@ -189,8 +189,9 @@ impl SessionTable {
     ) -> Result<Arc<HttpSession>, MemoryExceeded> {
         let account = endpoint.session_account(source.principal, source.account);
         let memory = account.memory().clone();
-        let budget = self.replay_budget.clone();
-        let standalone = SessionStream::new(self.standalone_name(&kind), budget, memory.clone());
+        let replay_budget = self.replay_budget.clone();
+        let name = self.standalone_name(&kind);
+        let standalone = SessionStream::new(name, replay_budget.clone(), memory.clone());
         let has_memory = !matches!(kind, SessionKind::Sealed { .. });
         let (session, owner) = match record {
             None => (
@@ -204,7 +205,9 @@ impl SessionTable {
         };
         #[cfg(feature = "store")]
         let copies = match (&kind, self.courier.get()) {
-            (SessionKind::Stored(stored), Some(courier)) => Some(courier.copies_of(&stored.id)),
+            (SessionKind::Stored(stored), Some(courier)) => {
+                Some(Box::new(courier.copies_of(&stored.id)))
+            }
             _ => None,
         };
         let bytes = SESSION_BYTES.saturating_add(session.limits().max_handshake_bytes);
@@ -213,6 +216,7 @@ impl SessionTable {
             session,
             standalone,
             streams: Mutex::default(),
+            replay_budget,
             owner,
             kind,
             client: source.client,
@@ -389,7 +393,7 @@ impl SessionTable {
         } = &mut *state;
         *last_sweep = Some(now);
         by_id.retain(|_, session| {
-            session.remove_expired_streams(now, self.options.replay.stream_ttl);
+            session.clean_up(now, self.options.replay.stream_ttl);
             let stays = !session.is_over(now, &self.options);
             if !stays {
                 counts.remove(session.client);

@@ -53,8 +53,9 @@ impl ReplayBudget {
 /// The kept events of one stream, in order. Sequence numbers start at 1 and have no gaps.
 #[derive(Debug)]
 pub(crate) struct ReplayLog {
-    stream: StreamName,
     budget: Arc<ReplayBudget>,
+    /// The position in the log of changes that the ids of events name, if there is one.
+    changes: Option<ChangePosition>,
     events: VecDeque<LoggedEvent>,
     /// The sequence number of the oldest kept event.
     first_sequence: u64,
@@ -79,10 +80,10 @@ pub(crate) struct LoggedEvent {
 }
 
 impl ReplayLog {
-    pub(crate) fn new(stream: impl Into<StreamName>, budget: Arc<ReplayBudget>) -> Self {
+    pub(crate) fn new(budget: Arc<ReplayBudget>) -> Self {
         Self {
-            stream: stream.into(),
             budget,
+            changes: None,
             events: VecDeque::new(),
             first_sequence: 1,
             removed_line: 0,
@@ -113,14 +114,23 @@ impl ReplayLog {
 
     /// Sets the position in the log of changes that the ids of events name from now on.
     pub(crate) fn set_changes(&mut self, position: ChangePosition) {
-        self.stream.changes = Some(position);
+        self.changes = Some(position);
     }
 
-    /// Appends a message as an event whose id names the stream and the event's sequence number. The
+    /// Appends a message as an event whose id names its stream and the event's sequence number. The
     /// memory of the event is held by `memory` for as long as the event is kept or being sent.
-    pub(crate) fn append(&mut self, message: &[u8], mut memory: MemoryPermit) {
+    pub(crate) fn append(&mut self, stream: &StreamName, message: &[u8], mut memory: MemoryPermit) {
         let sequence = self.next_sequence();
-        let bytes = event::message_with_id(&self.stream, sequence, message);
+        let bytes = match self.changes {
+            None => event::message_with_id(stream, sequence, message),
+            changes => {
+                let stream = StreamName {
+                    changes,
+                    ..stream.clone()
+                };
+                event::message_with_id(&stream, sequence, message)
+            }
+        };
         memory.resize_beyond_limits(bytes.len());
         let bytes = memory.attach(bytes);
         #[cfg(feature = "store")]
@@ -188,7 +198,7 @@ impl ReplayLog {
     /// over their bound: an event that is too large for it is sent once and not kept.
     pub(crate) fn trim(&mut self, keep_from: u64) {
         while self.first_sequence < keep_from
-            && (self.budget.is_exceeded() || (self.is_over_bounds() && self.events.len() > 1))
+            && (self.exceeds_total() || (self.is_over_bounds() && self.events.len() > 1))
         {
             if let Some(event) = self.events.pop_front() {
                 self.bytes -= event.bytes.len();
@@ -199,6 +209,11 @@ impl ReplayLog {
                 return;
             }
         }
+    }
+
+    /// Returns whether all logs of the endpoint together keep more than they may.
+    pub(crate) fn exceeds_total(&self) -> bool {
+        self.budget.is_exceeded()
     }
 
     fn is_over_bounds(&self) -> bool {
@@ -252,7 +267,7 @@ mod tests {
 
     fn append(log: &mut ReplayLog, events: usize) {
         for _ in 0..events {
-            log.append(MESSAGE, MemoryPermit::default());
+            log.append(&4.into(), MESSAGE, MemoryPermit::default());
             log.trim(NO_READER);
         }
     }
@@ -260,7 +275,7 @@ mod tests {
     #[test]
     fn events_are_read_by_their_sequence_numbers() {
         let budget = ReplayBudget::new(&ReplayLimits::new());
-        let mut log = ReplayLog::new(4, budget);
+        let mut log = ReplayLog::new(budget);
         assert!(log.is_empty());
         assert_eq!((log.first_sequence(), log.next_sequence()), (1, 1));
         append(&mut log, 2);
@@ -281,7 +296,7 @@ mod tests {
             // The newest event of a stream is kept.
             (ReplayLimits::new().max_stream_bytes(0), 1),
         ] {
-            let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
+            let mut log = ReplayLog::new(ReplayBudget::new(&options));
             append(&mut log, 9);
             assert_eq!(log.bytes(), kept * EVENT_BYTES, "{options:?}");
             assert_eq!(log.next_sequence() - log.first_sequence(), kept as u64);
@@ -292,7 +307,7 @@ mod tests {
     fn all_logs_together_keep_no_more_than_the_total() {
         let options = ReplayLimits::new().max_total_bytes(4 * EVENT_BYTES);
         let budget = ReplayBudget::new(&options);
-        let [mut one, mut two] = [1, 2].map(|id| ReplayLog::new(id, budget.clone()));
+        let [mut one, mut two] = [(); 2].map(|()| ReplayLog::new(budget.clone()));
         append(&mut one, 3);
         append(&mut two, 1);
         assert_eq!(total(&budget), 4 * EVENT_BYTES, "the total is not exceeded");
@@ -309,9 +324,9 @@ mod tests {
     fn unread_events_are_not_removed() {
         let options = ReplayLimits::new().max_total_bytes(0);
         let budget = ReplayBudget::new(&options);
-        let mut log = ReplayLog::new(1, budget.clone());
+        let mut log = ReplayLog::new(budget.clone());
         for _ in 0..3 {
-            log.append(MESSAGE, MemoryPermit::default());
+            log.append(&4.into(), MESSAGE, MemoryPermit::default());
             log.trim(2);
         }
         assert_eq!(log.first_sequence(), 2);
@@ -325,7 +340,7 @@ mod tests {
     fn the_total_of_all_logs_is_exact() {
         let options = ReplayLimits::new().max_total_bytes(3 * EVENT_BYTES);
         let budget = ReplayBudget::new(&options);
-        let mut logs: Vec<_> = (0..9).map(|_| ReplayLog::new(1, budget.clone())).collect();
+        let mut logs: Vec<_> = (0..9).map(|_| ReplayLog::new(budget.clone())).collect();
         logs.iter_mut().for_each(|log| append(log, 1));
         assert_eq!(total(&budget), 3 * EVENT_BYTES);
         assert!(logs[8].is_empty() && logs[8].next_sequence() == 2);
@@ -334,7 +349,7 @@ mod tests {
     #[test]
     fn the_line_of_the_newest_removed_event_is_known() {
         let options = ReplayLimits::new().max_stream_events(1);
-        let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
+        let mut log = ReplayLog::new(ReplayBudget::new(&options));
         append(&mut log, 1);
         assert!(log.assign_line(1, 7).is_some());
         append(&mut log, 1);
@@ -345,7 +360,7 @@ mod tests {
     #[test]
     fn a_reader_may_lag_by_the_retained_bytes() {
         let options = ReplayLimits::new().max_stream_events(3);
-        let mut log = ReplayLog::new(1, ReplayBudget::new(&options));
+        let mut log = ReplayLog::new(ReplayBudget::new(&options));
         assert!(log.has_room(1, usize::MAX), "nothing is unread");
         append(&mut log, 3);
         assert!(!log.has_room(1, MESSAGE.len()));
@@ -356,7 +371,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_age_of_a_log_counts_from_its_first_close() {
         let budget = ReplayBudget::new(&ReplayLimits::new());
-        let mut log = ReplayLog::new(1, budget);
+        let mut log = ReplayLog::new(budget);
         assert!(!log.is_closed() && log.closed_at().is_none());
         log.close();
         let closed_at = log.closed_at();

@@ -40,7 +40,6 @@ const MAX_CONNECTIONS: usize = 8;
 #[derive(Debug)]
 pub(crate) struct SessionStream {
     name: StreamName,
-    replay_budget: Arc<ReplayBudget>,
     /// The account of the session, on which the events count.
     account: MemoryAccount,
     state: Mutex<StreamState>,
@@ -48,14 +47,15 @@ pub(crate) struct SessionStream {
     space: Notify,
     /// The instance that sends messages to the client, if other instances serve the session too.
     #[cfg(feature = "store")]
-    remote_reader: OnceLock<RemoteReader>,
+    remote_reader: OnceLock<Box<RemoteReader>>,
 }
 
 #[derive(Debug)]
 struct StreamState {
     log: ReplayLog,
     readers: Readers,
-    post: PostState,
+    /// The response, once the stream is that of a POST.
+    post: Option<Box<PostState>>,
 }
 
 /// The response to the POST of a stream, until it is known whether it is JSON or an SSE stream.
@@ -91,15 +91,13 @@ impl SessionStream {
         replay_budget: Arc<ReplayBudget>,
         account: MemoryAccount,
     ) -> Arc<Self> {
-        let name = name.into();
         let state = StreamState {
-            log: ReplayLog::new(name.clone(), replay_budget.clone()),
+            log: ReplayLog::new(replay_budget),
             readers: Readers::new(),
-            post: PostState::default(),
+            post: None,
         };
         Arc::new(Self {
-            name,
-            replay_budget,
+            name: name.into(),
             account,
             state: Mutex::new(state),
             space: Notify::new(),
@@ -122,7 +120,7 @@ impl SessionStream {
     fn append_response(&self, state: &mut StreamState, mut response: EncodedResponse) {
         let mut memory = std::mem::take(&mut response.memory);
         memory.absorb(self.account.reserve_beyond_limits(0));
-        state.append(&response.into_bytes(), memory);
+        state.append(&self.name, &response.into_bytes(), memory);
     }
 
     fn state(&self) -> MutexGuard<'_, StreamState> {
@@ -132,7 +130,7 @@ impl SessionStream {
     /// Returns whether nothing was sent on the stream yet that has to go out as an event.
     pub(crate) fn is_silent(&self) -> bool {
         let state = self.state();
-        state.log.is_empty() && !state.post.close_requested
+        state.log.is_empty() && !state.is_close_requested()
     }
 
     /// Keeps what is sent for a reader that is about to be attached.
@@ -149,14 +147,14 @@ impl SessionStream {
     /// Returns the first output of the POST, once there is one.
     pub(crate) fn poll_first_output(&self, cx: &mut Context<'_>) -> Poll<FirstOutput> {
         let mut state = self.state();
-        if !state.log.is_empty() || state.post.close_requested {
+        if !state.log.is_empty() || state.is_close_requested() {
             return Poll::Ready(FirstOutput::Stream);
         }
         if state.log.is_closed() {
-            let response = state.post.take_response();
+            let response = state.post().take_response();
             return Poll::Ready(response.map_or(FirstOutput::Nothing, FirstOutput::Response));
         }
-        state.post.waker = Some(cx.waker().clone());
+        state.post().waker = Some(cx.waker().clone());
         Poll::Pending
     }
 
@@ -164,14 +162,16 @@ impl SessionStream {
     /// other message. A client can come back to a `resumable` stream after its connection ended.
     pub(crate) fn start_streaming(&self, resumable: bool) {
         let mut state = self.state();
-        state.post.is_streaming = true;
-        state.post.is_resumable = resumable;
-        let response = state.post.response.take();
-        let batch = std::mem::take(&mut state.post.batch);
+        let post = state.post();
+        post.is_streaming = true;
+        post.is_resumable = resumable;
+        let is_closing = std::mem::take(&mut post.close_requested);
+        let response = post.response.take();
+        let batch = std::mem::take(&mut post.batch);
         for response in batch.into_iter().chain(response) {
             self.append_response(&mut state, response);
         }
-        if std::mem::take(&mut state.post.close_requested) && resumable {
+        if is_closing && resumable {
             state.readers.close_all();
         }
     }
@@ -219,13 +219,13 @@ impl SessionStream {
     /// Sets what is known of the instance at which the client reads the stream, once.
     #[cfg(feature = "store")]
     pub(crate) fn set_remote_reader(&self, remote: RemoteReader) {
-        let _ = self.remote_reader.set(remote);
+        let _ = self.remote_reader.set(Box::new(remote));
     }
 
     /// Returns what is known of the instance at which the client reads the stream.
     #[cfg(feature = "store")]
     pub(crate) fn remote_reader(&self) -> Option<&RemoteReader> {
-        self.remote_reader.get()
+        self.remote_reader.get().map(|remote| &**remote)
     }
 
     /// Returns whether a connection reads the stream, or is about to.
@@ -236,11 +236,6 @@ impl SessionStream {
     /// Returns when the stream ended, if it has.
     pub(crate) fn ended_at(&self) -> Option<Instant> {
         self.state().log.closed_at()
-    }
-
-    /// Returns the budget that the replay logs of all streams of the endpoint share.
-    pub(crate) fn replay_budget(&self) -> &Arc<ReplayBudget> {
-        &self.replay_budget
     }
 
     /// Returns the bytes that are kept for replay.
@@ -270,7 +265,7 @@ impl SessionStream {
         if let Some(position) = changes {
             state.log.set_changes(position);
         }
-        state.append(&frame, memory);
+        state.append(&self.name, &frame, memory);
         wake(state);
         Ok(())
     }
@@ -308,8 +303,8 @@ impl SessionStream {
 }
 
 impl StreamState {
-    fn append(&mut self, message: &[u8], memory: MemoryPermit) {
-        self.log.append(message, memory);
+    fn append(&mut self, stream: &StreamName, message: &[u8], memory: MemoryPermit) {
+        self.log.append(stream, message, memory);
         self.trim();
     }
 
@@ -324,9 +319,17 @@ impl StreamState {
         self.readers.skip_removed(&self.log);
     }
 
+    fn post(&mut self) -> &mut PostState {
+        self.post.get_or_insert_default()
+    }
+
+    fn is_close_requested(&self) -> bool {
+        self.post.as_ref().is_some_and(|post| post.close_requested)
+    }
+
     /// Returns whether a response has to be an event.
     fn sends_events(&self) -> bool {
-        self.post.is_streaming || !self.log.is_empty()
+        !self.log.is_empty() || self.post.as_ref().is_some_and(|post| post.is_streaming)
     }
 }
 
@@ -380,7 +383,7 @@ impl ReplySink for SessionStream {
             self.append_response(&mut state, answer);
             wake(state);
         } else {
-            state.post.batch.push(answer);
+            state.post().batch.push(answer);
         }
         None
     }
@@ -392,7 +395,7 @@ impl ReplySink for SessionStream {
         }
         match answer {
             Some(answer) if state.sends_events() => self.append_response(&mut state, answer),
-            answer => state.post.response = answer,
+            answer => state.post().response = answer,
         }
         state.log.close();
         wake_all(state);
@@ -404,12 +407,13 @@ impl ReplySink for SessionStream {
 
     fn close_sse_stream(&self) {
         let mut state = self.state();
-        if !state.post.is_streaming {
+        let post = state.post();
+        if !post.is_streaming {
             // The response has to be a stream for this. Whether the client can resume it is known
             // once it is one.
-            state.post.close_requested = true;
+            post.close_requested = true;
             wake(state);
-        } else if state.post.is_resumable {
+        } else if post.is_resumable {
             let wakers = state.readers.close_all();
             drop(state);
             wakers.into_iter().for_each(Waker::wake);
@@ -421,7 +425,7 @@ impl ReplySink for SessionStream {
 /// Wakes the active reader and the POST that waits for its first output.
 fn wake(mut state: MutexGuard<'_, StreamState>) {
     let reader = state.readers.take_active_waker();
-    let post = state.post.waker.take();
+    let post = state.post.as_mut().and_then(|post| post.waker.take());
     drop(state);
     post.into_iter().chain(reader).for_each(Waker::wake);
 }
@@ -429,7 +433,7 @@ fn wake(mut state: MutexGuard<'_, StreamState>) {
 /// Wakes all readers and the POST that waits for its first output.
 fn wake_all(mut state: MutexGuard<'_, StreamState>) {
     let readers = state.readers.take_wakers();
-    let post = state.post.waker.take();
+    let post = state.post.as_mut().and_then(|post| post.waker.take());
     drop(state);
     post.into_iter().chain(readers).for_each(Waker::wake);
 }

@@ -1,9 +1,8 @@
 //! The state that a handshake of the legacy era leaves behind. Requests of the session are served
 //! as if each of them had carried it.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tokio::sync::Notify;
 use turnbuckle_types::base::change_position::ChangePosition;
@@ -12,6 +11,7 @@ use turnbuckle_wire::revision::Features;
 
 use crate::server::roots_cache::RootsCache;
 use crate::server::session_record::{SessionOwner, SessionRecord};
+use crate::server::shared_state::SharedState;
 
 /// The state of a legacy session: the negotiated revision, and what the client declared.
 #[derive(Debug)]
@@ -25,21 +25,8 @@ pub struct LegacyState {
     roots: RootsCache,
     /// True if the client has a session in which it could respond.
     reachable: bool,
-    /// True if other instances of the server serve the session too.
-    shared: AtomicBool,
-    /// The number of changes by the client of what a [`SessionRecord`] has, if the session is shared.
-    changes: AtomicU32,
-    /// The resources that the client is subscribed to, if the session is shared.
-    resources: Mutex<BTreeSet<Box<str>>>,
-    change_position: Mutex<PositionState>,
-}
-
-/// The position in the log of changes up to which the client was told of everything, if the session is shared.
-#[derive(Debug, Default)]
-struct PositionState {
-    position: Option<ChangePosition>,
-    /// True if the position is counted as a change of the record.
-    is_counted: bool,
+    /// Set if other instances of the server serve the session too.
+    shared: OnceLock<Box<SharedState>>,
 }
 
 impl LegacyState {
@@ -57,10 +44,7 @@ impl LegacyState {
             ready: Notify::new(),
             roots: RootsCache::default(),
             reachable: true,
-            shared: AtomicBool::new(false),
-            changes: AtomicU32::new(0),
-            resources: Mutex::default(),
-            change_position: Mutex::default(),
+            shared: OnceLock::new(),
         }
     }
 
@@ -90,93 +74,77 @@ impl LegacyState {
             log_level: self.log_level(),
             initialized: self.is_initialized(),
             owner,
-            resources: self.resources().iter().cloned().collect(),
+            resources: self.shared.get().map_or_else(Vec::new, |shared| {
+                shared.resources().iter().cloned().collect()
+            }),
             change_position: self.change_position(),
             unsaved_since: None,
         }
     }
 
+    fn shared_state(&self) -> &SharedState {
+        self.shared.get_or_init(Box::default)
+    }
+
     /// Counts changes from now on, because other instances of the server serve the session too.
     pub(crate) fn share(&self) {
-        self.shared.store(true, Ordering::Relaxed);
+        self.shared_state().share();
     }
 
     /// Returns the number of changes by the client of what other instances have to know. It is 0 unless
     /// the session is shared.
     #[must_use]
     pub fn changes(&self) -> u32 {
-        self.changes.load(Ordering::Acquire)
+        self.shared.get().map_or(0, |shared| shared.changes())
     }
 
     /// Counts a change by the client.
     fn count_change(&self) {
-        if self.shared.load(Ordering::Relaxed) {
-            self.changes.fetch_add(1, Ordering::AcqRel);
+        if let Some(shared) = self.shared.get() {
+            shared.count_change();
         }
-    }
-
-    fn resources(&self) -> MutexGuard<'_, BTreeSet<Box<str>>> {
-        self.resources
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records for other instances that the client is subscribed to a resource from now on.
     pub fn resource_subscribed(&self, uri: &str) {
-        if self.shared.load(Ordering::Relaxed) && self.resources().insert(uri.into()) {
-            self.count_change();
+        if let Some(shared) = self.shared.get() {
+            shared.resource_subscribed(uri);
         }
     }
 
     /// Records for other instances that the client is no longer subscribed to a resource.
     pub fn resource_unsubscribed(&self, uri: &str) {
-        if self.shared.load(Ordering::Relaxed) && self.resources().remove(uri) {
-            self.count_change();
+        if let Some(shared) = self.shared.get() {
+            shared.resource_unsubscribed(uri);
         }
-    }
-
-    fn position_state(&self) -> MutexGuard<'_, PositionState> {
-        self.change_position
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the position in the log of changes up to which the client was told of everything, as far as
     /// this instance knows. `None` unless the session is shared.
     #[must_use]
     pub fn change_position(&self) -> Option<ChangePosition> {
-        self.position_state().position
+        self.shared.get()?.position()
     }
 
-    /// Sets the position up to which the client was told of everything. Other instances learn it with
-    /// [`count_change_position`](Self::count_change_position).
+    /// Sets the position up to which the client was told of everything, if the session is shared. Other
+    /// instances learn it with [`count_change_position`](Self::count_change_position).
     pub fn set_change_position(&self, position: ChangePosition) {
-        // A position without a number is that of an instance that has not read the log.
-        if self.shared.load(Ordering::Relaxed) && position.number > 0 {
-            *self.position_state() = PositionState {
-                position: Some(position),
-                is_counted: false,
-            };
+        if let Some(shared) = self.shared.get() {
+            shared.set_position(position);
         }
     }
 
     /// Counts the position as a change that other instances have to know, unless it is counted.
     pub fn count_change_position(&self) {
-        let mut state = self.position_state();
-        if state.position.is_some() && !std::mem::replace(&mut state.is_counted, true) {
-            drop(state);
-            self.count_change();
+        if let Some(shared) = self.shared.get() {
+            shared.count_position();
         }
     }
 
     /// Takes over the position that another instance recorded, unless the client reads here.
     fn take_over_change_position(&self, position: Option<ChangePosition>) {
-        let mut state = self.position_state();
-        if position.is_some() && (state.is_counted || state.position.is_none()) {
-            *state = PositionState {
-                position,
-                is_counted: true,
-            };
+        if let Some(position) = position {
+            self.shared_state().take_over_position(position);
         }
     }
 
@@ -188,12 +156,10 @@ impl LegacyState {
             self.conclude();
         }
         self.take_over_change_position(record.change_position);
-        let recorded: BTreeSet<Box<str>> = record.resources.iter().cloned().collect();
-        let mut resources = self.resources();
-        let added = recorded.difference(&resources).cloned().collect();
-        let removed = resources.difference(&recorded).cloned().collect();
-        *resources = recorded;
-        [added, removed]
+        if record.resources.is_empty() && self.shared.get().is_none() {
+            return Default::default();
+        }
+        self.shared_state().take_over_resources(&record.resources)
     }
 
     /// Drops the roots that the client sent, since they have changed. `by_client` says that the client

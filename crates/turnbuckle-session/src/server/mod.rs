@@ -24,4 +24,5 @@ pub(crate) mod response_stream;
 pub(crate) mod roots_cache;
 pub(crate) mod session;
 pub(crate) mod session_record;
+mod shared_state;
 pub(crate) mod tasks;

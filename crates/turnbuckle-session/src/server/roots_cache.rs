@@ -17,7 +17,8 @@ pub struct RootsCache(Mutex<State>);
 struct State {
     /// The number of changes that the client notified of.
     version: u64,
-    answer: Option<(Json, MemoryPermit)>,
+    /// Most sessions keep none.
+    answer: Option<Box<(Json, MemoryPermit)>>,
 }
 
 impl RootsCache {
@@ -25,7 +26,7 @@ impl RootsCache {
     #[must_use]
     pub fn get(&self) -> Option<Json> {
         let state = self.lock();
-        state.answer.as_ref().map(|(answer, _)| answer.clone())
+        state.answer.as_ref().map(|kept| kept.0.clone())
     }
 
     /// Returns the number of changes so far, for [`Peer::cache_roots`](crate::handler::Peer::cache_roots).
@@ -46,7 +47,7 @@ impl RootsCache {
         };
         let mut state = self.lock();
         if state.version == version {
-            state.answer = Some((answer.clone(), memory));
+            state.answer = Some(Box::new((answer.clone(), memory)));
         }
     }
 

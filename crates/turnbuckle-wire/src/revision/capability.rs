@@ -89,7 +89,7 @@ impl Capability {
             Self::Completions => capabilities.completions.is_some(),
             Self::Logging => capabilities.logging.is_some(),
             Self::Tasks | Self::TaskList | Self::TaskCancel => {
-                self.is_declared_in(capabilities.tasks.as_ref())
+                self.is_declared_in(capabilities.tasks.as_deref())
             }
             Self::Roots | Self::Sampling | Self::Elicitation => false,
         }
@@ -103,7 +103,7 @@ impl Capability {
             Self::Sampling => capabilities.sampling.is_some(),
             Self::Elicitation => capabilities.elicitation.is_some(),
             Self::Tasks | Self::TaskList | Self::TaskCancel => {
-                self.is_declared_in(capabilities.tasks.as_ref())
+                self.is_declared_in(capabilities.tasks.as_deref())
             }
             Self::Tools
             | Self::Prompts

@@ -16,7 +16,7 @@ use crate::shares::Client;
 use crate::streamable::stored::session::StoredSession;
 #[cfg(feature = "store")]
 use crate::streams::StreamCopies;
-use crate::streams::{SessionStream, StreamReader};
+use crate::streams::{ReplayBudget, SessionStream, StreamReader};
 
 /// The id of the standalone stream, for messages that belong to no request.
 pub(super) const STANDALONE_STREAM: u64 = 0;
@@ -28,6 +28,8 @@ pub(crate) struct HttpSession {
     /// The stream of messages that belong to no request, which a GET opens.
     pub(crate) standalone: Arc<SessionStream>,
     pub(super) streams: Mutex<SessionStreams>,
+    /// The budget that the replay logs of all streams of the endpoint share.
+    pub(super) replay_budget: Arc<ReplayBudget>,
     pub(super) owner: Owner,
     /// The place where the session is kept.
     pub(super) kind: SessionKind,
@@ -36,7 +38,7 @@ pub(crate) struct HttpSession {
     pub(super) last_used: Mutex<Instant>,
     /// The copies of the streams in the store, if other instances serve the session too.
     #[cfg(feature = "store")]
-    pub(crate) copies: Option<StreamCopies>,
+    pub(crate) copies: Option<Box<StreamCopies>>,
     /// The memory of the session itself.
     pub(super) _memory: MemoryPermit,
 }
@@ -112,8 +114,8 @@ impl HttpSession {
     /// Creates a stream for one POST. It can be resumed only after [`keep`](Self::keep).
     pub(crate) fn new_stream(&self) -> Arc<SessionStream> {
         let name = self.next_stream_name();
-        let (budget, account) = (self.standalone.replay_budget(), self.standalone.account());
-        SessionStream::new(name, budget.clone(), account.clone())
+        let account = self.standalone.account().clone();
+        SessionStream::new(name, self.replay_budget.clone(), account)
     }
 
     fn next_stream_name(&self) -> StreamName {
@@ -132,7 +134,7 @@ impl HttpSession {
     /// session has ended.
     pub(crate) fn keep(&self, stream: &Arc<SessionStream>, options: &HttpServerOptions) -> bool {
         let mut streams = self.streams();
-        !self.is_ended() && streams.insert(stream, options)
+        !self.is_ended() && streams.insert(stream, &self.replay_budget, options)
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -155,8 +157,10 @@ impl HttpSession {
         Some(reader)
     }
 
-    pub(super) fn remove_expired_streams(&self, now: Instant, ttl: Duration) {
+    /// Removes streams that ended `ttl` ago or earlier, and gives back memory that nothing uses.
+    pub(super) fn clean_up(&self, now: Instant, ttl: Duration) {
         self.streams().remove_expired(now, ttl);
+        self.session.shrink();
     }
 
     /// Returns whether the client has concluded the handshake.

@@ -9,12 +9,20 @@ use foldhash::HashMap;
 use tokio::time::Instant;
 
 use crate::options::HttpServerOptions;
-use crate::streams::SessionStream;
+use crate::streams::{ReplayBudget, SessionStream};
+
+/// The streams of one session. Most sessions keep none, and take no space for them.
+#[derive(Debug, Default)]
+pub(super) struct SessionStreams {
+    /// The id of the newest stream.
+    last_id: u64,
+    kept: Option<Box<KeptStreams>>,
+}
 
 /// The streams of one session by id. An ended stream stays for replay, within bounds of number,
 /// bytes and age; beyond one of them the stream that ended first is removed first.
 #[derive(Debug, Default)]
-pub(super) struct SessionStreams {
+struct KeptStreams {
     by_id: HashMap<u64, Arc<SessionStream>>,
     /// The streams that had not ended when that was last checked.
     running: Vec<u64>,
@@ -22,8 +30,6 @@ pub(super) struct SessionStreams {
     ended: VecDeque<EndedStream>,
     /// The bytes that the ended streams keep.
     ended_bytes: usize,
-    /// The id of the newest stream.
-    last_id: u64,
 }
 
 /// A record of an ended stream. Records are ordered by the time at which the streams ended.
@@ -42,11 +48,11 @@ impl SessionStreams {
     }
 
     pub(super) fn get(&self, id: u64) -> Option<&Arc<SessionStream>> {
-        self.by_id.get(&id)
+        self.kept.as_ref()?.by_id.get(&id)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<SessionStream>> {
-        self.by_id.values()
+        self.kept.iter().flat_map(|kept| kept.by_id.values())
     }
 
     /// Adds a stream, after removing ended streams that are over a bound. Returns `false` if there
@@ -54,9 +60,52 @@ impl SessionStreams {
     pub(super) fn insert(
         &mut self,
         stream: &Arc<SessionStream>,
+        budget: &ReplayBudget,
         options: &HttpServerOptions,
     ) -> bool {
-        self.make_room(stream, options);
+        let kept = self.kept.get_or_insert_default();
+        kept.insert(stream, budget, options)
+    }
+
+    /// Removes the streams that ended `ttl` ago or earlier.
+    pub(super) fn remove_expired(&mut self, now: Instant, ttl: Duration) {
+        if let Some(kept) = &mut self.kept {
+            kept.remove_expired(now, ttl);
+            if kept.by_id.is_empty() {
+                self.kept = None;
+            }
+        }
+    }
+
+    /// Removes all streams and returns them.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Arc<SessionStream>> + use<> {
+        let kept = self.kept.take();
+        kept.into_iter().flat_map(|kept| kept.by_id.into_values())
+    }
+
+    /// Returns when the stream ended that ended first, if it is kept.
+    pub(super) fn oldest_ended_at(&mut self) -> Option<Instant> {
+        let kept = self.kept.as_mut()?;
+        kept.find_ended();
+        kept.ended.front().map(|stream| stream.ended_at)
+    }
+
+    /// Removes the stream that ended first.
+    pub(super) fn remove_oldest_ended(&mut self) {
+        if let Some(kept) = &mut self.kept {
+            kept.remove_oldest_ended();
+        }
+    }
+}
+
+impl KeptStreams {
+    fn insert(
+        &mut self,
+        stream: &Arc<SessionStream>,
+        budget: &ReplayBudget,
+        options: &HttpServerOptions,
+    ) -> bool {
+        self.make_room(budget, options);
         if self.by_id.len() >= options.http_limits.max_streams {
             return false;
         }
@@ -66,11 +115,11 @@ impl SessionStreams {
         true
     }
 
-    fn make_room(&mut self, stream: &SessionStream, options: &HttpServerOptions) {
+    fn make_room(&mut self, budget: &ReplayBudget, options: &HttpServerOptions) {
         self.find_ended();
         while !self.ended.is_empty() {
-            let fits = self.ended_bytes <= options.replay.max_session_bytes
-                && !stream.replay_budget().is_exceeded();
+            let fits =
+                self.ended_bytes <= options.replay.max_session_bytes && !budget.is_exceeded();
             if self.by_id.len() < options.http_limits.max_streams && fits {
                 break;
             }
@@ -78,8 +127,7 @@ impl SessionStreams {
         }
     }
 
-    /// Removes the streams that ended `ttl` ago or earlier.
-    pub(super) fn remove_expired(&mut self, now: Instant, ttl: Duration) {
+    fn remove_expired(&mut self, now: Instant, ttl: Duration) {
         self.find_ended();
         let is_expired =
             |stream: &EndedStream| now.saturating_duration_since(stream.ended_at) >= ttl;
@@ -87,24 +135,9 @@ impl SessionStreams {
             self.remove_oldest_ended();
         }
         shrink(&mut self.by_id);
-        if self.by_id.is_empty() {
-            (self.running, self.ended) = Default::default();
-        }
     }
 
-    /// Removes all streams and returns them.
-    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Arc<SessionStream>> + use<> {
-        std::mem::take(&mut self.by_id).into_values()
-    }
-
-    /// Returns when the stream ended that ended first, if it is kept.
-    pub(super) fn oldest_ended_at(&mut self) -> Option<Instant> {
-        self.find_ended();
-        self.ended.front().map(|stream| stream.ended_at)
-    }
-
-    /// Removes the stream that ended first.
-    pub(super) fn remove_oldest_ended(&mut self) {
+    fn remove_oldest_ended(&mut self) {
         if let Some(stream) = self.ended.pop_front() {
             self.ended_bytes -= stream.bytes;
             self.by_id.remove(&stream.id);

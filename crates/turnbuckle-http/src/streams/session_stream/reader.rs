@@ -70,7 +70,7 @@ impl StreamReader {
         let was_replaying = state.readers.is_replaying(self.number);
         let next = state.readers.take_next(self.number, &mut state.log);
         let has_event = matches!(next, NextEvent::Event(_));
-        if has_event && self.stream.replay_budget.is_exceeded() {
+        if has_event && state.log.exceeds_total() {
             state.trim();
         }
         let is_closed = state.log.is_closed();

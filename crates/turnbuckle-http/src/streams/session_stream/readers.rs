@@ -101,6 +101,8 @@ impl Readers {
         self.newest = number;
         let is_full = self.connections.len() >= max;
         let displaced = is_full.then(|| self.connections.remove(0));
+        // Most streams have one, and the least that a push makes room for is four.
+        self.connections.reserve_exact(1);
         self.connections.push(Connection {
             number,
             line,

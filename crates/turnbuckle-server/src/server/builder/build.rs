@@ -73,7 +73,7 @@ impl ServerDraft {
         let task_options = self.extensions.iter().find_map(|it| it.tasks.clone());
         #[cfg(feature = "tasks")]
         if let Some(options) = &task_options {
-            capabilities.tasks = Some(options.core_capability());
+            capabilities.tasks = Some(options.core_capability().into());
         }
         for extension in self.extensions {
             let (id, settings) = extension.register(&mut extensions)?;

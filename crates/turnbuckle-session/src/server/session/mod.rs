@@ -210,6 +210,11 @@ impl Session {
         self.state.kernel().in_flight()
     }
 
+    /// Gives back the memory in which requests were counted that have ended.
+    pub fn shrink(&self) {
+        self.state.kernel().shrink();
+    }
+
     /// Returns whether every handler has ended, those of cancelled requests included.
     pub(crate) fn is_idle(&self) -> bool {
         self.state.kernel().handler_count() == 0

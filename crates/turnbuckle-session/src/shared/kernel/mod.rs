@@ -175,6 +175,17 @@ impl<C, P> Kernel<C, P> {
         self.phase = HandshakePhase::Operating;
     }
 
+    /// Gives back the memory of requests that have ended.
+    #[cold]
+    pub(crate) fn shrink(&mut self) {
+        if self.answering.is_empty() {
+            self.answering.shrink_to_fit();
+        }
+        if self.waiting.is_empty() {
+            self.waiting.shrink_to_fit();
+        }
+    }
+
     /// Records that the handshake has failed: another may follow.
     pub(crate) fn handshake_failed(&mut self) {
         self.phase = HandshakePhase::Fresh;
@@ -227,6 +238,8 @@ impl<C, P> Kernel<C, P> {
         match method {
             Some(Method::Initialized) if self.phase == HandshakePhase::Open => {
                 self.phase = HandshakePhase::Operating;
+                // Many clients only wait from now on.
+                self.shrink();
                 NotificationDecision::Initialized
             }
             Some(Method::Initialized) => NotificationDecision::Ignored,

@@ -201,3 +201,22 @@ fn the_end_leaves_nothing() {
         Err(OutgoingRequestError::Ended)
     );
 }
+
+#[test]
+fn memory_of_ended_requests_is_given_back() {
+    let mut kernel = open();
+    kernel.begin_request(7.into(), "call").unwrap();
+    kernel.shrink();
+    assert_eq!(kernel.in_flight(), 1, "it runs");
+    assert_eq!(kernel.finish_request(&7.into()), Some("call"));
+    assert!(kernel.answering.capacity() > 0, "for the next request");
+    kernel.shrink();
+    assert_eq!(kernel.answering.capacity(), 0);
+    // A client that has concluded the handshake may only wait from then on.
+    let mut kernel = open();
+    kernel.begin_request(7.into(), "initialize").unwrap();
+    kernel.finish_request(&7.into());
+    let initialized = kernel.judge_notification(Some(Method::Initialized), None);
+    assert!(matches!(initialized, NotificationDecision::Initialized));
+    assert_eq!(kernel.answering.capacity(), 0);
+}
