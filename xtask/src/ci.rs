@@ -3,9 +3,9 @@
 //! Steps that mostly keep one core busy, or wait, run beside the builds, each lane in a process of
 //! its own, whose output is shown when it has ended. All of the workspace is built once, see [`workspace`].
 //!
-//! What the crates look like from outside, the workspaces beside this one, and the programs of other SDKs belong to
-//! `cargo xtask apart`; tests that try every case of something, attacks, and the whole page of the Inspector to
-//! `cargo xtask exhaustive`. The workflow runs both at the same time, and decides by all three.
+//! The public API and packages of the crates, the workspaces beside this one, and the programs of other SDKs
+//! belong to `cargo xtask apart`; tests that try every case of something, attacks, and the whole page of the
+//! Inspector to `cargo xtask exhaustive`. The workflow runs both at the same time, and decides by all three.
 //!
 //! Run by hand, because they are slow and rarely fail: `cargo xtask budget` (before and after a change
 //! of a path that every message takes), `weigh --sizes` (builds of hello worlds, the code of other SDKs
@@ -64,7 +64,7 @@ const REST: Lane = Lane {
     ],
 };
 
-/// Steps of [`run_apart`]: what the crates look like from outside, workspaces that build them with dependencies of
+/// Steps of [`run_apart`]: the public API and packages of the crates, workspaces that build them with dependencies of
 /// their own, and programs of others, which change when we change their versions.
 const APART: &[Step] = &[
     ("documentation and public API", || {

@@ -208,7 +208,7 @@ impl ConnectionService {
 
     /// Returns the future that answers a request.
     ///
-    /// Where the request goes is found before there is a future, which would hold the request once more.
+    /// The destination is found before there is a future, which would hold the request once more.
     pub(super) fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
@@ -259,12 +259,12 @@ impl ConnectionService {
 /// The part of a server to which a request of a connection goes.
 #[expect(
     clippy::large_enum_variant,
-    reason = "most requests are of the large kind, and would be allocated for the others"
+    reason = "most requests are of the large kind: a box for it would be an allocation for each of them"
 )]
 enum Destination {
-    /// To the routes of the server itself, which borrow the request: that keeps their future small.
+    /// The routes of the server itself. They borrow the request, which keeps their future small.
     Routes(Parts, Incoming),
-    /// To health checks, metrics, layers or routes of the user.
+    /// A health check, the metrics, or a layer or route of the user, which has the request already.
     Elsewhere(ResponseFuture),
 }
 

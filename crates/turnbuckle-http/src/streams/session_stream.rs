@@ -151,7 +151,7 @@ impl SessionStream {
             return Poll::Ready(FirstOutput::Stream);
         }
         if state.log.is_closed() {
-            let response = state.post().take_response();
+            let response = state.post.as_mut().and_then(|post| post.take_response());
             return Poll::Ready(response.map_or(FirstOutput::Nothing, FirstOutput::Response));
         }
         state.post().waker = Some(cx.waker().clone());
@@ -395,7 +395,8 @@ impl ReplySink for SessionStream {
         }
         match answer {
             Some(answer) if state.sends_events() => self.append_response(&mut state, answer),
-            answer => state.post().response = answer,
+            Some(answer) => state.post().response = Some(answer),
+            None => {}
         }
         state.log.close();
         wake_all(state);

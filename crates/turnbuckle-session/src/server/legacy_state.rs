@@ -88,7 +88,7 @@ impl LegacyState {
 
     /// Counts changes from now on, because other instances of the server serve the session too.
     pub(crate) fn share(&self) {
-        self.shared_state().share();
+        self.shared_state();
     }
 
     /// Returns the number of changes by the client of what other instances have to know. It is 0 unless

@@ -2,17 +2,15 @@
 //! learn of it.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use turnbuckle_types::base::change_position::ChangePosition;
 
-/// The changes by the client of what a [`SessionRecord`](super::session_record::SessionRecord) has, and the
-/// parts of the record that the instances keep for each other.
+/// The changes by the client of what a [`SessionRecord`](super::session_record::SessionRecord) has, counted
+/// for as long as this exists, and the parts of the record that the instances keep for each other.
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
-    /// True if other instances serve the session: changes are counted from then on.
-    is_shared: AtomicBool,
     changes: AtomicU32,
     /// The resources that the client is subscribed to.
     resources: Mutex<BTreeSet<Box<str>>>,
@@ -28,15 +26,6 @@ struct PositionState {
 }
 
 impl SharedState {
-    /// Counts changes from now on.
-    pub(super) fn share(&self) {
-        self.is_shared.store(true, Ordering::Relaxed);
-    }
-
-    fn is_shared(&self) -> bool {
-        self.is_shared.load(Ordering::Relaxed)
-    }
-
     /// Returns the number of changes by the client.
     pub(super) fn changes(&self) -> u32 {
         self.changes.load(Ordering::Acquire)
@@ -44,9 +33,7 @@ impl SharedState {
 
     /// Counts a change by the client.
     pub(super) fn count_change(&self) {
-        if self.is_shared() {
-            self.changes.fetch_add(1, Ordering::AcqRel);
-        }
+        self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(super) fn resources(&self) -> MutexGuard<'_, BTreeSet<Box<str>>> {
@@ -57,14 +44,14 @@ impl SharedState {
 
     /// Records that the client is subscribed to a resource from now on.
     pub(super) fn resource_subscribed(&self, uri: &str) {
-        if self.is_shared() && self.resources().insert(uri.into()) {
+        if self.resources().insert(uri.into()) {
             self.count_change();
         }
     }
 
     /// Records that the client is no longer subscribed to a resource.
     pub(super) fn resource_unsubscribed(&self, uri: &str) {
-        if self.is_shared() && self.resources().remove(uri) {
+        if self.resources().remove(uri) {
             self.count_change();
         }
     }
@@ -91,7 +78,7 @@ impl SharedState {
     /// Sets the position up to which the client was told of everything.
     pub(super) fn set_position(&self, position: ChangePosition) {
         // A position without a number is that of an instance that has not read the log.
-        if self.is_shared() && position.number > 0 {
+        if position.number > 0 {
             *self.position_state() = PositionState {
                 position: Some(position),
                 is_counted: false,
