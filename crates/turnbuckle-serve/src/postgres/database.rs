@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Statement};
+use tokio_postgres::{Error, Statement};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
 use turnbuckle_postgres::{PostgresStoreOptions, connect};
@@ -14,13 +14,15 @@ use super::idle::{Connection, IdleConnections};
 /// The time that the server gets to end a statement itself.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Begins a transaction, which only reads: see [`SessionSettings`](super::idle::SessionSettings).
+const BEGIN: &str = "BEGIN";
+
 /// The bytes of a query.
 const MAX_SQL_BYTES: usize = 1 << 20;
 
 /// A database. Each query has a connection for itself, in which nothing is left of the one before.
 pub(super) struct Database {
     pub(super) idle: IdleConnections,
-    pub(super) max_connections: usize,
     pub(super) address: String,
     pub(super) options: PostgresStoreOptions,
     pub(super) max_rows: usize,
@@ -46,17 +48,24 @@ impl Database {
         }
         self.with_connection(async |connection| {
             let client = &connection.client;
-            // Alone, the text is one statement: this is how PostgreSQL reads it when it prepares one.
-            let prepared = tokio::try_join!(biased; self.begin(client), client.prepare(sql));
-            let ((), statement) = prepared.map_err(|error| failure(&error))?;
-            connection.has_looked_up_types = has_foreign_types(&statement);
             // The server makes JSON of each row, and sends no more of it than is read here.
             let rows = format!(
                 "SELECT left(row_to_json(result)::text, {bytes}) FROM (\n{sql}\n) AS result LIMIT {limit}",
                 bytes = self.max_result_bytes.saturating_add(1),
                 limit = self.max_rows.saturating_add(1),
             );
-            match client.query_typed(&rows, &[]).await {
+            // All is sent at once, and the server takes it in this order. Alone, the text must be one statement: if
+            // it cannot be prepared, the transaction has failed, in which the server runs nothing any more.
+            let (begun, prepared, rows) = tokio::join!(
+                biased;
+                client.batch_execute(BEGIN),
+                client.prepare(sql),
+                client.query_typed(&rows, &[]),
+            );
+            begun.map_err(|error| failure(&error))?;
+            let statement = prepared.map_err(|error| failure(&error))?;
+            connection.has_looked_up_types = has_foreign_types(&statement);
+            match rows {
                 Ok(rows) => self.read(rows.iter().map(|row| row.try_get(0))),
                 Err(error) if is_not_a_query(&error) => Err(Failure::new(
                     "only queries are allowed: SELECT, VALUES, TABLE or WITH",
@@ -75,7 +84,7 @@ impl Database {
     ) -> Result<Vec<String>> {
         self.with_connection(async |Connection { client, .. }| {
             let rows = client.query_typed(sql, parameters);
-            let read = tokio::try_join!(biased; self.begin(client), rows);
+            let read = tokio::try_join!(biased; client.batch_execute(BEGIN), rows);
             let ((), rows) = read.map_err(|error| failure(&error))?;
             let texts = rows
                 .iter()
@@ -94,25 +103,21 @@ impl Database {
             let mut connection = match self.idle.take().await {
                 Some(connection) => connection,
                 // The futures of a handshake are large.
-                None => Box::pin(connect(&self.address, &self.options))
-                    .await
-                    .map(Connection::new)
-                    .map_err(|error| Failure::new(error.to_string()))?,
+                None => Box::pin(self.open()).await?,
             };
             let done = work(&mut connection).await;
-            self.idle.give_back(connection, self.max_connections);
+            self.idle.give_back(connection);
             done
         })
         .await
     }
 
-    /// Begins a read-only transaction. What is sent behind it waits for it at the server alone.
-    async fn begin(&self, client: &Client) -> Result<(), Error> {
-        let begin = format!(
-            "SET statement_timeout = {}; SET default_transaction_read_only = on; BEGIN TRANSACTION READ ONLY",
-            self.query_timeout.as_millis()
-        );
-        client.batch_execute(&begin).await
+    async fn open(&self) -> Result<Connection> {
+        let connected = connect(&self.address, &self.options).await;
+        let (client, task) = connected.map_err(|error| Failure::new(error.to_string()))?;
+        let set = self.idle.settings.set(&client).await;
+        set.map_err(|error| failure(&error))?;
+        Ok(Connection::new(client, task))
     }
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {

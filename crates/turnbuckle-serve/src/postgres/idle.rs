@@ -24,7 +24,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new((client, task): (Client, ConnectionTask)) -> Self {
+    pub(super) fn new(client: Client, task: ConnectionTask) -> Self {
         Self {
             client,
             _task: task,
@@ -33,9 +33,32 @@ impl Connection {
     }
 }
 
+/// The settings of each session, for all queries.
+#[derive(Clone)]
+pub(super) struct SessionSettings(Arc<str>);
+
+impl SessionSettings {
+    /// Creates the settings of sessions that only read, and whose statements end in time.
+    pub(super) fn new(statement_timeout: Duration) -> Self {
+        let milliseconds = statement_timeout.as_millis();
+        let settings = format!(
+            "SET statement_timeout = {milliseconds}; SET default_transaction_read_only = on"
+        );
+        Self(settings.into())
+    }
+
+    pub(super) async fn set(&self, client: &Client) -> Result<(), Error> {
+        client.batch_execute(&self.0).await
+    }
+}
+
 /// Connections that wait for a query. What a query has left in its session is removed before.
-#[derive(Clone, Default)]
-pub(super) struct IdleConnections(Arc<Mutex<Waiting>>);
+#[derive(Clone)]
+pub(super) struct IdleConnections {
+    waiting: Arc<Mutex<Waiting>>,
+    max: usize,
+    pub(super) settings: SessionSettings,
+}
 
 /// A task that cleans a connection; it returns none that cannot be cleaned.
 type Cleaning = JoinHandle<Option<Connection>>;
@@ -49,6 +72,15 @@ struct Waiting {
 }
 
 impl IdleConnections {
+    /// Creates a store of at most `max` connections, whose sessions have these settings.
+    pub(super) fn new(max: usize, settings: SessionSettings) -> Self {
+        Self {
+            waiting: Arc::default(),
+            max,
+            settings,
+        }
+    }
+
     /// Takes a connection, once it is clean: a new one would take far longer.
     pub(super) async fn take(&self) -> Option<Connection> {
         while let Some(cleaning) = self.next() {
@@ -63,21 +95,23 @@ impl IdleConnections {
     /// Returns the clean connection that was used last, so that the others may be closed, or else the one that is
     /// likely to be clean first.
     fn next(&self) -> Option<Cleaning> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let is_clean = |(cleaning, _): &(Cleaning, Instant)| cleaning.is_finished();
         let last = waiting.connections.iter().rposition(is_clean);
         let (cleaning, _) = waiting.connections.remove(last.unwrap_or(0))?;
         Some(cleaning)
     }
 
-    /// Cleans a connection and keeps it, if there are fewer than `max`. It is closed if it cannot be cleaned.
-    pub(super) fn give_back(&self, connection: Connection, max: usize) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.connections.len() >= max || connection.has_looked_up_types {
+    /// Cleans a connection and keeps it, if there are not too many. It is closed if it cannot be cleaned.
+    pub(super) fn give_back(&self, connection: Connection) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if waiting.connections.len() >= self.max || connection.has_looked_up_types {
             return;
         }
+        let settings = self.settings.clone();
         let cleaning = tokio::spawn(async move {
-            let cleaned = timeout(CLEANUP_TIMEOUT, clean(&connection.client)).await;
+            let cleaned = clean(&connection.client, &settings);
+            let cleaned = timeout(CLEANUP_TIMEOUT, cleaned).await;
             matches!(cleaned, Ok(Ok(()))).then_some(connection)
         });
         waiting.connections.push_back((cleaning, Instant::now()));
@@ -91,7 +125,7 @@ impl IdleConnections {
     async fn watch(self) {
         loop {
             sleep(IDLE_TIMEOUT).await;
-            let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             waiting
                 .connections
                 .retain(|(_, since)| since.elapsed() < IDLE_TIMEOUT);
@@ -103,13 +137,15 @@ impl IdleConnections {
     }
 }
 
-/// Ends the transaction, and removes settings, locks, temporary tables and whatever else a session can have.
-async fn clean(client: &Client) -> Result<(), Error> {
-    // Both are sent at once; in one text, they would be one transaction, in which the second cannot run.
+/// Ends the transaction, and removes settings, locks, temporary tables and whatever else a session can have, but for
+/// the settings of each.
+async fn clean(client: &Client, settings: &SessionSettings) -> Result<(), Error> {
+    // All are sent at once; in one text, they would be one transaction, in which the second cannot run.
     tokio::try_join!(
         biased;
         client.batch_execute("ROLLBACK"),
-        client.batch_execute("DISCARD ALL")
+        client.batch_execute("DISCARD ALL"),
+        settings.set(client),
     )?;
     Ok(())
 }

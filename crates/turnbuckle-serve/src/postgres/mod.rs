@@ -22,7 +22,7 @@ use url::Url;
 
 use crate::Error;
 use database::{Database, Rows};
-use idle::IdleConnections;
+use idle::{IdleConnections, SessionSettings};
 
 /// The tables of the database, a page of them.
 const TABLES: &str = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' \
@@ -92,9 +92,9 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         .map_err(|error| Error::new(error.to_string()).with_source(error))?;
     let base: Arc<str> = base_url(&options.address).into();
     let max_connections = options.max_connections;
+    let settings = SessionSettings::new(options.query_timeout);
     let database = Arc::new(Database {
-        idle: IdleConnections::default(),
-        max_connections,
+        idle: IdleConnections::new(max_connections, settings),
         address: options.address,
         options: options_of_connection,
         max_rows: options.max_rows,
