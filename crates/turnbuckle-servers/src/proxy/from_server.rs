@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use turnbuckle_client::{Form, FormAnswer, RequestTag, SamplingRejected, UrlAnswer, UrlRequest};
 use turnbuckle_server::HandlerContext;
 use turnbuckle_session::internal::ChangeFeed;
-use turnbuckle_types::{ElicitAction, LoggingMessageNotificationParams, ProtocolError};
+use turnbuckle_types::{ElicitAction, ErrorKind, LoggingMessageNotificationParams, ProtocolError};
 
 use crate::builder::ServersBuilder;
 use crate::connections::client_key::ClientKeys;
@@ -83,6 +83,13 @@ async fn pass_question(asked: &ServerQuestion, question: Question) -> Option<Ans
     answered.await.ok()
 }
 
+/// Returns what a client answers that does not have such questions. Forms and URLs have no such answer: their server
+/// reads that the user has cancelled.
+fn missing_method(kind: &str) -> ProtocolError {
+    let message = format!("the client of the proxy does not support {kind}");
+    ProtocolError::new(ErrorKind::MethodNotFound, message)
+}
+
 /// Installs handlers that pass questions and log messages on to the clients of the proxy.
 pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
     builder
@@ -94,6 +101,7 @@ pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
         .on_roots(async |asked: ServerQuestion| {
             match pass_question(&asked, Question::Roots).await {
                 Some(Answer::Roots(roots)) => Ok(roots),
+                Some(Answer::Unsupported) => Err(missing_method("roots")),
                 _ => Err(ProtocolError::internal(
                     "no client can be asked for its roots",
                 )),
@@ -119,6 +127,7 @@ pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
         .on_sampling(async |params, asked: ServerQuestion| {
             match pass_question(&asked, Question::Sampling(Box::new(params))).await {
                 Some(Answer::Sampling(Some(answer))) => Ok(*answer),
+                Some(Answer::Unsupported) => Err(missing_method("sampling")),
                 _ => Err(SamplingRejected.into()),
             }
         })

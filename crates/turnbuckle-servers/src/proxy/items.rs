@@ -11,7 +11,7 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::method::Complete;
 use turnbuckle_types::{
-    CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Map, Meta, Prompt,
+    CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Json, Map, Meta, Prompt,
     PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
     ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
 };
@@ -168,6 +168,28 @@ pub(super) fn forwarded_meta(context: &HandlerContext) -> Meta {
     context.meta_without(&CONNECTION_KEYS)
 }
 
+/// Returns the `_meta` of a request as it is passed on to a server that may ask the client. A server of the modern era
+/// reads there which questions the client has; that of a session has read it in the handshake of the proxy.
+fn asking_meta(context: &HandlerContext, client: &Client) -> Meta {
+    let mut meta = forwarded_meta(context);
+    let is_modern = client
+        .server_info()
+        .is_some_and(|info| info.era() == EraKind::Modern);
+    if is_modern {
+        let mut capabilities = context.client_capabilities().clone();
+        capabilities.tasks = None;
+        // The proxy waits for tasks where its client does not.
+        let tasks = TASKS_EXTENSION;
+        if !capabilities.extensions.contains_key(tasks) {
+            capabilities.extensions.insert(tasks, Json::empty_object());
+        }
+        if let Ok(capabilities) = Json::encode(&capabilities) {
+            meta.insert_unchecked(meta::CLIENT_CAPABILITIES, capabilities);
+        }
+    }
+    meta
+}
+
 /// A type of item that a proxy serves.
 pub(super) trait Proxied: Merged {
     /// The item of a server.
@@ -209,10 +231,9 @@ impl Proxied for Tool {
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
             let (route, owner) = (route.clone(), owner.clone());
             async move {
-                let meta = forwarded_meta(&context);
                 let request = owner.request(&route, &context, |client, name| {
                     let mut request = client.call_tool(name, &arguments.0);
-                    request.params_mut().meta = meta;
+                    request.params_mut().meta = asking_meta(&context, client);
                     request
                 });
                 let request = request.await?;
@@ -268,10 +289,9 @@ impl Proxied for Prompt {
                     .iter()
                     .map(|(name, value)| (name.to_owned(), value.clone()));
                 let given: Vec<(String, String)> = given.collect();
-                let meta = forwarded_meta(&context);
                 let request = owner.request(&route, &context, |client, name| {
                     let mut request = client.get_prompt(name, given);
-                    request.params_mut().meta = meta;
+                    request.params_mut().meta = asking_meta(&context, client);
                     request
                 });
                 let request = request.await?;
@@ -304,10 +324,9 @@ async fn read(
     if let Some(access) = &readable.access {
         access.check(&read.uri, context.principal())?;
     }
-    let meta = forwarded_meta(&context);
     let request = route.request(&readable.server, &context, |client| {
         let mut request = client.read_resource(&*readable.own_uri);
-        request.params_mut().meta = meta;
+        request.params_mut().meta = asking_meta(&context, client);
         request
     });
     let request = request.await?;

@@ -25,6 +25,8 @@ pub(super) enum Answer {
     /// `None` if the client's model was not asked.
     Sampling(Option<Box<CreateMessageResult>>),
     Roots(Vec<Root>),
+    /// The client does not have such questions.
+    Unsupported,
 }
 
 impl From<Form> for Question {
@@ -48,47 +50,44 @@ impl Question {
     /// # Errors
     /// Fails if the request has to end for the question.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
-        Ok(match self {
-            Self::Form(form) => Answer::Form(match ask.raw_form(form.clone()).await {
-                Ok(result) => result,
-                Err(error) => ElicitResult::new(action_without_answer(error)?),
-            }),
-            Self::Url { message, url } => {
-                let asked = ask.url(message, url);
-                Answer::Url(match asked.await {
-                    Ok(()) => ElicitAction::Accept,
-                    Err(error) => action_without_answer(error)?,
-                })
-            }
+        let answered = match self {
+            Self::Form(form) => match ask.raw_form(form.clone()).await {
+                Ok(result) => Ok(Answer::Form(result)),
+                Err(error) => {
+                    action_without_answer(error).map(|it| Answer::Form(ElicitResult::new(it)))
+                }
+            },
+            Self::Url { message, url } => match ask.url(message, url).await {
+                Ok(()) => Ok(Answer::Url(ElicitAction::Accept)),
+                Err(error) => action_without_answer(error).map(Answer::Url),
+            },
             Self::Sampling(params) => {
                 let sampled = ask.sample(CreateMessageRequestParams::clone(params)).await;
-                Answer::Sampling(match sampled {
-                    Ok(result) => Some(Box::new(result)),
-                    Err(error) => {
-                        action_without_answer(error)?;
-                        None
-                    }
-                })
-            }
-            Self::Roots => Answer::Roots(match ask.roots().await {
-                Ok(roots) => roots,
-                Err(error) => {
-                    action_without_answer(error)?;
-                    Vec::new()
+                match sampled {
+                    Ok(result) => Ok(Answer::Sampling(Some(Box::new(result)))),
+                    Err(error) => action_without_answer(error).map(|_| Answer::Sampling(None)),
                 }
-            }),
-        })
+            }
+            Self::Roots => match ask.roots().await {
+                Ok(roots) => Ok(Answer::Roots(roots)),
+                Err(error) => action_without_answer(error).map(|_| Answer::Roots(Vec::new())),
+            },
+        };
+        match answered {
+            Err(AskError::Unsupported(_)) => Ok(Answer::Unsupported),
+            answered => Ok(answered?),
+        }
     }
 }
 
-/// Returns what the server reads of a user who declined or gave no answer; fails for an error that ends the
-/// request.
-fn action_without_answer(error: AskError) -> Result<ElicitAction> {
+/// Returns what the server reads of a user who declined or gave no answer.
+///
+/// # Errors
+/// Returns the error again if it is another one.
+fn action_without_answer(error: AskError) -> Result<ElicitAction, AskError> {
     match error {
         AskError::Declined => Ok(ElicitAction::Decline),
-        AskError::Cancelled | AskError::Unsupported(_) | AskError::Malformed(_) => {
-            Ok(ElicitAction::Cancel)
-        }
-        error => Err(error.into()),
+        AskError::Cancelled | AskError::Malformed(_) => Ok(ElicitAction::Cancel),
+        error => Err(error),
     }
 }

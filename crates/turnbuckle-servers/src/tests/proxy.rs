@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::sync::Notify;
 use turnbuckle_client::{
-    ChangeFilter, Client, ClientBuilder, EraPreference, Form, FormAnswer, QuestionContext, Roots,
+    ChangeFilter, Client, ClientBuilder, EraPreference, Error, Form, FormAnswer, QuestionContext,
+    Roots,
 };
 use turnbuckle_server::{
     Args, Ask, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt, ReadRequest,
@@ -258,10 +259,33 @@ async fn roots_are_those_of_the_client_in_front_in_every_pair_of_eras() {
             let call = connected.client.call_tool("one__roots", &());
             assert_eq!(call.await.unwrap().text(), expected, "{front:?} {behind:?}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_learns_that_the_client_in_front_lacks_a_question_in_every_pair_of_eras() {
+    for (front, behind) in pairs() {
+        let pair = format!("{front:?} {behind:?}");
         let connected = connect(behind, Client::builder("c", "1").era(front)).await;
-        let result = connected.client.call_tool("one__roots", &()).await.unwrap();
-        assert!(!result.is_error(), "{front:?} {behind:?}: {result:?}");
-        assert_eq!(result.text(), "", "{front:?} {behind:?}");
+        let read = match connected.client.call_tool("one__roots", &()).await {
+            Ok(result) if result.is_error() => result.text().to_string(),
+            Err(error) => error.to_string(),
+            Ok(result) => panic!("{pair}: {result:?}"),
+        };
+        assert!(read.contains("roots"), "{pair}: {read}");
+        let called = connected.client.call_tool("one__roots", &()).await;
+        if (front, behind) == (EraPreference::Modern, EraPreference::Modern) {
+            let error = called.unwrap_err();
+            let Error::ErrorResponse(response) = &error else {
+                panic!("{error}");
+            };
+            assert_eq!(response.code, -32021);
+            let missing = response.data.as_ref().map(|data| data.as_str());
+            assert!(
+                missing.is_some_and(|data| data.contains("roots")),
+                "{missing:?}"
+            );
+        }
     }
 }
 
