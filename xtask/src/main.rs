@@ -116,7 +116,7 @@ struct Passed {
 }
 
 fn main() -> ExitCode {
-    if let Some(status) = rustdoc::act_as_rustdoc() {
+    if let Some(status) = rustdoc::act_as_rustdoc().or_else(dist::act_as_linker) {
         return status;
     }
     let result = match Arguments::parse().command {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::process::{run as run_to_end, target};
+use super::servers::{initialize, initialized, list_servers, request};
+use crate::process::target;
 
 /// The starts of which the shortest counts, since other programs only make them longer.
 const STARTS: usize = 40;
@@ -34,47 +35,10 @@ pub(super) fn run(program: &Path) -> Result<(), String> {
         "{:<22}{:>10}{:>10}{:>10}   kB, before and after {CALLS} calls",
         "memory", "resident", "its share", "its own"
     );
-    let folder = target().join("dist/measure");
-    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut repository = Command::new("git");
-    run_to_end(
-        repository
-            .args(["init", "--quiet"])
-            .arg(folder.join("repository")),
-    )?;
-    for (name, arguments, tool, parameters) in list_servers(&folder) {
-        let mut command = Command::new(program);
-        command.args(["serve", name, "--stdio"]).args(&arguments);
-        let call = json!({ "name": tool, "arguments": parameters });
-        measure_pipe(name, &mut command, &call)?;
+    for server in list_servers(&target().join("dist/measure"))? {
+        measure_pipe(server.name, &mut server.command(program), &server.call)?;
     }
     measure_bridge(program)
-}
-
-/// Returns the measured servers: their arguments, and a call.
-fn list_servers(folder: &Path) -> [(&'static str, Vec<String>, &'static str, Value); 6] {
-    let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    let (folder, repository) = (path(""), path("repository"));
-    let status = json!({ "repo_path": repository });
-    let thought = json!({ "thought": "a", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1 });
-    [
-        (
-            "time",
-            vec![],
-            "get_current_time",
-            json!({ "timezone": "UTC" }),
-        ),
-        (
-            "filesystem",
-            vec![folder.clone()],
-            "list_directory",
-            json!({ "path": folder }),
-        ),
-        ("git", vec![repository], "git_status", status),
-        ("memory", vec![path("graph.jsonl")], "read_graph", json!({})),
-        ("sequential-thinking", vec![], "sequentialthinking", thought),
-        ("sqlite", vec![path("database")], "list_tables", json!({})),
-    ]
 }
 
 /// Returns the shortest time from the start of a program to its end.
@@ -174,21 +138,6 @@ fn start(command: &mut Command) -> Result<(Program, ChildStdin, ChildStdout), St
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (input, output) = pipes.ok_or("no pipes")?;
     Ok((Program(child), input, output))
-}
-
-fn request(id: u64, method: &str, params: &Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
-}
-
-fn initialize() -> Value {
-    let client = json!({ "name": "measure", "version": "1" });
-    let params =
-        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-    request(0, "initialize", &params)
-}
-
-fn initialized() -> Value {
-    json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
 }
 
 /// Returns the answer in a line.
