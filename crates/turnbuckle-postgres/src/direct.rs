@@ -1,6 +1,9 @@
 //! Connections without a store. Internal: for other crates of the workspace, and may change in any release.
 
-use tokio_postgres::Client;
+use std::fmt;
+
+use tokio::sync::OnceCell;
+use tokio_postgres::{Client, Config};
 use turnbuckle_store::StoreError;
 
 use crate::address;
@@ -14,28 +17,49 @@ pub struct ConnectionTask {
     _driver: DriverTask,
 }
 
-/// Connects to a database, as a store does. Nothing is created in it.
-///
-/// # Errors
-/// When the address cannot be read, or the database cannot be reached.
-pub async fn connect(
-    address: &str,
-    options: &PostgresStoreOptions,
-) -> Result<(Client, ConnectionTask), StoreError> {
-    let settings = Settings {
-        config: address::parse(address)?,
-        connector: tls::connector(options)?,
-        options: options.clone(),
-    };
-    let (client, driver) = settings.connect().await?;
-    let _driver = DriverTask::spawn(driver);
-    Ok((client, ConnectionTask { _driver }))
+/// The place of a database, and the way to connect to it as a store does. Nothing is created in it.
+pub struct DatabaseAddress {
+    config: Config,
+    options: PostgresStoreOptions,
+    /// The settings of the first connection, for all others: the certificates of the system are read once.
+    settings: OnceCell<Settings>,
 }
 
-/// Checks that an address can be read.
-///
-/// # Errors
-/// When it cannot.
-pub fn check_address(address: &str) -> Result<(), StoreError> {
-    address::parse(address).map(drop)
+impl DatabaseAddress {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn new(address: &str, options: PostgresStoreOptions) -> Result<Self, StoreError> {
+        Ok(Self {
+            config: address::parse(address)?,
+            options,
+            settings: OnceCell::new(),
+        })
+    }
+
+    /// Connects to the database.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn connect(&self) -> Result<(Client, ConnectionTask), StoreError> {
+        let settings = self.settings.get_or_try_init(async || {
+            Ok(Settings {
+                config: self.config.clone(),
+                connector: tls::connector(&self.options)?,
+                options: self.options.clone(),
+            })
+        });
+        let (client, driver) = settings.await?.connect().await?;
+        let _driver = DriverTask::spawn(driver);
+        Ok((client, ConnectionTask { _driver }))
+    }
+}
+
+impl fmt::Debug for DatabaseAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // An address can hold a password.
+        let mut text = f.debug_struct("DatabaseAddress");
+        text.field("options", &self.options).finish_non_exhaustive()
+    }
 }

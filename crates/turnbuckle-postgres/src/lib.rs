@@ -39,7 +39,7 @@ mod schema;
 mod store;
 mod tls;
 
-pub use direct::{ConnectionTask, check_address, connect};
+pub use direct::{ConnectionTask, DatabaseAddress};
 pub use options::PostgresStoreOptions;
 pub use store::PostgresStore;
 

@@ -7,7 +7,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Error, Statement};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
-use turnbuckle_postgres::{PostgresStoreOptions, connect};
+use turnbuckle_postgres::DatabaseAddress;
 
 use super::idle::{Connection, IdleConnections};
 
@@ -23,8 +23,7 @@ const MAX_SQL_BYTES: usize = 1 << 20;
 /// A database. Each query has a connection for itself, in which nothing is left of the one before.
 pub(super) struct Database {
     pub(super) idle: IdleConnections,
-    pub(super) address: String,
-    pub(super) options: PostgresStoreOptions,
+    pub(super) address: DatabaseAddress,
     pub(super) max_rows: usize,
     pub(super) max_result_bytes: usize,
     pub(super) query_timeout: Duration,
@@ -113,7 +112,7 @@ impl Database {
     }
 
     async fn open(&self) -> Result<Connection> {
-        let connected = connect(&self.address, &self.options).await;
+        let connected = self.address.connect().await;
         let (client, task) = connected.map_err(|error| Failure::new(error.to_string()))?;
         let set = self.idle.settings.set(&client).await;
         set.map_err(|error| failure(&error))?;

@@ -16,7 +16,7 @@ use tokio_postgres::types::Type;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{CallToolResult, ToolAnnotations};
 use turnbuckle::{Args, ItemName, ListPage, ListRequest, Provider, Resource, ServerBuilder};
-use turnbuckle_postgres::PostgresStoreOptions;
+use turnbuckle_postgres::{DatabaseAddress, PostgresStoreOptions};
 use turnbuckle_types::base::{debug_fields, setters};
 use url::Url;
 
@@ -87,16 +87,14 @@ impl Options {
 /// # Errors
 /// When the address cannot be read.
 pub fn server(options: Options) -> Result<ServerBuilder, Error> {
-    let options_of_connection = PostgresStoreOptions::new();
-    turnbuckle_postgres::check_address(&options.address)
+    let address = DatabaseAddress::new(&options.address, PostgresStoreOptions::new())
         .map_err(|error| Error::new(error.to_string()).with_source(error))?;
     let base: Arc<str> = base_url(&options.address).into();
     let max_connections = options.max_connections;
     let settings = SessionSettings::new(options.query_timeout);
     let database = Arc::new(Database {
         idle: IdleConnections::new(max_connections, settings),
-        address: options.address,
-        options: options_of_connection,
+        address,
         max_rows: options.max_rows,
         max_result_bytes: options.max_result_bytes,
         query_timeout: options.query_timeout,

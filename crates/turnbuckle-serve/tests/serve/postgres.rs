@@ -3,23 +3,26 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio_postgres::Client;
 use turnbuckle::testing::{self, Checker, TestClient};
 use turnbuckle::types::CallToolResult;
 use turnbuckle_engines::PostgresServer;
-use turnbuckle_postgres::PostgresStoreOptions;
+use turnbuckle_postgres::{ConnectionTask, DatabaseAddress, PostgresStoreOptions};
 use turnbuckle_serve::postgres::{Options, server};
 
 const TABLES: &str = "CREATE TABLE pets (id int8 PRIMARY KEY, name text, tags text[]); \
                       INSERT INTO pets VALUES (1, 'Ida', '{a,b}'), (2, NULL, NULL); \
                       CREATE TABLE \"odd/näme\" (day date)";
 
+async fn connect_directly(address: &str) -> (Client, ConnectionTask) {
+    let address = DatabaseAddress::new(address, PostgresStoreOptions::new()).unwrap();
+    address.connect().await.unwrap()
+}
+
 async fn start() -> PostgresServer {
     let server = PostgresServer::start();
     let address = server.address("postgres");
-    let options = PostgresStoreOptions::new();
-    let (client, _task) = turnbuckle_postgres::connect(&address, &options)
-        .await
-        .unwrap();
+    let (client, _task) = connect_directly(&address).await;
     client.batch_execute(TABLES).await.unwrap();
     server
 }
@@ -162,10 +165,7 @@ async fn queries_at_once_share_few_connections() {
 async fn types_of_users_are_read_in_turn() {
     let database = start().await;
     let address = database.address("postgres");
-    let options = PostgresStoreOptions::new();
-    let (owner, _task) = turnbuckle_postgres::connect(&address, &options)
-        .await
-        .unwrap();
+    let (owner, _task) = connect_directly(&address).await;
     let types = "CREATE TYPE mood AS ENUM ('calm'); CREATE TYPE place AS (x int, y int)";
     owner.batch_execute(types).await.unwrap();
     let client = connect(Options::new(address).max_connections(1)).await;
