@@ -10,6 +10,7 @@ use turnbuckle::types::{Json, Map};
 use turnbuckle_postgres::DatabaseAddress;
 
 use super::idle::{Connection, IdleConnections};
+use crate::columns::check_names;
 
 /// The time that the server gets to end a statement itself.
 const GRACE: Duration = Duration::from_secs(5);
@@ -65,7 +66,11 @@ impl Database {
             let statement = prepared.map_err(|error| failure(&error))?;
             connection.has_looked_up_types = has_foreign_types(&statement);
             match rows {
-                Ok(rows) => self.read(rows.iter().map(|row| row.try_get(0))),
+                Ok(rows) => {
+                    let columns = statement.columns().iter().map(|column| column.name());
+                    check_names(&columns.collect::<Vec<_>>())?;
+                    self.read(rows.iter().map(|row| row.try_get(0)))
+                }
                 Err(error) if is_not_a_query(&error) => Err(Failure::new(
                     "only queries are allowed: SELECT, VALUES, TABLE or WITH",
                 )),
@@ -121,7 +126,11 @@ impl Database {
 
     async fn in_time<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
         let answer = tokio::time::timeout(self.query_timeout + GRACE, work).await;
-        answer.unwrap_or_else(|_| Err(Failure::new("the database does not answer (query_timeout)")))
+        answer.unwrap_or_else(|_| {
+            Err(Failure::new(
+                "the database does not answer (--query-timeout)",
+            ))
+        })
     }
 
     fn read(&self, texts: impl Iterator<Item = Result<String, Error>>) -> Result<Rows> {

@@ -14,6 +14,8 @@ use turnbuckle::Cancellation;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
 
+use crate::columns::check_names;
+
 /// The instructions of SQLite after which the time is looked at.
 const PROGRESS_INTERVAL: i32 = 10_000;
 
@@ -44,6 +46,17 @@ pub(super) enum Access {
     Write,
 }
 
+impl Access {
+    /// Returns the flags with which a file is opened. Its path is no URI: `file:x?mode=…` is the name of a file.
+    pub(super) fn open_flags(self) -> OpenFlags {
+        let flags = match self {
+            Self::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Self::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+        };
+        flags | OpenFlags::SQLITE_OPEN_NO_MUTEX
+    }
+}
+
 /// The rows of a result.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
@@ -57,7 +70,7 @@ impl Database {
     pub(super) fn read(&self, sql: &str, cancellation: &Cancellation) -> Result<Rows> {
         let connection = self.open(Access::Read, cancellation)?;
         let mut statement = prepare_one(&connection, sql)?;
-        if statement.column_count() == 0 {
+        if statement.column_count() == 0 || !statement.readonly() {
             return Err(Failure::new(
                 "Only SELECT queries are allowed for read_query",
             ));
@@ -99,15 +112,9 @@ impl Database {
     }
 
     fn open(&self, access: Access, cancellation: &Cancellation) -> Result<Connection> {
-        let flags = match access {
-            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
-        };
-        // The path is no URI: `file:x?mode=…` is the name of a file.
-        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let (timeout, cancellation) = (self.query_timeout, cancellation.clone());
         let open = || {
-            let connection = Connection::open_with_flags(&self.path, flags)?;
+            let connection = Connection::open_with_flags(&self.path, access.open_flags())?;
             connection.busy_timeout(BUSY_TIMEOUT.min(timeout))?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -131,6 +138,7 @@ impl Database {
             .into_iter()
             .map(str::to_owned)
             .collect();
+        check_names(&names)?;
         let mut found = Rows::default();
         let mut bytes = 0;
         let mut rows = statement.raw_query();
@@ -173,17 +181,37 @@ fn authorize(access: Access, context: &AuthContext<'_>) -> Authorization {
             .iter()
             .any(|name| function_name.eq_ignore_ascii_case(name)),
         // The query that describes a table.
-        AuthAction::Pragma { pragma_name, .. } => pragma_name.eq_ignore_ascii_case("table_info"),
+        AuthAction::Pragma { pragma_name, .. } => {
+            pragma_name.eq_ignore_ascii_case("table_info") || opens_extension_table(&context.action)
+        }
         AuthAction::Unknown { .. }
         | AuthAction::Attach { .. }
         | AuthAction::Detach { .. }
         | AuthAction::Transaction { .. }
         | AuthAction::Savepoint { .. } => false,
-        _ => access == Access::Write,
+        _ => access == Access::Write || opens_extension_table(&context.action),
     };
     match is_allowed {
         true => Authorization::Allow,
         false => Authorization::Deny,
+    }
+}
+
+/// Returns whether SQLite takes an action when it opens a table of an extension, also for a query: FTS5 and FTS4 read
+/// a pragma each, and R-Tree prepares the statements that write its own tables. A query runs none of them: its file is
+/// open for reading, and a statement of its own that writes is refused.
+fn opens_extension_table(action: &AuthAction<'_>) -> bool {
+    match action {
+        AuthAction::Pragma {
+            pragma_name,
+            pragma_value: None,
+        } => ["data_version", "page_size"].contains(pragma_name),
+        AuthAction::Insert { table_name }
+        | AuthAction::Update { table_name, .. }
+        | AuthAction::Delete { table_name } => ["_node", "_parent", "_rowid"]
+            .iter()
+            .any(|suffix| table_name.ends_with(suffix)),
+        _ => false,
     }
 }
 
@@ -205,7 +233,7 @@ fn json_value(value: ValueRef<'_>) -> Value {
 fn failure(error: &rusqlite::Error) -> Failure {
     let text = match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::OperationInterrupted) => {
-            "the statement took too long (query_timeout)".to_owned()
+            "the statement took too long (--query-timeout)".to_owned()
         }
         Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => {
             format!("{error}: this tool does not allow it")

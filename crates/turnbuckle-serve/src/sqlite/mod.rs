@@ -5,7 +5,7 @@
 
 mod database;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use turnbuckle::{Args, Cancellation, ServerBuilder};
 use turnbuckle_types::base::setters;
 
 use crate::Error;
-use database::{Database, Rows};
+use database::{Access, Database, Rows};
 
 /// The URI of the memo.
 const MEMO: &str = "memo://insights";
@@ -69,7 +69,7 @@ impl Options {
 /// Creates the server.
 ///
 /// # Errors
-/// When the database cannot be opened or created.
+/// When the database cannot be opened or created, or the path names no file: `:memory:`.
 pub fn server(options: Options) -> Result<ServerBuilder, Error> {
     create(&options)?;
     let read_only = options.read_only;
@@ -105,16 +105,24 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
 /// Creates the database file and the folders above it, and looks whether it is a database.
 fn create(options: &Options) -> Result<(), Error> {
     let shown = options.path.display();
+    if ["", ":memory:"]
+        .iter()
+        .any(|name| options.path == Path::new(name))
+    {
+        return Err(Error::new(format!(
+            "the database {shown:?} would be empty at each call: name a file, which is created if there is none"
+        )));
+    }
+    let access = match options.read_only {
+        true => Access::Read,
+        false => Access::Write,
+    };
     let open = || {
-        if options.read_only {
-            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-            return rusqlite::Connection::open_with_flags(&options.path, flags);
-        }
-        if let Some(folder) = options.path.parent() {
+        if let (Access::Write, Some(folder)) = (access, options.path.parent()) {
             // A folder that cannot be made is the error of the database.
             let _ = std::fs::create_dir_all(folder);
         }
-        rusqlite::Connection::open(&options.path)
+        rusqlite::Connection::open_with_flags(&options.path, access.open_flags())
     };
     let check = |connection: rusqlite::Connection| {
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))

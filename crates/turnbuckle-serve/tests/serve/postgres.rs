@@ -100,6 +100,17 @@ async fn queries_read_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn two_columns_with_one_name_are_an_error() {
+    let database = start().await;
+    let client = connect(Options::new(database.address("postgres"))).await;
+    let twice = "SELECT * FROM pets AS a JOIN pets AS b USING (name) WHERE a.id = 1";
+    let twice = error(&client, twice).await;
+    assert!(twice.contains("\"id\"") && twice.contains("AS"), "{twice}");
+    let named = "SELECT a.id, b.id AS other FROM pets AS a JOIN pets AS b USING (name)";
+    assert_eq!(rows(&client, named).await, json!([{"id": 1, "other": 1}]));
+}
+
+#[tokio::test]
 async fn results_and_times_are_bounded() {
     let database = start().await;
     let options = Options::new(database.address("postgres"))

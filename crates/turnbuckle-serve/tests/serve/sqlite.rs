@@ -166,6 +166,121 @@ async fn no_statement_reaches_beyond_the_file() {
 }
 
 #[tokio::test]
+async fn tables_of_the_extensions_of_sqlite_are_read_and_written() {
+    let fixture = pets().await;
+    for (table, all) in [
+        ("CREATE VIRTUAL TABLE words USING fts5(body, tag)", "words"),
+        ("CREATE VIRTUAL TABLE words USING fts4(body, tag)", "words"),
+        (
+            "CREATE VIRTUAL TABLE words USING fts5(body, tag, content='pages', tokenize=trigram)",
+            "pages",
+        ),
+    ] {
+        fixture
+            .ok("create_table", "CREATE TABLE pages (body, tag)")
+            .await;
+        fixture.ok("write_query", table).await;
+        let insert = format!("INSERT INTO {all} VALUES ('hello world', 'a'), ('goodbye', 'b')");
+        fixture.ok("write_query", &insert).await;
+        for command in ["rebuild", "optimize", "integrity-check"] {
+            let command = format!("INSERT INTO words (words) VALUES ('{command}')");
+            fixture.ok("write_query", &command).await;
+        }
+        let matching = "SELECT tag FROM words WHERE words MATCH 'hello'";
+        let both = json!([{"body": "hello world", "tag": "a"}, {"body": "goodbye", "tag": "b"}]);
+        assert_eq!(fixture.rows("SELECT * FROM words").await, both, "{table}");
+        assert_eq!(fixture.rows(matching).await, json!([{"tag": "a"}]));
+        if all == "words" {
+            let update = "UPDATE words SET tag = 'c' WHERE body MATCH 'hello'";
+            fixture.ok("write_query", update).await;
+            fixture
+                .ok("write_query", "DELETE FROM words WHERE tag = 'b'")
+                .await;
+            assert_eq!(fixture.rows(matching).await, json!([{"tag": "c"}]));
+        }
+        let rename = "ALTER TABLE words RENAME TO renamed";
+        fixture.ok("write_query", rename).await;
+        fixture.ok("write_query", "DROP TABLE renamed").await;
+        fixture.ok("write_query", "DROP TABLE pages").await;
+    }
+    let table = "CREATE VIRTUAL TABLE boxes USING rtree(id, low, high, +name)";
+    fixture.ok("write_query", table).await;
+    let insert = "INSERT INTO boxes VALUES (1, 0, 5, 'left'), (2, 4, 9, 'right')";
+    fixture.ok("write_query", insert).await;
+    fixture
+        .ok("write_query", "UPDATE boxes SET high = 6 WHERE id = 1")
+        .await;
+    let left = json!([{"id": 1, "low": 0.0, "high": 6.0, "name": "left"}]);
+    let query = "SELECT * FROM boxes WHERE low < 3";
+    assert_eq!(fixture.rows(query).await, left);
+    fixture
+        .ok("write_query", "DELETE FROM boxes WHERE id = 2")
+        .await;
+    fixture
+        .ok(
+            "write_query",
+            "CREATE VIRTUAL TABLE words USING fts5(body, tag)",
+        )
+        .await;
+    fixture
+        .ok("write_query", "INSERT INTO words VALUES ('hello', 'a')")
+        .await;
+    let options = Options::new(fixture.folder.path().join("new/test.db")).read_only(true);
+    let client = testing::connect(server(options).unwrap()).await.unwrap();
+    let read_only = Fixture {
+        client,
+        folder: TempDir::new().unwrap(),
+    };
+    assert_eq!(read_only.rows("SELECT * FROM boxes").await, left);
+    let matching = "SELECT tag FROM words WHERE words MATCH 'hello' ORDER BY rank";
+    assert_eq!(read_only.rows(matching).await, json!([{"tag": "a"}]));
+}
+
+#[tokio::test]
+async fn tables_of_extensions_open_no_other_way() {
+    let fixture = pets().await;
+    let insert = "INSERT INTO boxes VALUES (1, 0, 5)";
+    for statement in [
+        "CREATE VIRTUAL TABLE boxes USING rtree(id, low, high)",
+        "CREATE VIRTUAL TABLE words USING fts5(body)",
+        insert,
+        "CREATE TABLE my_node (a)",
+        "INSERT INTO my_node VALUES (1)",
+    ] {
+        fixture.ok("write_query", statement).await;
+    }
+    for query in [
+        "INSERT INTO my_node VALUES (2) RETURNING a",
+        "UPDATE my_node SET a = 2 RETURNING a",
+        "DELETE FROM boxes_node RETURNING *",
+        "INSERT INTO boxes VALUES (2, 0, 5) RETURNING id",
+        "INSERT INTO words VALUES ('x') RETURNING body",
+        "INSERT INTO words (words) VALUES ('rebuild') RETURNING body",
+        "PRAGMA data_version = 7",
+        "PRAGMA page_size = 512",
+        "PRAGMA page_count",
+    ] {
+        fixture.error("read_query", query).await;
+    }
+    let pets = "DELETE FROM pets RETURNING id";
+    let denied = fixture.error("read_query", pets).await;
+    assert!(denied.contains("does not allow"), "{denied}");
+    let writes = fixture
+        .error("read_query", "DELETE FROM my_node RETURNING a")
+        .await;
+    assert!(writes.starts_with("Only SELECT"), "{writes}");
+    for statement in [
+        "INSERT INTO boxes_node VALUES (9, x'00')",
+        "DELETE FROM words_data",
+        "PRAGMA page_size = 512",
+    ] {
+        fixture.error("write_query", statement).await;
+    }
+    let rows = fixture.rows("SELECT a FROM my_node").await;
+    assert_eq!(rows, json!([{"a": 1}]));
+}
+
+#[tokio::test]
 async fn results_and_times_are_bounded() {
     let fixture = Fixture::new(|options| {
         options
@@ -198,7 +313,7 @@ async fn results_and_times_are_bounded() {
     let endless = fixture
         .error("read_query", &format!("{count} max(i) FROM n"))
         .await;
-    assert!(endless.contains("query_timeout"), "{endless}");
+    assert!(endless.contains("--query-timeout"), "{endless}");
     fixture.ok("create_table", "CREATE TABLE t (a)").await;
     let endless = fixture
         .error(
@@ -206,7 +321,7 @@ async fn results_and_times_are_bounded() {
             &format!("INSERT INTO t {count} i FROM n WHERE i < 0"),
         )
         .await;
-    assert!(endless.contains("query_timeout"), "{endless}");
+    assert!(endless.contains("--query-timeout"), "{endless}");
     let large = fixture
         .error("read_query", "SELECT zeroblob(100000000)")
         .await;
@@ -247,6 +362,31 @@ async fn a_read_only_server_has_no_tools_that_write() {
     .unwrap();
     let text = server(Options::new(folder.path().join("text.db")));
     assert!(text.err().unwrap().to_string().contains("not a database"));
+}
+
+#[tokio::test]
+async fn two_columns_with_one_name_are_an_error() {
+    let fixture = pets().await;
+    let join = "SELECT * FROM pets AS a JOIN pets AS b ON a.id = b.id";
+    let error = fixture.error("read_query", join).await;
+    assert!(error.contains("\"id\"") && error.contains("AS"), "{error}");
+    let named = "SELECT a.id, b.id AS other FROM pets AS a JOIN pets AS b ON a.id = b.id LIMIT 1";
+    assert_eq!(fixture.rows(named).await, json!([{"id": 1, "other": 1}]));
+}
+
+#[tokio::test]
+async fn a_database_without_a_file_is_refused() {
+    for name in [":memory:", ""] {
+        for read_only in [false, true] {
+            let options = Options::new(name).read_only(read_only);
+            let error = server(options).err().unwrap().to_string();
+            assert!(error.contains("name a file"), "{error}");
+        }
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("file:a.db?mode=memory");
+    drop(server(Options::new(&path)).unwrap());
+    assert!(path.exists(), "a path is no URI");
 }
 
 #[tokio::test]
