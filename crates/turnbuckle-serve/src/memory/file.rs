@@ -53,15 +53,12 @@ impl GraphFile {
 
     /// Reads the graph. A file that does not exist has an empty one.
     pub(super) fn read(&self) -> Result<Graph> {
+        check_is_file(&self.path)?;
         let mut file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Graph::default()),
             file => file?,
         };
-        let metadata = file.metadata()?;
-        if !metadata.is_file() {
-            return Err("it is no regular file".into());
-        }
-        self.check_size(metadata.len())?;
+        self.check_size(file.metadata()?.len())?;
         let mut text = String::new();
         // The file may grow meanwhile.
         (&mut file)
@@ -94,7 +91,7 @@ impl GraphFile {
             return Ok(());
         }
         Err(Fault::new(format!(
-            "the graph has {bytes} bytes, and may have {} (max_file_bytes): delete what is not needed",
+            "the graph has {bytes} bytes, and may have {}: delete what is not needed",
             self.max_bytes
         )))
     }
@@ -105,6 +102,7 @@ impl GraphFile {
         path.push(".lock");
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
+        check_is_file(Path::new(&path))?;
         let file = options.open(&path)?;
         let start = Instant::now();
         loop {
@@ -123,5 +121,15 @@ impl GraphFile {
             }
             sleep(LOCK_INTERVAL);
         }
+    }
+}
+
+/// Checks that a path names a regular file or nothing: to open a pipe waits until another program opens it.
+fn check_is_file(path: &Path) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(Fault::new(format!("{} is no regular file", path.display())))
+        }
+        _ => Ok(()),
     }
 }

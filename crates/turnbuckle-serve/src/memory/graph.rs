@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use turnbuckle::data;
 
 use crate::fault::{Fault, Result};
@@ -69,8 +68,6 @@ pub(super) struct View {
 #[derive(Default)]
 pub(super) struct Graph {
     pub(super) view: View,
-    /// Lines of other types, which stay as they are.
-    others: Vec<String>,
 }
 
 /// A line of the file.
@@ -87,21 +84,16 @@ impl Graph {
         let mut graph = Self::default();
         let lines = text.lines().enumerate();
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let fault = |error: serde_json::Error| {
-                Fault::new(format!(
-                    "line {} of the graph is invalid: {error}",
-                    index + 1
-                ))
-            };
-            let value: Value = serde_json::from_str(line).map_err(fault)?;
-            match value.get("type").and_then(Value::as_str) {
-                Some("entity" | "relation") => {
-                    match serde_json::from_value(value).map_err(fault)? {
-                        Line::Entity(entity) => graph.view.entities.push(entity),
-                        Line::Relation(relation) => graph.view.relations.push(relation),
-                    }
+            // A line of another kind is of a file that belongs to another program.
+            match serde_json::from_str(line) {
+                Ok(Line::Entity(entity)) => graph.view.entities.push(entity),
+                Ok(Line::Relation(relation)) => graph.view.relations.push(relation),
+                Err(error) => {
+                    return Err(Fault::new(format!(
+                        "line {} is no entity or relation, so the file is no graph: {error}",
+                        index + 1
+                    )));
                 }
-                _ => graph.others.push(line.to_owned()),
             }
         }
         Ok(graph)
@@ -116,7 +108,6 @@ impl Graph {
         for relation in &self.view.relations {
             lines.push(serde_json::to_string(&Line::<(), _>::Relation(relation))?);
         }
-        lines.extend(self.others.iter().cloned());
         Ok(lines.join("\n"))
     }
 

@@ -373,10 +373,19 @@ async fn a_large_graph_is_read_as_a_small_one_is() {
 async fn a_broken_file_is_neither_served_nor_written() {
     let scratch = TempDir::new().unwrap();
     let file = scratch.path().join("memory.jsonl");
-    for broken in ["{\"type\":\"entity\"}", "not json", "\u{feff}{}"] {
+    for broken in [
+        "{\"type\":\"entity\"}",
+        "not json",
+        "\u{feff}{}",
+        // The file of another program.
+        "{\"mcpServers\":{}}",
+        "{\"type\":\"note\",\"text\":\"mine\"}",
+        "[]",
+        "7",
+    ] {
         fs::write(&file, broken).unwrap();
         let error = server(Options::new(&file)).unwrap_err().to_string();
-        assert!(error.contains("line 1 of the graph is invalid"), "{error}");
+        assert!(error.contains("line 1 is no entity or relation"), "{error}");
         assert_eq!(fs::read_to_string(&file).unwrap(), broken);
     }
     assert!(
@@ -387,10 +396,46 @@ async fn a_broken_file_is_neither_served_nor_written() {
 }
 
 #[tokio::test]
-async fn lines_of_other_types_stay_and_the_size_is_bounded() {
+async fn a_file_that_another_program_writes_is_left_as_it_is() {
+    let remembered = Remembered::new().await;
+    let foreign = "{\"mcpServers\":{}}";
+    fs::write(remembered.file(), foreign).unwrap();
+    let entity = json!({"name": "a", "entityType": "b", "observations": []});
+    let changed = remembered.try_call("create_entities", json!({"entities": [entity]}));
+    assert!(changed.await.unwrap_err().contains("no entity"));
+    assert_eq!(fs::read_to_string(remembered.file()).unwrap(), foreign);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_pipe_is_refused_at_once() {
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let remembered = Remembered::new().await;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let lock = remembered.scratch.path().join("memory.jsonl.lock");
+    fs::remove_file(&lock).unwrap();
+    for path in [lock, remembered.scratch.path().join("pipe")] {
+        mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap();
+    }
+    let options = Options::new(remembered.scratch.path().join("pipe"));
+    // To open a pipe would wait for its writer.
+    let (sender, answer) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(server(options).map(|_| ())));
+    let error = answer.recv_timeout(Duration::from_secs(20)).unwrap();
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("no regular file"), "{error}");
+    let changed = remembered.try_call("create_entities", json!({"entities": []}));
+    let error = changed.await.unwrap_err();
+    assert!(error.contains("no regular file"), "{error}");
+}
+
+#[tokio::test]
+async fn the_size_is_bounded() {
     let scratch = TempDir::new().unwrap();
     let file = scratch.path().join("memory.jsonl");
-    fs::write(&file, "{\"type\":\"note\",\"text\":\"mine\"}\n").unwrap();
     let server = server(Options::new(&file).max_file_bytes(200)).unwrap();
     let client = testing::connect(server).await.unwrap();
     let create =
@@ -401,19 +446,11 @@ async fn lines_of_other_types_stay_and_the_size_is_bounded() {
         .unwrap();
     assert_ne!(result.is_error, Some(true), "{}", result.text());
     let before = fs::read_to_string(&file).unwrap();
-    assert!(
-        before.contains("{\"type\":\"note\",\"text\":\"mine\"}"),
-        "{before}"
-    );
     let result = client
         .call_tool("create_entities", &create("y".repeat(100)))
         .await
         .unwrap();
-    assert!(
-        result.text().contains("max_file_bytes"),
-        "{}",
-        result.text()
-    );
+    assert!(result.text().contains("may have 200"), "{}", result.text());
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 }
 
