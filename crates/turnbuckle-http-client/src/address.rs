@@ -1,4 +1,4 @@
-//! Classes of IP addresses: how far from the public internet an address is.
+//! Classes of IP addresses: how far from the public internet an address is, and names of local networks.
 //!
 //! The ranges are those of the IANA registries of special-purpose addresses.
 
@@ -25,6 +25,35 @@ pub fn classify(address: IpAddr) -> Option<AddressClass> {
         IpAddr::V4(address) => classify_v4(address),
         IpAddr::V6(address) => classify_v6(address),
     }
+}
+
+/// The names of top-level domains, and of one domain below `arpa`, that are of local networks: reserved for them, or
+/// used by them (RFC 6762, appendix G; RFC 8375; `internal` is reserved by ICANN).
+const LOCAL_DOMAINS: [&str; 12] = [
+    "corp",
+    "home",
+    "home.arpa",
+    "internal",
+    "intranet",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "private",
+    "svc",
+    "workgroup",
+];
+
+/// Returns whether a host name is of a local network, whatever its address: a name without a dot, or one below a
+/// domain for local networks, such as `internal`. The dot that ends a full name does not count.
+#[must_use]
+pub fn is_local_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    let is_below = |domain: &&str| {
+        let above = name.strip_suffix(*domain);
+        above.is_some_and(|above| above.ends_with('.'))
+    };
+    !name.contains('.') || LOCAL_DOMAINS.iter().any(is_below)
 }
 
 fn classify_v4(address: Ipv4Addr) -> Option<AddressClass> {
@@ -80,6 +109,31 @@ mod tests {
 
     fn class(address: &str) -> Option<AddressClass> {
         classify(address.parse().unwrap())
+    }
+
+    #[test]
+    fn names_of_local_networks_are_known() {
+        for name in [
+            "intranet",
+            "intranet.",
+            "metadata.google.internal",
+            "Printer.LOCAL.",
+            "a.localhost",
+            "nas.home.arpa",
+            "git.corp",
+            "kubernetes.default.svc",
+        ] {
+            assert!(is_local_name(name), "{name}");
+        }
+        for name in [
+            "example.com",
+            "local.example.com",
+            "notlocal.com",
+            "a.xinternal",
+            "arpa.example.",
+        ] {
+            assert!(!is_local_name(name), "{name}");
+        }
     }
 
     // requirement: 31211e65db5c 428746a79db9 a6409c59a473

@@ -1,8 +1,8 @@
 //! HTTP requests to URLs that a model or a document names.
 //!
 //! A name is looked up once for a request, each of its addresses is checked, and the connection goes to an
-//! address that was checked. Bodies and times are bounded. With a proxy of the environment that looks up
-//! names itself, only addresses in URLs are checked, and the proxy must refuse the others.
+//! address that was checked. Bodies and times are bounded. A proxy of the environment may look names up itself:
+//! then names of local networks are refused, and those that have an address inside when they are looked up here.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::USER_AGENT;
+use http::header::{CONTENT_ENCODING, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
 use http_body_util::BodyExt as _;
-use turnbuckle_http_client::address::{AddressClass, classify};
+use turnbuckle_http_client::address::{AddressClass, classify, is_local_name};
 use turnbuckle_http_client::{
     Client, ClientError, ClientOptions, Lookup, ResponseBody, system_lookup,
 };
 use turnbuckle_types::base::host::is_loopback;
-use turnbuckle_types::base::text::is_ambiguous_in_url;
+use turnbuckle_types::base::text::{is_ambiguous_in_url, shorten_to};
 use url::{Host, Url};
 
 /// The redirects that a request follows.
@@ -37,6 +37,9 @@ pub(crate) type Allowed<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + 
 
 /// The time for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time for looking up a name that a proxy looks up itself.
+const PROXIED_LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The name of this program in requests.
 pub(crate) const AGENT: &str = concat!("turnbuckle/", env!("CARGO_PKG_VERSION"));
@@ -190,7 +193,10 @@ impl WebClient {
                 let addresses = addresses.map_err(|error| no_address(&host, &error))?;
                 Some(self.filter(addresses)?)
             }
-            (false, None) => None,
+            (false, None) => {
+                self.check_proxied(&host).await?;
+                None
+            }
         };
         let mut sent = Request::new(request.body.clone());
         *sent.method_mut() = request.method.clone();
@@ -205,20 +211,35 @@ impl WebClient {
     /// Returns the addresses that may be connected to.
     fn filter(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, WebError> {
         let first = addresses.first().copied();
-        addresses.retain(|address| {
-            classify(*address).is_some_and(|class| class >= self.settings.closest)
-        });
+        addresses.retain(|address| self.is_allowed(*address));
         match (addresses.is_empty(), first) {
             (false, _) => Ok(addresses),
-            (true, Some(address)) => Err(WebError::Refused(format!(
-                "the address {address} is {}",
-                match classify(address) {
-                    None => "link-local, reserved or a metadata service",
-                    Some(AddressClass::Loopback) => "this machine",
-                    Some(_) => "in a private network",
-                }
-            ))),
+            (true, Some(address)) => Err(address_refusal(address)),
             (true, None) => Err(WebError::Failed("the name has no address".to_owned())),
+        }
+    }
+
+    fn is_allowed(&self, address: IpAddr) -> bool {
+        classify(address).is_some_and(|class| class >= self.settings.closest)
+    }
+
+    /// Checks a host whose name a proxy looks up. The proxy connects to any of its addresses, so all of those that are
+    /// known here must be allowed. A name without an address here may have one at the proxy.
+    async fn check_proxied(&self, host: &Host<String>) -> Result<(), WebError> {
+        if self.settings.closest < AddressClass::Public {
+            return Ok(());
+        }
+        let name = host.to_string();
+        if is_local_name(&name) {
+            return Err(WebError::Refused(format!(
+                "the name {name} is of a local network"
+            )));
+        }
+        let addresses = tokio::time::timeout(PROXIED_LOOKUP_TIMEOUT, (self.lookup)(name)).await;
+        let mut addresses = addresses.ok().and_then(Result::ok).into_iter().flatten();
+        match addresses.find(|address| !self.is_allowed(*address)) {
+            Some(address) => Err(address_refusal(address)),
+            None => Ok(()),
         }
     }
 
@@ -228,6 +249,12 @@ impl WebClient {
         url: Url,
     ) -> Result<WebResponse, WebError> {
         let (head, mut body) = response.into_parts();
+        let coding = content_coding(&head.headers);
+        if let Some(coding) = coding.filter(|_| head.status.is_success()) {
+            return Err(WebError::Failed(format!(
+                "the response is compressed ({coding}), which was not asked for"
+            )));
+        }
         let max_bytes = self.settings.max_body_bytes;
         let mut bytes = BytesMut::new();
         while let Some(frame) = body.frame().await {
@@ -298,10 +325,74 @@ fn redirect_target(response: &Response<ResponseBody>) -> Option<String> {
     Some(location.to_str().ok()?.to_owned())
 }
 
+/// Returns the coding of a body that is not sent as it is.
+fn content_coding(headers: &HeaderMap) -> Option<String> {
+    let codings = headers.get_all(CONTENT_ENCODING).iter();
+    let mut codings = codings.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let coding = codings.find(|coding| !["", "identity"].contains(&&*coding.to_ascii_lowercase()));
+    coding.map(|coding| shorten_to(&coding, 40))
+}
+
+fn address_refusal(address: IpAddr) -> WebError {
+    WebError::Refused(format!(
+        "the address {address} is {}",
+        match classify(address) {
+            None => "link-local, reserved or a metadata service",
+            Some(AddressClass::Loopback) => "this machine",
+            Some(_) => "in a private network",
+        }
+    ))
+}
+
 fn no_address(host: &Host<String>, error: &io::Error) -> WebError {
     WebError::Failed(format!("the name {host} has no address: {error}"))
 }
 
 fn request_error(error: &ClientError) -> WebError {
     WebError::Failed(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn check(name: &str, addresses: Option<&'static [&'static str]>) -> Result<(), WebError> {
+        let lookup: Lookup = Arc::new(move |_| {
+            let addresses = addresses.ok_or_else(|| io::Error::other("no such name"));
+            let parsed = addresses.map(|all| all.iter().map(|one| one.parse().unwrap()).collect());
+            Box::pin(std::future::ready(parsed))
+        });
+        let client = WebClient::new(WebSettings {
+            closest: AddressClass::Public,
+            timeout: Duration::from_secs(1),
+            max_body_bytes: 1,
+            max_idle_connections: 0,
+            lookup: Some(lookup),
+        });
+        client.check_proxied(&Host::Domain(name.to_owned())).await
+    }
+
+    #[tokio::test]
+    async fn a_name_that_a_proxy_looks_up_has_no_address_inside() {
+        for inside in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "fd00::1"] {
+            let both = Box::leak(Box::new(["1.1.1.1", inside]));
+            let refused = check("example.com", Some(both)).await.unwrap_err();
+            assert!(refused.to_string().contains(inside), "{refused}");
+        }
+        let refused = check("intranet", Some(&["1.1.1.1"])).await.unwrap_err();
+        assert!(refused.to_string().contains("local network"), "{refused}");
+        check("example.com", Some(&["1.1.1.1"])).await.unwrap();
+        check("example.com", None).await.unwrap();
+    }
+
+    #[test]
+    fn a_body_as_it_is_has_no_coding() {
+        let coding = |value: &str| {
+            let value = HeaderValue::from_str(value).unwrap();
+            content_coding(&HeaderMap::from_iter([(CONTENT_ENCODING, value)]))
+        };
+        assert_eq!(content_coding(&HeaderMap::new()), None);
+        assert_eq!((coding(""), coding("Identity")), (None, None));
+        assert_eq!(coding("gzip").as_deref(), Some("gzip"));
+    }
 }

@@ -3,6 +3,7 @@
 //! A model names the URLs, and pages name others, so the addresses of both are checked: this machine, private
 //! networks and metadata services are refused, also behind a redirect or a name that changes its address.
 
+mod charset;
 mod dom;
 mod page;
 mod robots;
@@ -241,14 +242,14 @@ impl Fetcher {
         }
         if response.is_cut {
             let reason = format!(
-                "the page has more than {} bytes (max_page_bytes)",
+                "the page has more than {} bytes (--max-page)",
                 response.body.len()
             );
             return Err(failure(url.as_str(), &reason));
         }
         // Large pages take a while.
         let page = tokio::task::spawn_blocking(move || page::read(&response, raw)).await?;
-        page.map_err(|reason| failure(url.as_str(), &format!("{reason}; try it with raw")))
+        page.map_err(|reason| failure(url.as_str(), &reason))
     }
 
     /// Returns the reason why programs may not fetch a page, if they may not.

@@ -3,7 +3,7 @@
 use htmd::HtmlToMarkdown;
 use http::header::CONTENT_TYPE;
 
-use super::dom;
+use super::{charset, dom};
 use crate::web::WebResponse;
 
 /// The elements without text for a reader.
@@ -21,19 +21,19 @@ pub(super) struct Page {
 /// Returns the text of a response: HTML as Markdown, unless `raw`, and everything else as it is.
 ///
 /// # Errors
-/// When the HTML is beyond the bounds.
+/// When the encoding is not known, or the HTML is beyond the bounds.
 pub(super) fn read(response: &WebResponse, raw: bool) -> Result<Page, String> {
     let media_type = response.headers.get(CONTENT_TYPE);
     let media_type = media_type
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
-    let text = String::from_utf8_lossy(&response.body);
+    let text = charset::decode(&response.body, media_type)?;
     let begin: String = text.chars().take(100).collect();
     let is_html =
         media_type.is_empty() || media_type.contains("text/html") || begin.contains("<html");
     if is_html && !raw {
         return Ok(Page {
-            text: to_markdown(&text)?,
+            text: to_markdown(&text).map_err(|reason| format!("{reason}; try it with raw"))?,
             note: String::new(),
         });
     }
@@ -41,7 +41,7 @@ pub(super) fn read(response: &WebResponse, raw: bool) -> Result<Page, String> {
         note: format!(
             "Content type {media_type} cannot be simplified to markdown, but here is the raw content:\n"
         ),
-        text: text.into_owned(),
+        text,
     })
 }
 

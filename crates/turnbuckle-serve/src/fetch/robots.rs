@@ -20,6 +20,8 @@ pub(super) fn is_allowed(text: &str, agent: &str, path: &str) -> bool {
     let path = normalize(path);
     // A normal path has ASCII characters only.
     let path = path.get(..MAX_PATH_BYTES).unwrap_or(&path);
+    // A byte order mark is no part of the first line.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut longest: Option<(usize, bool)> = None;
     for (pattern, allows) in rules(text, agent).into_iter().take(MAX_RULES) {
         let pattern = normalize(pattern);
@@ -131,6 +133,12 @@ mod tests {
         assert!(!allowed("/privateer/x?y"));
         assert!(allowed("/private/open/x"));
         assert!(allowed("/same"));
+    }
+
+    #[test]
+    fn a_byte_order_mark_hides_no_rule() {
+        let allowed = rules_of("\u{feff}User-agent: *\nDisallow: /private");
+        assert!(!allowed("/private"));
     }
 
     #[test]

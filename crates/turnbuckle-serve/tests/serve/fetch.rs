@@ -179,12 +179,12 @@ async fn statuses_sizes_and_times_are_bounded() {
     assert!(
         refusal(&client, &of("/large"))
             .await
-            .contains("1000 bytes (max_page_bytes)")
+            .contains("1000 bytes (--max-page)")
     );
     assert!(
         refusal(&client, &of("/moved"))
             .await
-            .contains("1000 bytes (max_page_bytes)")
+            .contains("1000 bytes (--max-page)")
     );
     assert!(
         refusal(&client, &of("/loop"))
@@ -199,6 +199,86 @@ async fn statuses_sizes_and_times_are_bounded() {
             .await
             .contains("no answer within 50ms")
     );
+}
+
+/// Returns the URL of a server that gives each request the same response.
+async fn serve_bytes(header: &str, body: &[u8]) -> String {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{header}\r\n\r\n",
+        body.len()
+    );
+    let response = [head.as_bytes(), body].concat();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4_096]).await;
+            let _ = stream.write_all(&response).await;
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn charsets_are_read_and_compressed_pages_refused() {
+    let client = connect(local().ignore_robots_txt(true)).await;
+    for (header, body, text) in [
+        (
+            "Content-Type: text/html; charset=ISO-8859-1",
+            &b"<p>H\xe4user"[..],
+            "Häuser",
+        ),
+        (
+            "Content-Type: text/html",
+            b"<meta charset=shift_jis><p>\x93\xfa\x96{",
+            "日本",
+        ),
+    ] {
+        let url = serve_bytes(header, body).await;
+        let page = fetch(&client, json!({"url": url})).await;
+        assert!(page.text().ends_with(text), "{}", page.text());
+    }
+    let unknown = serve_bytes("Content-Type: text/html; charset=x-mine", b"H\xe4user").await;
+    let unknown = refusal(&client, &unknown).await;
+    assert!(unknown.contains("charset \"x-mine\""), "{unknown}");
+    let packed = serve_bytes("Content-Encoding: gzip", b"\x1f\x8b\x08").await;
+    let packed = refusal(&client, &packed).await;
+    assert!(packed.contains("compressed (gzip)"), "{packed}");
+}
+
+/// The proxies of the environment are read once, so this runs itself with one.
+#[tokio::test]
+async fn names_of_local_networks_are_refused_behind_a_proxy() {
+    const PROXY: &str = "http://127.0.0.1:1";
+    if std::env::var("http_proxy").as_deref() != Ok(PROXY) {
+        let name = "fetch::names_of_local_networks_are_refused_behind_a_proxy";
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args([name, "--exact"]).env("http_proxy", PROXY);
+        let child = child.env_remove("NO_PROXY").env_remove("no_proxy").output();
+        let output = child.unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains("1 passed"),
+            "{text}"
+        );
+        return;
+    }
+    let client = connect(Options::new().ignore_robots_txt(true)).await;
+    for url in [
+        "http://metadata.google.internal/computeMetadata/v1/",
+        "http://intranet/",
+        "http://printer.local./",
+    ] {
+        let refused = refusal(&client, url).await;
+        assert!(refused.contains("of a local network"), "{url}: {refused}");
+    }
+    let refused = refusal(&client, "http://10.0.0.1/").await;
+    assert!(refused.contains("the address 10.0.0.1"), "{refused}");
+    // The proxy is asked, and there is none.
+    let asked = refusal(&client, "http://name.invalid/").await;
+    assert!(asked.contains(PROXY), "{asked}");
 }
 
 #[tokio::test]
