@@ -138,6 +138,11 @@ impl Document {
     }
 }
 
+/// Returns whether a reference names another document.
+pub(super) fn is_elsewhere(reference: &str) -> bool {
+    !reference.starts_with('#')
+}
+
 /// Returns the reference that stands in place of a value.
 pub(super) fn reference(value: &Value) -> Option<&str> {
     value.get("$ref").and_then(Value::as_str)

@@ -52,6 +52,11 @@ impl<'d> Input<'d> {
         }
     }
 
+    /// Returns the reason why the arguments cannot be known, if their schemas stand in another document.
+    pub(super) fn check_references(&self) -> Result<(), String> {
+        self.converter.missing.clone().map_or(Ok(()), Err)
+    }
+
     /// Adds an argument and returns its name. An argument of that name gets its place in front.
     fn add(&mut self, name: &str, place: &str, schema: Value, is_required: bool) -> String {
         let mut argument = name.to_owned();

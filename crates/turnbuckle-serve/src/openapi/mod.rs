@@ -5,6 +5,7 @@
 
 mod document;
 mod input;
+mod left_out;
 mod media_type;
 mod operation;
 mod options;
@@ -26,14 +27,12 @@ use turnbuckle_types::base::text::{one_line, shorten};
 use url::Url;
 
 pub use document::Document;
+pub use left_out::LeftOut;
 use operation::{Found, Operation};
 pub use options::{Credential, Options};
 
 use crate::Error;
 use crate::web::{WebClient, WebSettings, parse_url};
-
-/// The operations that can be left out by name in the log.
-const MAX_LOGGED: usize = 20;
 
 /// The idle connections to the API.
 const MAX_IDLE_CONNECTIONS: usize = 8;
@@ -45,8 +44,23 @@ const MAX_IDLE_CONNECTIONS: usize = 8;
 /// # Errors
 /// When there are too many operations or none, or the URL of the API is missing or not allowed.
 pub fn server(document: &Document, options: Options) -> Result<ServerBuilder, Error> {
+    let (server, left_out) = server_with_left_out(document, options)?;
+    if !left_out.is_empty() {
+        tracing::warn!("operations of the OpenAPI document are left out:\n{left_out}");
+    }
+    Ok(server)
+}
+
+/// Creates the server of a document, and returns the operations that are left out.
+///
+/// # Errors
+/// As for [`server`].
+pub fn server_with_left_out(
+    document: &Document,
+    options: Options,
+) -> Result<(ServerBuilder, LeftOut), Error> {
     let (base, closest) = base_url(document, &options)?;
-    let operations = read_operations(document, &options, &base)?;
+    let (operations, left_out) = read_operations(document, &options, &base)?;
     let (title, version) = document.title();
     let title = one_line(title, 100);
     let settings = WebSettings {
@@ -67,7 +81,7 @@ pub fn server(document: &Document, options: Options) -> Result<ServerBuilder, Er
     for operation in operations {
         server = server.tool(tool(&api, operation));
     }
-    Ok(server)
+    Ok((server, left_out))
 }
 
 /// The API that the tools call.
@@ -129,7 +143,7 @@ fn base_url(document: &Document, options: &Options) -> Result<(Url, AddressClass
             url.map_err(|reason| Error::new(format!("the URL of the API is invalid: {reason}")))?;
         return Ok((without_query(url), AddressClass::Loopback));
     }
-    let give = "give the URL of the API (server_url)";
+    let give = "give the URL of the API (--server-url; in the file of a gateway, `server_url`)";
     let server = document.root().pointer("/servers/0");
     let Some(text) = server
         .and_then(|server| server.get("url"))
@@ -165,13 +179,14 @@ fn without_query(mut url: Url) -> Url {
     url
 }
 
-/// Reads the operations that become tools.
+/// Reads the operations that become tools, and those that do not.
 fn read_operations(
     document: &Document,
     options: &Options,
     base: &Url,
-) -> Result<Vec<Operation>, Error> {
-    let chosen: Vec<(Found<'_>, String)> = operation::find(document)
+) -> Result<(Vec<Operation>, LeftOut), Error> {
+    let mut left_out = LeftOut::default();
+    let chosen: Vec<(Found<'_>, String)> = operation::find(document, &mut left_out)
         .into_iter()
         .map(|found| {
             let name = found.tool_name();
@@ -181,34 +196,28 @@ fn read_operations(
         .collect();
     if chosen.len() > options.max_operations {
         return Err(Error::new(format!(
-            "{} operations would become tools, and {} are allowed (max_operations): allow those that are needed",
+            "{} operations would become tools, and {} are allowed (--max-operations): choose those that are needed \
+             (--allow; in the file of a gateway, `allow`)",
             chosen.len(),
             options.max_operations
         )));
     }
     let mut names = HashSet::new();
     let mut operations = Vec::new();
-    let mut left_out = 0;
     for (found, name) in chosen {
         match found.read(document, options, base, free_name(&mut names, name)) {
             Ok(operation) => operations.push(operation),
-            Err(reason) => {
-                left_out += 1;
-                if left_out <= MAX_LOGGED {
-                    let operation = shorten(&found.to_string());
-                    tracing::warn!(operation, "the operation is left out: {reason}");
-                }
-            }
+            Err(reason) => left_out.add(found, &reason),
         }
     }
-    if left_out > 0 {
-        tracing::warn!(left_out, "operations of the OpenAPI document are left out");
-    }
     match operations.is_empty() {
-        true => Err(Error::new(
-            "no operation of the document becomes a tool: look at what is allowed and denied, and at the log",
-        )),
-        false => Ok(operations),
+        true => {
+            let reasons = if left_out.is_empty() { "" } else { "\n" };
+            Err(Error::new(format!(
+                "no operation of the document becomes a tool: look at what is allowed and denied{reasons}{left_out}"
+            )))
+        }
+        false => Ok((operations, left_out)),
     }
 }
 

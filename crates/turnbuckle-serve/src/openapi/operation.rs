@@ -7,6 +7,7 @@ use url::Url;
 
 use super::document::Document;
 use super::input::Input;
+use super::left_out::LeftOut;
 use super::media_type::is_json;
 use super::options::Options;
 use super::schema::{Converter, Writer, shorten_text};
@@ -112,15 +113,19 @@ pub(super) enum BodyForm {
     Text(String),
 }
 
-/// Finds all operations of a document, by path.
-pub(super) fn find(document: &Document) -> Vec<Found<'_>> {
+/// Finds all operations of a document, by path. Paths that stand in another document are left out.
+pub(super) fn find<'d>(document: &'d Document, left_out: &mut LeftOut) -> Vec<Found<'d>> {
     let mut all = Vec::new();
     let Some(Value::Object(paths)) = document.root().get("paths") else {
         return all;
     };
     for (path, item) in paths {
-        let Ok(item) = document.resolve(item) else {
-            continue;
+        let item = match document.resolve(item) {
+            Ok(item) => item,
+            Err(reason) => {
+                left_out.add(path, &reason);
+                continue;
+            }
         };
         for (name, method) in METHODS {
             if let Some(value @ Value::Object(_)) = item.get(name) {
@@ -204,6 +209,7 @@ impl Found<'_> {
             Some(body) => Some(input.add_body(body)?),
             None => None,
         };
+        input.check_references()?;
         let schema = |error: serde_json::Error| error.to_string();
         Ok(Operation {
             name,

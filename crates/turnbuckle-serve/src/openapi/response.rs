@@ -34,7 +34,7 @@ pub(super) fn result(
         || essence.ends_with("xml");
     if response.is_cut {
         let size =
-            format!("the response has more than {max_response_bytes} bytes (max_response_bytes)");
+            format!("the response has more than {max_response_bytes} bytes (--max-response)");
         return match is_text {
             // The beginning of a JSON value is none.
             true if !has_output_schema => {

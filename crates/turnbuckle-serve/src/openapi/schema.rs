@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 use turnbuckle_types::base::text::shorten_to;
 
-use super::document::{Document, reference};
+use super::document::{Document, is_elsewhere, reference};
 
 /// The schemas in one tool's schema.
 const MAX_SCHEMAS: usize = 1_000;
@@ -46,6 +46,8 @@ pub(super) struct Converter<'d> {
     /// The references that lead to the current place.
     path: Vec<&'d str>,
     depth: usize,
+    /// The reason why a schema is not in this document, if one is in another.
+    pub(super) missing: Option<String>,
 }
 
 /// A property of an object, whose schema is not converted.
@@ -63,6 +65,7 @@ impl<'d> Converter<'d> {
             budget: MAX_SCHEMAS,
             path: Vec::new(),
             depth: 0,
+            missing: None,
         }
     }
 
@@ -85,9 +88,15 @@ impl<'d> Converter<'d> {
             }
             Some(name) => {
                 self.path.push(name);
-                let target = self.document.target(name);
-                let mut converted =
-                    target.map_or_else(|_| json!({}), |target| self.convert(target));
+                let mut converted = match self.document.target(name) {
+                    Ok(target) => self.convert(target),
+                    Err(reason) => {
+                        if is_elsewhere(name) {
+                            self.missing.get_or_insert(reason);
+                        }
+                        json!({})
+                    }
+                };
                 self.path.pop();
                 let text = schema.as_object().and_then(description);
                 if let (Some(text), Value::Object(fields)) = (text, &mut converted) {

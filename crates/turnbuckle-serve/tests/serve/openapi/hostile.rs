@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use turnbuckle::testing;
-use turnbuckle_serve::openapi::{Credential, Document, Options, server};
+use turnbuckle_serve::openapi::{Credential, Document, Options, server, server_with_left_out};
 
 use super::{GITHUB, call, connect, document, schema, tool, tools};
 
@@ -50,7 +50,7 @@ async fn ten_thousand_operations_need_an_allow_list() {
     let options = || Options::new().server_url("https://api.example.com");
     let error = server(&document, options()).err().unwrap().to_string();
     assert!(
-        error.starts_with("10000 operations") && error.contains("max_operations"),
+        error.starts_with("10000 operations") && error.contains("--max-operations"),
         "{error}"
     );
     let few = server(&document, options().allow(["op77*"])).unwrap();
@@ -117,6 +117,74 @@ async fn cycles_are_cut_and_schemas_are_bounded() {
 }
 
 #[tokio::test]
+async fn operations_with_schemas_of_other_documents_are_left_out_and_named() {
+    let body = |schema: Value| json!({"post": {"requestBody": {"content": {"application/json": {"schema": schema}}}}});
+    let paths = json!({
+        "/good": {"get": {"operationId": "good"}},
+        "/body": body(json!({"$ref": "http://evil.example/x"})),
+        "/property": body(json!({"type": "object", "properties": {"z": {"$ref": "other.json#/Foo"}}})),
+        "/deep": body(json!({"allOf": [{"type": "object", "properties": {
+            "a": {"type": "array", "items": {"anyOf": [{"$ref": "#/components/schemas/Far"}]}},
+        }}]})),
+        "/parameter": {"get": {"parameters": [
+            {"name": "a", "in": "query", "schema": {"$ref": "file:///etc/passwd"}},
+        ]}},
+        "/item": {"$ref": "other.yaml"},
+        "/form": {"post": {"requestBody": {"content": {"multipart/form-data": {}}}}},
+        "/{unset}": {"get": {}},
+    });
+    let mut document: Value = serde_json::from_str(&document(paths)).unwrap();
+    document["components"] = json!({"schemas": {"Far": {"$ref": "far.json"}}});
+    let parsed = Document::parse(&document.to_string()).unwrap();
+    let options = || Options::new().server_url("https://api.example.com");
+    let (server, left_out) = server_with_left_out(&parsed, options()).unwrap();
+    let client = testing::connect(server).await.unwrap();
+    let tools = tools(&client).await;
+    assert_eq!(tools.len(), 1, "{left_out}");
+    let left_out = left_out.to_string();
+    for (operation, reason) in [
+        ("POST /body", "http://evil.example/x names another document"),
+        ("POST /property", "other.json#/Foo names another document"),
+        ("POST /deep", "far.json names another document"),
+        (
+            "GET /parameter",
+            "file:///etc/passwd names another document",
+        ),
+        ("/item", "other.yaml names another document"),
+        ("POST /form", "no media type of JSON"),
+        ("GET /{unset}", "the variable \"unset\""),
+    ] {
+        let start = format!("{operation} is left out: ");
+        let line = left_out.lines().find(|line| line.starts_with(&start));
+        assert!(line.is_some_and(|line| line.contains(reason)), "{left_out}");
+    }
+    assert_eq!(left_out.lines().count(), 7, "{left_out}");
+
+    let only = options().allow(["POST /form"]);
+    let error = server_with_left_out(&parsed, only).err().unwrap();
+    let text = error.to_string();
+    assert!(text.contains("POST /form is left out"), "{text}");
+}
+
+#[test]
+fn at_most_20_operations_are_named() {
+    let paths: serde_json::Map<String, Value> = (0..30)
+        .map(|number| {
+            let path = format!("/{}\n{number}/{{unset}}", "x".repeat(1_000));
+            (path, json!({"get": {}}))
+        })
+        .chain([("/good".to_owned(), json!({"get": {}}))])
+        .collect();
+    let document = Document::parse(&document(paths.into())).unwrap();
+    let options = Options::new().server_url("https://api.example.com");
+    let (_, left_out) = server_with_left_out(&document, options).unwrap();
+    let left_out = left_out.to_string();
+    assert_eq!(left_out.lines().count(), 21, "{left_out}");
+    assert!(left_out.ends_with("\n10 more operations are left out"));
+    assert!(left_out.len() < 10_000, "{}", left_out.len());
+}
+
+#[tokio::test]
 async fn schemas_of_the_wrong_form_harm_nobody() {
     let wrong = json!({
         "type": "string", "minLength": "three", "maxLength": -1, "minimum": 1, "enum": [], "pattern": "(",
@@ -171,7 +239,7 @@ async fn a_document_cannot_choose_an_address_inside() {
     ] {
         let error = server(&of(url), Options::new()).err().unwrap().to_string();
         assert!(
-            error.contains(reason) && error.contains("server_url"),
+            error.contains(reason) && error.contains("--server-url"),
             "{url}: {error}"
         );
     }

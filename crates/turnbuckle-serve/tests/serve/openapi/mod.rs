@@ -337,7 +337,7 @@ async fn responses_are_bounded() {
     assert_eq!(
         text,
         format!(
-            "{}\n\n[Cut: the response has more than 101 bytes (max_response_bytes).]",
+            "{}\n\n[Cut: the response has more than 101 bytes (--max-response).]",
             "ä".repeat(50)
         )
     );
