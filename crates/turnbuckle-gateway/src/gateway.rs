@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::audit::AuditLog;
 use crate::file::GatewayFile;
 use crate::metrics::Metrics;
-use crate::offers::{UpstreamOffer, offers};
+use crate::offers::{LeftOut, UpstreamOffer, offers};
 use crate::routes::Policies;
 
 pub use builder::GatewayBuilder;
@@ -24,6 +24,7 @@ pub use builder::GatewayBuilder;
 pub struct Gateway {
     proxy: Proxy,
     policies: Policies,
+    left_out: Arc<LeftOut>,
     audit: Arc<AuditLog>,
     metrics: Arc<Metrics>,
     metrics_path: Option<String>,
@@ -52,7 +53,7 @@ impl Gateway {
     /// Returns what each upstream offers now, and to whom.
     #[must_use]
     pub fn offers(&self) -> Vec<UpstreamOffer> {
-        offers(self.servers(), &self.policies)
+        offers(self.servers(), &self.policies, &self.left_out)
     }
 
     /// Returns whether requests need a token.

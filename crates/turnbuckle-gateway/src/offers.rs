@@ -1,5 +1,6 @@
 //! Offers of the upstreams of a gateway: their items, and who can use them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use turnbuckle::servers::{ServerItem, ServerStatus, Servers};
@@ -22,7 +23,12 @@ pub struct UpstreamOffer {
     pub resource_templates: Vec<OfferedItem>,
     /// Rules that match none of the items of an upstream that is connected: perhaps they are misspelt.
     pub unused_rules: Vec<String>,
+    /// Operations of an OpenAPI document that become no tools, with the reasons: a line for each of the first 20.
+    pub left_out: Vec<String>,
 }
+
+/// The operations that are left out of each upstream by an OpenAPI document, as lines.
+pub(crate) type LeftOut = BTreeMap<String, Vec<String>>;
 
 /// An item that is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +43,11 @@ pub struct OfferedItem {
 }
 
 /// Returns what each upstream offers.
-pub(crate) fn offers(servers: &Servers, policies: &Policies) -> Vec<UpstreamOffer> {
+pub(crate) fn offers(
+    servers: &Servers,
+    policies: &Policies,
+    left_out: &LeftOut,
+) -> Vec<UpstreamOffer> {
     let (tools, prompts) = (servers.tools(), servers.prompts());
     let (resources, templates) = (servers.resources(), servers.resource_templates());
     let offers = servers.status().into_iter().map(|status| {
@@ -54,6 +64,7 @@ pub(crate) fn offers(servers: &Servers, policies: &Policies) -> Vec<UpstreamOffe
             resources: of.items(&resources, |it| &it.uri),
             resource_templates: of.items(&templates, |it| &it.uri_template),
             unused_rules: unused.iter().map(ToString::to_string).collect(),
+            left_out: left_out.get(&*status.server).cloned().unwrap_or_default(),
             status,
         }
     });

@@ -19,13 +19,15 @@ use crate::headers_command::HeadersCommand;
 pub(crate) type HttpHook =
     dyn Fn(&str, HttpConnector) -> Result<HttpConnector, GatewayError> + Send + Sync;
 
-/// Returns the connector to an upstream for the requests of a caller. Nothing is opened yet.
+/// Returns the connector to an upstream for the requests of a caller. Nothing is opened yet. Adds a line to `left_out`
+/// for each operation of an OpenAPI document that becomes no tool.
 pub(crate) fn connector(
     name: &str,
     upstream: &Upstream,
     directory: &Path,
     caller: &Caller,
     hook: Option<&HttpHook>,
+    left_out: &mut Vec<String>,
 ) -> Result<Arc<dyn Connector>, GatewayError> {
     let is_api = upstream.openapi.is_some();
     if !is_api && upstream.server_url.is_some() {
@@ -61,7 +63,7 @@ pub(crate) fn connector(
             })
         }
         (None, None, Some(document)) => {
-            api(&directory.join(document), upstream).map(|it| Arc::new(it) as _)
+            api(&directory.join(document), upstream, left_out).map(|it| Arc::new(it) as _)
         }
         _ => Err(GatewayError::new(
             "it needs either `command`, `url` or `openapi`",
@@ -94,7 +96,11 @@ fn with_caller(
 }
 
 /// Returns the connector to a server of the operations of an OpenAPI document.
-fn api(document: &Path, upstream: &Upstream) -> Result<InProcess, GatewayError> {
+fn api(
+    document: &Path,
+    upstream: &Upstream,
+    left_out: &mut Vec<String>,
+) -> Result<InProcess, GatewayError> {
     let wrong = |error: &dyn std::fmt::Display| GatewayError::new(format!("`openapi`: {error}"));
     let document = Document::read(document).map_err(|error| wrong(&error))?;
     let mut options = openapi::Options::new();
@@ -117,7 +123,9 @@ fn api(document: &Path, upstream: &Upstream) -> Result<InProcess, GatewayError> 
     if let Some(size) = limits.result_bytes {
         options = options.max_response_bytes(size.0);
     }
-    let server = openapi::server(&document, options).map_err(|error| wrong(&error))?;
+    let server = openapi::server_with_left_out(&document, options);
+    let (server, operations) = server.map_err(|error| wrong(&error))?;
+    left_out.extend(operations.to_string().lines().map(str::to_owned));
     let server = server.build().map_err(|error| wrong(&error))?;
     Ok(InProcess::new(server))
 }

@@ -87,8 +87,8 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let gateway = builder.connect().await.map_err(usage)?;
     for offer in gateway.offers() {
         let _ = writeln!(io::stderr(), "{}", offer.status);
-        for rule in offer.unused_rules {
-            let _ = writeln!(io::stderr(), "{}: {rule}", offer.status.server);
+        for line in offer.unused_rules.iter().chain(&offer.left_out) {
+            let _ = writeln!(io::stderr(), "{}: {line}", offer.status.server);
         }
     }
     let served = serve(&gateway, &transport).await;

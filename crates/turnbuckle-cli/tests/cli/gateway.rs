@@ -90,3 +90,24 @@ fn a_gateway_serves_the_servers_of_its_file() {
     ];
     assert!(run(&words).ends(0).out.contains("demo__echo"));
 }
+
+#[test]
+fn operations_that_are_left_out_are_named() {
+    let folder = Scratch::new();
+    let document = json!({
+        "openapi": "3.1.0",
+        "info": {"title": "CRM", "version": "1"},
+        "servers": [{"url": "https://crm.example.com"}],
+        "paths": {
+            "/contacts": {"get": {}},
+            "/imports": {"post": {"requestBody": {"content": {"multipart/form-data": {}}}}},
+        },
+    });
+    let document = folder.file("crm.json", &document.to_string());
+    let line = "POST /imports is left out: its body has no media type of JSON, text or a form";
+    let served = run(&["serve", "openapi", &document, "--stdio"]).ends(0);
+    assert!(served.err.lines().any(|it| it == line), "{served:#?}");
+    let file = folder.file("gateway.toml", "[upstream.crm]\nopenapi = 'crm.json'");
+    let checked = run(&["gateway", "check", &file]).ends(0);
+    assert!(checked.out.contains(line), "{checked:#?}");
+}

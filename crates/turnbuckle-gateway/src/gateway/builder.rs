@@ -24,6 +24,7 @@ use crate::error::GatewayError;
 use crate::file::{Auth, GatewayFile, Upstream};
 use crate::lazy::LazyTools;
 use crate::metrics::Metrics;
+use crate::offers::LeftOut;
 use crate::policy::Policy;
 use crate::routes::{Policies, Routes};
 use crate::upstreams::{HttpHook, connector};
@@ -134,7 +135,8 @@ impl GatewayBuilder {
             None => None,
         };
         let mut server = self.server(keys, &audit);
-        let mut servers = with_rules(self.servers()?, &policies);
+        let mut left_out = BTreeMap::new();
+        let mut servers = with_rules(self.servers(&mut left_out)?, &policies);
         let lazy = self.file.lazy == Some(true);
         let lazy = lazy.then(LazyTools::default);
         if let Some(lazy) = &lazy {
@@ -156,6 +158,7 @@ impl GatewayBuilder {
         Ok(Gateway {
             proxy,
             policies,
+            left_out: Arc::new(left_out),
             audit,
             metrics,
             metrics_path: self.file.metrics,
@@ -223,7 +226,7 @@ impl GatewayBuilder {
         }
     }
 
-    fn servers(&self) -> Result<ServersBuilder, GatewayError> {
+    fn servers(&self, left_out: &mut LeftOut) -> Result<ServersBuilder, GatewayError> {
         if self.file.upstream.is_empty() && self.configs.is_empty() {
             return Err(GatewayError::new(
                 "there is no upstream: add a table such as [upstream.files]",
@@ -246,6 +249,7 @@ impl GatewayBuilder {
                     &self.directory,
                     &Caller::default(),
                     self.http.as_deref(),
+                    left_out.entry(name.clone()).or_default(),
                 ),
             };
             let connector = connector.map_err(|error| error.in_upstream(name))?;
@@ -276,7 +280,10 @@ impl GatewayBuilder {
                 move |context| Caller::new(&settings, context.principal()).to_json(),
                 move |json| {
                     let caller = Caller::from_json(json)?;
-                    connector(&upstream_name, &table, &directory, &caller, hook.as_deref())
+                    let hook = hook.as_deref();
+                    // Only upstreams with a URL have headers of the caller.
+                    let left_out = &mut Vec::new();
+                    connector(&upstream_name, &table, &directory, &caller, hook, left_out)
                 },
             )
         })

@@ -10,6 +10,9 @@ const DOCUMENT: &str = r#"{
         "/contacts": {
             "get": {"operationId": "listContacts", "responses": {}},
             "delete": {"operationId": "deleteContacts", "responses": {}}
+        },
+        "/imports": {
+            "post": {"operationId": "listImports", "requestBody": {"content": {"multipart/form-data": {}}}}
         }
     }
 }"#;
@@ -30,6 +33,11 @@ async fn operations_of_a_document_are_tools_as_far_as_they_are_allowed() {
     let offers = gateway.offers();
     let tools: Vec<&str> = offers[0].tools.iter().map(|it| &*it.name).collect();
     assert_eq!(tools, ["crm__listContacts"]);
+    let left_out = offers[0].left_out.join("\n");
+    assert!(
+        left_out.starts_with("POST /imports is left out: "),
+        "{left_out}"
+    );
     assert!(!format!("{gateway:?}").contains("hunter2"));
 }
 

@@ -22,6 +22,7 @@ struct CheckedUpstream<'a> {
     resources: Vec<CheckedItem<'a>>,
     resource_templates: Vec<CheckedItem<'a>>,
     unused_rules: &'a [String],
+    left_out: &'a [String],
 }
 
 /// An item as JSON.
@@ -52,6 +53,7 @@ impl<'a> From<&'a UpstreamOffer> for CheckedUpstream<'a> {
             resources: items(&offer.resources),
             resource_templates: items(&offer.resource_templates),
             unused_rules: &offer.unused_rules,
+            left_out: &offer.left_out,
         }
     }
 }
@@ -118,8 +120,8 @@ fn print_text(console: &Console, upstream: &CheckedUpstream<'_>) -> Result<(), C
             console.print(&format!("    {name}  {about}"))?;
         }
     }
-    for rule in upstream.unused_rules {
-        console.print(&console.style(Style::Warning, &format!("  {}", shown(rule))))?;
+    for line in upstream.unused_rules.iter().chain(upstream.left_out) {
+        console.print(&console.style(Style::Warning, &format!("  {}", shown(line))))?;
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! `serve openapi`.
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use turnbuckle_serve::openapi::{Credential, Document, Options, server};
+use turnbuckle_serve::openapi::{Credential, Document, Options, server_with_left_out};
 
 use super::program::{options_error, serve};
 use crate::args::{parse_pair, parse_size, parse_time};
@@ -105,7 +106,11 @@ pub(super) async fn run(options: OpenApiOptions) -> Result<(), CliError> {
     for credential in options.credentials()? {
         api = api.credential(credential);
     }
-    let server = server(&document, api).map_err(options_error)?;
+    let (server, left_out) = server_with_left_out(&document, api).map_err(options_error)?;
+    // At a terminal, and in the log of a host.
+    if !left_out.is_empty() {
+        let _ = writeln!(io::stderr(), "{left_out}");
+    }
     let summary = format!("The API of {}", options.document.display());
     serve(server, &options.serving, "serve openapi", &summary).await
 }
