@@ -23,7 +23,8 @@ pub(super) struct OpenQuestion {
 /// The value of a request's tag: the way to the client that sent the request.
 struct Receiver {
     messages: CallMessageSender,
-    /// The number of the sender belongs to this session while any of its requests is known.
+    /// The session whose number the sender has while any of its requests is known. `None` on a client's own
+    /// connection, which ends with the session: it must not wait for a server that leaves a cancelled request open.
     _session: Option<Arc<ChangeFeed>>,
 }
 
@@ -35,9 +36,10 @@ pub(super) fn tag(
     is_own_connection: bool,
     messages: CallMessageSender,
 ) -> RequestTag {
+    let session = context.session_change_feed();
     let receiver = Receiver {
         messages,
-        _session: context.session_change_feed().cloned(),
+        _session: session.filter(|_| !is_own_connection).cloned(),
     };
     let sender = keys.sender(context);
     let tag = RequestTag::new(sender, receiver);

@@ -15,7 +15,7 @@ use turnbuckle_session::transport::{
 };
 
 use super::separation::OnBehalfOf;
-use super::support::{ERAS, tool_names};
+use super::support::{ERAS, speak, tool_names};
 use crate::{InProcess, Proxy, ServerState, Servers, UpstreamMode, UpstreamOptions};
 
 /// A connector to servers that tell which connection they are at.
@@ -55,7 +55,9 @@ impl Numbered {
         let wait = Tool::builder("wait").handler(async |cancellation: Cancellation| {
             cancellation.cancelled().await;
         });
+        let hang = Tool::builder("hang").handler(std::future::pending::<()>);
         let server = Server::new("numbered", "1")
+            .tool(hang)
             .tool(tell)
             .tool(work)
             .tool(wait);
@@ -149,6 +151,30 @@ async fn each_session_has_a_connection_which_ends_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_connection_ends_with_its_session_although_the_server_leaves_a_cancelled_call_open() {
+    for behind in ERAS {
+        let numbered = Numbered::default();
+        let servers = Servers::builder("host", "1")
+            .server("one", numbered.clone())
+            .upstream("one", |_| mode(UpstreamMode::PerSession))
+            .clients(speak(behind));
+        let proxy = servers.proxy(Server::new("gateway", "1")).await.unwrap();
+        let ann = client_of(&proxy, "ann", EraPreference::Legacy).await;
+        for tool in ["one__hang", "one__wait"] {
+            let call = ann.call_tool(tool, &());
+            tokio::spawn(async move { call.await });
+        }
+        sleep(Duration::from_secs(1)).await;
+        // One has the lists.
+        assert_eq!(numbered.open(), 2, "{behind:?}");
+        ann.close().await;
+        drop(ann);
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(numbered.open(), 1, "{behind:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_client_without_sessions_has_a_connection_by_its_principal() {
     let numbered = Numbered::default();
     let proxy = proxy(&numbered, mode(UpstreamMode::PerSession)).await;
@@ -226,8 +252,8 @@ async fn an_idle_connection_is_closed_and_opened_again_by_the_next_call() {
     sleep(Duration::from_secs(90)).await;
     assert_eq!(numbered.open(), 0);
     assert_eq!(proxy.servers().status()[0].state, ServerState::Idle);
-    assert_eq!(tool_names(proxy.servers()).len(), 3);
-    assert_eq!(client.list_tools().fetch_all().await.unwrap().len(), 3);
+    assert_eq!(tool_names(proxy.servers()).len(), 4);
+    assert_eq!(client.list_tools().fetch_all().await.unwrap().len(), 4);
     assert_eq!(numbered.open(), 0);
     assert_eq!(connection_of(&client).await, "1");
     sleep(Duration::from_secs(90)).await;
