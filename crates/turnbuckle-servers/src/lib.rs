@@ -76,6 +76,12 @@ pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;
 
+/// Parts for turnbuckle's other crates.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::config::mismatch::describe_mismatch;
+}
+
 /// The example of the README, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,8 +1,11 @@
 //! Tables of the file: structs whose unknown keys are errors that name the key which was meant.
 
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+use turnbuckle::servers::internal::describe_mismatch;
 use turnbuckle_types::base::nearest::did_you_mean;
 
 /// Makes a struct whose fields are the keys of a table. A key can be left out.
@@ -46,7 +49,7 @@ macro_rules! table {
                             };
                             seen.push(key);
                             $(if key == stringify!($field) {
-                                table.$field = map.next_value()?;
+                                table.$field = map.next_value_seed($crate::file::table::NamedValue::new(key))?;
                             })*
                         }
                     }
@@ -57,6 +60,31 @@ macro_rules! table {
     )*};
 }
 pub(crate) use table;
+
+/// Reads the value of a key. A value of a wrong kind is not in the error: it may be a secret.
+pub(super) struct NamedValue<T> {
+    key: &'static str,
+    value: PhantomData<T>,
+}
+
+impl<T> NamedValue<T> {
+    pub(super) fn new(key: &'static str) -> Self {
+        let value = PhantomData;
+        Self { key, value }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for NamedValue<T> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<T, D::Error> {
+        T::deserialize(value).map_err(|error| match describe_mismatch(&error.to_string()) {
+            // Here, and not outside, so that the error gets the place of the value.
+            Some(reason) => D::Error::custom(format!("`{}`: {reason}", self.key)),
+            None => error,
+        })
+    }
+}
 
 /// Reads a key of a table, which must be one of the known ones and new.
 pub(super) struct KnownKey<'a> {

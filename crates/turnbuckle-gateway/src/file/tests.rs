@@ -127,6 +127,28 @@ fn a_wrong_value_is_an_error_with_its_line() {
 fn no_error_and_no_debug_output_shows_a_secret() {
     let error = toml_error("[upstream.a]\nheaders = { A = 'hunter2', B = 3 }");
     assert!(!error.contains("hunter2"), "{error}");
+    for key in ["headers", "env", "header_env", "header_principal", "limits"] {
+        let expected = format!("line 2: `{key}`: found a text, expected a table");
+        let text = format!("[upstream.a]\n{key} = 'Bearer hunter2, expected hunter2'");
+        assert_eq!(toml_error(&text), expected);
+        let text =
+            format!("{{\"upstream\": {{\"a\": {{\n\"{key}\": \"Bearer hunter2, expected b\"}}}}}}");
+        assert_eq!(json_error(&text), expected);
+    }
+    for text in [
+        "[upstream.a]\nheader_principal = { A = 'hunter2' }",
+        "[upstream.a]\ncommand = 'hunter2'",
+        "upstream = 'hunter2'",
+        "[upstream]\na = 'hunter2'",
+        "store = ['hunter2']",
+    ] {
+        let error = toml_error(text);
+        assert!(
+            !error.contains("hunter2") && error.contains("expected"),
+            "{error}"
+        );
+    }
+    assert!(!json_error("\"hunter2\"").contains("hunter2"));
     let text = "store = 'redis://:hunter2@h'\n[upstream.a]\nurl = 'https://u:hunter2@h'\n\
                 headers = { A = 'hunter2' }\nenv = { A = 'hunter2' }";
     let file = GatewayFile::parse_toml(text).unwrap();

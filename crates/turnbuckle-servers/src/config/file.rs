@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::mismatch::describe_mismatch;
 use super::{ConfigError, ServerEntry, jsonc};
 
 /// The largest configuration file, in bytes.
@@ -39,7 +40,7 @@ impl ConfigFile {
             return Err(too_large());
         }
         let members: Members = serde_json::from_str(&jsonc::to_json(text))
-            .map_err(|error| ConfigError::new(error.to_string()))?;
+            .map_err(|error| ConfigError::new(describe(&error)))?;
         let servers = match (members.mcp_servers, members.servers) {
             (Some(mut servers), Some(more)) => {
                 servers.extend(more);
@@ -63,6 +64,15 @@ impl ConfigFile {
         let file = file.as_ref();
         let text = read_bounded(file)?;
         Self::parse(&text).map_err(|error| error_in(file, &error))
+    }
+}
+
+/// Returns the text of an error with its place. It never has a value of the file, which may be a secret.
+fn describe(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match describe_mismatch(&text) {
+        Some(reason) => format!("line {} column {}: {reason}", error.line(), error.column()),
+        None => text,
     }
 }
 
@@ -117,6 +127,23 @@ mod tests {
         let here = std::path::absolute(".").unwrap();
         assert_eq!(workspace("mcp.json"), here);
         assert_eq!(workspace(".vscode/mcp.json"), here);
+    }
+
+    #[test]
+    fn an_error_never_has_a_value() {
+        for entry in [
+            r#"{"command": "x", "env": "TOKEN=hunter2"}"#,
+            r#"{"url": "https://x", "headers": "Authorization: hunter2"}"#,
+            r#"{"url": ["hunter2"]}"#,
+        ] {
+            let error = ConfigFile::parse(&format!("{{\"mcpServers\": {{\n\"a\": {entry}}}}}"));
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with("line 2 column "), "{error}");
+            assert!(
+                error.contains("expected a") && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
     }
 
     #[test]
