@@ -16,8 +16,7 @@ use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tower_layer::Layer;
 use tower_service::Service;
-use turnbuckle::http::{ClientRequestBody, ClientResponseBody, HttpClient};
-use turnbuckle_types::base::text::Escaped;
+use turnbuckle::http::{ClientRequestBody, ClientResponseBody, HttpClient, HttpClientError};
 
 use crate::caller::Caller;
 use crate::error::GatewayError;
@@ -28,9 +27,6 @@ const MAX_TIME: Duration = Duration::from_secs(10);
 
 /// The most bytes that a command prints.
 const MAX_OUTPUT_BYTES: usize = 64 << 10;
-
-/// The most bytes of a command's errors that are shown.
-const MAX_ERROR_BYTES: usize = 512;
 
 /// The most headers that a command prints.
 const MAX_HEADERS: usize = 32;
@@ -152,9 +148,11 @@ fn with_headers(
 impl Shared {
     /// Returns the headers of a run, which starts if nobody has started it.
     async fn headers<'a>(&self, run: &'a Headers) -> Result<&'a HeaderMap, BoxError> {
-        run.get_or_try_init(|| self.run())
-            .await
-            .map_err(|reason| format!("`headers_command` of {:?}: {reason}", self.upstream).into())
+        run.get_or_try_init(|| self.run()).await.map_err(|reason| {
+            // Nothing was sent.
+            let reason = format!("`headers_command` of {:?}: {reason}", self.upstream);
+            HttpClientError::unreachable(reason).into()
+        })
     }
 
     fn current(&self) -> Headers {
@@ -188,7 +186,8 @@ impl Shared {
             .env(UPSTREAM, &self.upstream)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            // That of the gateway: it may have secrets, and errors reach clients.
+            .stderr(Stdio::inherit())
             .kill_on_drop(true);
         for (variable, part) in PARTS {
             match self.caller.part(part) {
@@ -197,19 +196,11 @@ impl Shared {
             };
         }
         let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let (output, errors) = tokio::try_join!(
-            read(stdout, MAX_OUTPUT_BYTES),
-            read(stderr, MAX_OUTPUT_BYTES)
-        )?;
+        let output = read(child.stdout.take(), MAX_OUTPUT_BYTES).await?;
         let status = child.wait().await.map_err(|error| error.to_string())?;
         match status.success() {
             true => Ok(output),
-            false => {
-                let shown = &errors[..errors.len().min(MAX_ERROR_BYTES)];
-                let shown = String::from_utf8_lossy(shown);
-                Err(format!("{status}: {}", Escaped(shown.trim())))
-            }
+            false => Err(format!("it ended with {status}")),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use turnbuckle::http::{ConnectorError, HttpClientOptions, HttpConnector, SseConnector};
 use turnbuckle::servers::{InProcess, UpstreamMode};
 use turnbuckle::session::transport::Connector;
-use turnbuckle::stdio::Command;
+use turnbuckle::stdio::{Command, StderrMode};
 use turnbuckle_serve::openapi::{self, Credential, Document};
 
 use crate::caller::Caller;
@@ -27,6 +27,7 @@ pub(crate) fn connector(
     directory: &Path,
     caller: &Caller,
     hook: Option<&HttpHook>,
+    inherits_stderr: bool,
     left_out: &mut Vec<String>,
 ) -> Result<Arc<dyn Connector>, GatewayError> {
     let is_api = upstream.openapi.is_some();
@@ -48,7 +49,11 @@ pub(crate) fn connector(
     }
     match (&upstream.command, &upstream.url, &upstream.openapi) {
         (Some(words), None, None) => {
-            command(words, upstream, directory).map(|it| Arc::new(it) as _)
+            let command = command(words, upstream, directory)?;
+            Ok(Arc::new(match inherits_stderr {
+                true => command.stderr(StderrMode::Inherit),
+                false => command,
+            }))
         }
         (None, Some(url), None) => {
             let connector = http_connector(url.expose(), upstream)?;
@@ -65,9 +70,21 @@ pub(crate) fn connector(
         (None, None, Some(document)) => {
             api(&directory.join(document), upstream, left_out).map(|it| Arc::new(it) as _)
         }
-        _ => Err(GatewayError::new(
-            "it needs either `command`, `url` or `openapi`",
+        (None, None, None) => Err(GatewayError::new(
+            "it needs one of `command`, `url` and `openapi`",
         )),
+        (command, url, openapi) => {
+            let keys = [
+                ("`command`", command.is_some()),
+                ("`url`", url.is_some()),
+                ("`openapi`", openapi.is_some()),
+            ];
+            let keys = keys.iter().filter(|it| it.1).map(|it| it.0);
+            let keys = keys.collect::<Vec<_>>().join(" and ");
+            Err(GatewayError::new(format!(
+                "it has {keys}, and can have one of them"
+            )))
+        }
     }
 }
 

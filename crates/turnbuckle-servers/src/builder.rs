@@ -50,6 +50,7 @@ pub struct ServersBuilder {
     rules: ItemRules,
     install: Vec<InstallHandlers>,
     pub(crate) mirrors_server_info: bool,
+    inherits_stderr: bool,
     #[cfg(feature = "http")]
     http_hook: Option<Arc<crate::config::HttpHook>>,
 }
@@ -83,6 +84,7 @@ impl ServersBuilder {
             rules: ItemRules::default(),
             install: Vec::new(),
             mirrors_server_info: false,
+            inherits_stderr: false,
             #[cfg(feature = "http")]
             http_hook: None,
         }
@@ -145,6 +147,13 @@ impl ServersBuilder {
     /// Gives a proxy of a single server the name, the version, the title and the icons of that server.
     pub fn mirror_server_info(mut self) -> Self {
         self.mirrors_server_info = true;
+        self
+    }
+
+    /// Lets the commands of configuration files write to the standard error of this process. Otherwise the end of
+    /// what a command has written is part of the error when it ends.
+    pub fn inherit_stderr(mut self) -> Self {
+        self.inherits_stderr = true;
         self
     }
 
@@ -457,6 +466,7 @@ impl ServersBuilder {
                         &name,
                         server,
                         workspace,
+                        self.inherits_stderr,
                         #[cfg(feature = "http")]
                         self.http_hook.as_deref(),
                     )

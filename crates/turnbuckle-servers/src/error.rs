@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use turnbuckle_client::Error as ClientError;
+use turnbuckle_session::transport::LinkError;
+
 use crate::view::item_kind::ItemKind;
 
 /// The reason why a request has no result.
@@ -42,12 +45,81 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns the error without what the process of the server has written to its standard error. Other users of
+    /// the process may be the cause of that.
+    pub(crate) fn without_process_output(mut self) -> Self {
+        match &mut self {
+            Self::NotReady { reason, .. } => cut_output(reason),
+            Self::Request { error, .. } => match error {
+                ClientError::ConnectionLost { reason, .. }
+                | ClientError::Unreachable { reason, .. } => {
+                    if let LinkError::ProcessExited { stderr, .. } = reason {
+                        stderr.clear();
+                    }
+                }
+                ClientError::ReconnectsExhausted { last_error, .. } => cut_output(last_error),
+                _ => {}
+            },
+            _ => {}
+        }
+        self
+    }
+
     /// Returns the failure of the request, if a server got it.
     #[must_use]
     pub fn request_error(&self) -> Option<&turnbuckle_client::Error> {
         match self {
             Self::Request { error, .. } => Some(error),
             _ => None,
+        }
+    }
+}
+
+/// The words before the output of a process in the text of [`LinkError::ProcessExited`].
+const OUTPUT_MARK: &str = "; it said: ";
+
+/// Removes the output of a process from the text of an error, and all that follows.
+fn cut_output(text: &mut String) {
+    if let Some(begin) = text.find(OUTPUT_MARK) {
+        text.truncate(begin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_a_process_is_left_out_of_its_error() {
+        let ended = || LinkError::ProcessExited {
+            status: "exit status: 9".into(),
+            stderr: "hunter2".into(),
+            may_have_read: true,
+        };
+        assert!(ended().to_string().contains(OUTPUT_MARK));
+        let request = |error| Error::Request {
+            server: "one".into(),
+            error,
+        };
+        let errors = [
+            Error::NotReady {
+                server: "one".into(),
+                reason: format!("not connected: {}", ended()),
+            },
+            request(ClientError::ConnectionLost {
+                sent: true,
+                reason: ended(),
+            }),
+            request(ClientError::Unreachable {
+                server: "one".into(),
+                reason: ended(),
+            }),
+        ];
+        for error in errors {
+            assert!(error.to_string().contains("hunter2"));
+            let shown = error.without_process_output().to_string();
+            assert!(!shown.contains("hunter2"), "{shown}");
+            assert!(shown.contains("exit status: 9"), "{shown}");
         }
     }
 }

@@ -80,6 +80,7 @@ pub use view::merged_uris::MergedUris;
 #[doc(hidden)]
 pub mod internal {
     pub use crate::config::mismatch::describe_mismatch;
+    pub use crate::proxy::call_cause::CallCause;
 }
 
 /// The example of the README, compiled.

@@ -42,8 +42,11 @@ settings! {
         // they may (ServersLimits::max_own_list_bytes, …)`
         // Tests: turnbuckle_servers::tests::own_lists::lists_of_clients_have_a_bound_in_sum
         max_own_list_bytes: usize = 64 << 20,
-        /// The time for which a proxy waits for the first attempts to connect, and the list of a client for the
-        /// client's own connections.
+        /// The time for which the list of a client waits for the client's own connections.
+        // Beyond: the list has the items of the others; the client is told when it has changed
+        // Tests: turnbuckle_servers::tests::own_lists::a_server_that_is_slow_keeps_no_list_waiting_and_its_items_follow
+        own_list_timeout: Duration = Duration::from_secs(10),
+        /// The time for which a proxy waits for the first attempts to connect.
         // Beyond: it serves the servers that are ready
         // Tests: turnbuckle_servers::tests::capabilities::a_silent_server_keeps_no_client_waiting
         first_attempt_timeout: Duration = Duration::from_secs(10),

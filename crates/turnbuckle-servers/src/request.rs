@@ -98,6 +98,11 @@ impl<M: ServerMethod> ServerRequest<M> {
             .map_or(shared, |max| max.min(shared))
     }
 
+    /// Returns how long a request to the server may take in all, if its settings say so.
+    pub(crate) fn upstream_timeout(&self) -> Option<Duration> {
+        self.0.as_ref().ok()?.member.options.total_timeout
+    }
+
     /// Returns whether the connection that the request takes is known.
     pub(crate) fn has_lease(&self) -> bool {
         self.0.as_ref().is_ok_and(|routed| routed.lease.is_some())

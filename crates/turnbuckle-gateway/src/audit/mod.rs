@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
+use turnbuckle::servers::internal::CallCause;
 use turnbuckle::types::{Audit, AuditOutcome, AuditRecord};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{
@@ -107,6 +108,18 @@ fn is_written(event: &Event<'_>) -> bool {
     is_call || event.record.outcome != AuditOutcome::Completed
 }
 
+/// Returns the outcome of a request that has failed at its upstream. The detail is the key of the file.
+fn of_upstream(cause: CallCause) -> (OutcomeName, Option<String>) {
+    let (outcome, detail) = match cause {
+        CallCause::TotalTimeout => ("timed_out", "limits.timeout"),
+        CallCause::IdleTimeout => ("timed_out", "the upstream was silent"),
+        CallCause::TooManyInFlight => ("refused", "limits.in_flight"),
+        CallCause::ResultTooLarge => ("refused", "limits.result_bytes"),
+        CallCause::Unavailable => ("upstream_unavailable", "not connected"),
+    };
+    (outcome, Some(detail.to_owned()))
+}
+
 /// Returns the name of an outcome, and what else is to say about it.
 fn outcome(record: &AuditRecord<'_>, target: Option<&Target>) -> (OutcomeName, Option<String>) {
     let is_down = target.is_some_and(|it| !it.is_ready);
@@ -124,7 +137,11 @@ fn outcome(record: &AuditRecord<'_>, target: Option<&Target>) -> (OutcomeName, O
         AuditOutcome::ToolError => ("tool_error", None),
         AuditOutcome::InvalidArguments => ("invalid_arguments", None),
         AuditOutcome::MissingScopes(needed) => ("missing_scopes", Some(needed.scopes.join(" "))),
-        AuditOutcome::Refused { limit } => ("refused", Some(limit.to_owned())),
+        AuditOutcome::Refused { limit } => match CallCause::from_name(limit) {
+            None => ("refused", Some(limit.to_owned())),
+            Some(CallCause::Unavailable) if is_denied => ("denied", None),
+            Some(cause) => of_upstream(cause),
+        },
         AuditOutcome::Unauthorized { status, error } => (
             "unauthorized",
             Some(error.map_or_else(|| status.to_string(), ToOwned::to_owned)),

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use turnbuckle::auth::ResourceServer;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::servers::config::ConfigFile;
 use turnbuckle::servers::{
-    ProxiedItem, Rule, Servers, ServersBuilder, UpstreamMode, UpstreamOptions,
+    ProxiedItem, Rule, Servers, ServersBuilder, ServersLimits, UpstreamMode, UpstreamOptions,
 };
 use turnbuckle::session::transport::Connector;
 use turnbuckle::store::Store;
@@ -32,6 +33,10 @@ use crate::upstreams::{HttpHook, connector};
 /// The name that clients see if the file has none.
 const DEFAULT_NAME: &str = "turnbuckle-gateway";
 
+/// The time for which the start waits for upstreams. Some clients list once, and some hosts give a server 10
+/// seconds for all of its start.
+const START_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The key of the digests of arguments, made of the keys that instances share.
 const AUDIT_LABEL: KeyLabel = KeyLabel::new("gateway audit");
 
@@ -45,6 +50,8 @@ pub struct GatewayBuilder {
     http: Option<Arc<HttpHook>>,
     store: Option<Arc<dyn Store>>,
     is_silent: bool,
+    start_timeout: Duration,
+    inherits_stderr: bool,
 }
 
 debug_fields!(GatewayBuilder { file });
@@ -59,6 +66,8 @@ impl GatewayBuilder {
             http: None,
             store: None,
             is_silent: false,
+            start_timeout: START_TIMEOUT,
+            inherits_stderr: false,
         }
     }
 
@@ -119,9 +128,22 @@ impl GatewayBuilder {
         self
     }
 
-    /// Connects the upstreams, and returns once each is ready or its first attempt has failed. An upstream
-    /// that cannot be connected is no error: it is tried again, and the others are served. Needs a tokio
-    /// runtime.
+    /// Sets how long [`connect`](Self::connect) waits for upstreams. Default: 2 seconds.
+    pub fn start_timeout(mut self, timeout: Duration) -> Self {
+        self.start_timeout = timeout;
+        self
+    }
+
+    /// Lets the commands of upstreams write to the standard error of this process. Otherwise the end of what a
+    /// command has written is part of its error, which clients of standard streams read, too.
+    pub fn inherit_stderr(mut self) -> Self {
+        self.inherits_stderr = true;
+        self
+    }
+
+    /// Connects the upstreams, and returns once each is ready or its first attempt has failed, or after the
+    /// [`start_timeout`](Self::start_timeout). An upstream that is not connected then is no error: it is tried again,
+    /// the others are served, and clients are told when its items are there. Needs a tokio runtime.
     ///
     /// # Errors
     /// Returns an error if a setting of the file cannot be used, or there is no upstream.
@@ -233,7 +255,11 @@ impl GatewayBuilder {
             ));
         }
         let name = self.file.name.as_deref().unwrap_or(DEFAULT_NAME);
-        let mut servers = Servers::builder(name, env!("CARGO_PKG_VERSION"));
+        let limits = ServersLimits::default().first_attempt_timeout(self.start_timeout);
+        let mut servers = Servers::builder(name, env!("CARGO_PKG_VERSION")).limits(limits);
+        if self.inherits_stderr {
+            servers = servers.inherit_stderr();
+        }
         for (config, workspace) in &self.configs {
             servers = servers.config(config.clone(), workspace.clone());
         }
@@ -249,10 +275,15 @@ impl GatewayBuilder {
                     &self.directory,
                     &Caller::default(),
                     self.http.as_deref(),
+                    self.inherits_stderr,
                     left_out.entry(name.clone()).or_default(),
                 ),
             };
             let connector = connector.map_err(|error| error.in_upstream(name))?;
+            if upstream.limits.in_flight == Some(0) {
+                let reason = "`limits.in_flight` is 0: it must be at least 1";
+                return Err(GatewayError::new(reason).in_upstream(name));
+            }
             servers = servers
                 .server(name.as_str(), connector)
                 .upstream(name, |options| upstream_options(options, upstream));
@@ -283,7 +314,7 @@ impl GatewayBuilder {
                     let hook = hook.as_deref();
                     // Only upstreams with a URL have headers of the caller.
                     let left_out = &mut Vec::new();
-                    connector(&upstream_name, &table, &directory, &caller, hook, left_out)
+                    connector(&upstream_name, &table, &directory, &caller, hook, false, left_out)
                 },
             )
         })
@@ -314,6 +345,11 @@ fn resource_server(
         .audit(SharedAudit(audit.clone()));
     if let Some(store) = store {
         server = server.store(store.clone());
+    }
+    for (key, value) in [("issuer", &auth.issuer), ("resource", &auth.resource)] {
+        if value.is_empty() {
+            return Err(GatewayError::new(format!("`auth` has no `{key}`, a URL")));
+        }
     }
     server
         .build()

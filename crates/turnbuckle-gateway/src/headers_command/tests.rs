@@ -152,10 +152,7 @@ async fn the_command_knows_whom_the_headers_are_for() {
 #[tokio::test]
 async fn a_command_that_fails_says_why_and_sends_nothing() {
     for (script, reason) in [
-        (
-            "echo vault is sealed >&2; exit 3",
-            "exit status: 3: vault is sealed",
-        ),
+        ("echo hunter2 >&2; exit 3", "it ended with exit status: 3"),
         (
             "echo hunter2",
             "it prints no JSON object of texts (line 1, column 1)",
@@ -174,7 +171,6 @@ async fn a_command_that_fails_says_why_and_sends_nothing() {
             "the header \"Content-Length\" cannot be sent",
         ),
         ("yes", "it prints more than 65536 bytes"),
-        ("yes >&2", "it prints more than 65536 bytes"),
     ] {
         let case = case(script, "", None);
         let error = case.send().await.unwrap_err();

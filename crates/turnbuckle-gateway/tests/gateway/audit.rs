@@ -1,8 +1,14 @@
 //! The audit log has a line for each call and each refusal, and never the arguments.
 
+use std::future::IntoFuture as _;
+use std::time::Duration;
+
 use serde_json::json;
+use turnbuckle::Client;
+use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
+use turnbuckle_gateway::{Gateway, GatewayFile};
 
 use crate::support::{Used, client, gateway, lines, text, upstream};
 
@@ -119,5 +125,94 @@ async fn a_refusal_of_a_shortened_name_has_the_upstream_and_its_own_name() {
     for line in lines(&closed, &folder.path().join("audit.jsonl")).await {
         let keys = ["upstream", "item", "outcome"].map(|key| text(&line, key));
         assert_eq!(keys, ["up", LONG, "denied"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_outcome_of_a_limit_of_an_upstream_names_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let hang = Tool::builder("hang").handler(std::future::pending::<()>);
+    let large = Tool::builder("large").handler(|| "x".repeat(2000));
+    let upstream = Server::new("upstream", "1").tool(hang).tool(large);
+    let rules = "audit = 'audit.jsonl'\n---\nlimits = { in_flight = 1, timeout = '40s', result_bytes = 1000 }";
+    let gateway = gateway(rules, upstream.build().unwrap(), folder.path()).await;
+    let client = client(&gateway, None).await;
+    let _ = client.call_tool("up__large", &json!({})).await;
+    let none = json!({});
+    let second = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let _ = client.call_tool("up__large", &none).await;
+    };
+    let (_, ()) = tokio::join!(client.call_tool("up__hang", &none).into_future(), second);
+    let lines = lines(&gateway, &folder.path().join("audit.jsonl")).await;
+    let mut outcomes: Vec<_> = lines
+        .iter()
+        .map(|line| ["item", "outcome", "detail"].map(|key| text(line, key)))
+        .collect();
+    outcomes.sort();
+    let expected = [
+        ["hang", "timed_out", "limits.timeout"],
+        ["large", "refused", "limits.in_flight"],
+        ["large", "refused", "limits.result_bytes"],
+    ];
+    assert_eq!(outcomes, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_for_others_counts_for_the_timeout() {
+    let folder = tempfile::tempdir().unwrap();
+    let hang = Tool::builder("hang").handler(std::future::pending::<()>);
+    let work = Tool::builder("work").handler(|| tokio::time::sleep(Duration::from_secs(6)));
+    let upstream = Server::new("upstream", "1").tool(hang).tool(work);
+    let rules = "audit = 'audit.jsonl'\n---\nlimits = { in_flight = 1, timeout = '10s' }";
+    let gateway = gateway(rules, upstream.build().unwrap(), folder.path()).await;
+    let client = client(&gateway, None).await;
+    let none = json!({});
+    let begun = tokio::time::Instant::now();
+    let call = |name| client.call_tool(name, &none).into_future();
+    let _ = tokio::join!(call("up__work"), call("up__hang"), call("up__hang"));
+    assert_eq!(begun.elapsed().as_secs(), 10);
+    let lines = lines(&gateway, &folder.path().join("audit.jsonl")).await;
+    let outcomes: Vec<_> = lines.iter().map(|it| text(it, "outcome")).collect();
+    assert_eq!(outcomes, ["completed", "timed_out", "timed_out"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_call_whose_upstream_ends_says_so_and_not_what_it_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"while read -r line; do
+        id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+        case $line in
+            *'"initialize"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}" ;;
+            *'tools/list'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[{\"name\":\"crash\",\"inputSchema\":{\"type\":\"object\"}}]}}" ;;
+            *'tools/call'*) echo hunter2 >&2; exit 9 ;;
+            *'"id"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":-32601,\"message\":\"no\"}}" ;;
+        esac
+    done"#;
+    let file = GatewayFile::parse_toml(&format!(
+        "audit = 'audit.jsonl'\n[upstream.up]\ncommand = {}",
+        json!(["sh", "-c", script])
+    ));
+    let builder = Gateway::builder(file.unwrap()).directory(folder.path());
+    let gateway = builder.connect().await.unwrap();
+    let http = HttpServer::bind(
+        gateway.server().clone(),
+        "127.0.0.1:0",
+        HttpServerOptions::new(),
+    );
+    let http = http.await.unwrap();
+    let connector = HttpConnector::new(&http.url()).unwrap();
+    tokio::spawn(http.serve());
+    let over_http = Client::builder("c", "1").connect(connector).await.unwrap();
+    for _ in 0..2 {
+        // The second one reads that the upstream is not connected, unless it is back already.
+        let failed = over_http.call_tool("up__crash", &json!({})).await.unwrap();
+        let text = failed.text();
+        assert!(text.contains("up"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+    for line in lines(&gateway, &folder.path().join("audit.jsonl")).await {
+        assert_eq!(line["outcome"], "upstream_unavailable", "{line:?}");
     }
 }

@@ -1,6 +1,16 @@
 //! Upstreams by an OpenAPI document, and settings that cannot be used.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use turnbuckle::client::ChangeFilter;
+use turnbuckle::servers::InProcess;
+use turnbuckle::session::handler::Change;
+use turnbuckle::session::transport::{Connector, Inbox, LinkKind, OpenFuture};
 use turnbuckle_gateway::{Gateway, GatewayFile};
+
+use crate::support::{Used, client, upstream};
 
 const DOCUMENT: &str = r#"{
     "openapi": "3.1.0",
@@ -47,10 +57,17 @@ async fn a_setting_that_cannot_be_used_names_its_upstream() {
     for (table, reason) in [
         (
             "allow = ['a']",
-            "it needs either `command`, `url` or `openapi`",
+            "it needs one of `command`, `url` and `openapi`",
         ),
         ("command = []", "`command` is empty"),
-        ("command = ['a']\nurl = 'https://b'", "it needs either"),
+        (
+            "command = ['a']\nurl = 'https://b'",
+            "it has `command` and `url`, and can have one of them",
+        ),
+        (
+            "command = ['a']\nlimits = { in_flight = 0 }",
+            "`limits.in_flight` is 0: it must be at least 1",
+        ),
         (
             "command = ['a']\nheaders = { A = 'b' }",
             "are for an upstream with a `url`",
@@ -116,8 +133,65 @@ async fn a_setting_that_cannot_be_used_names_its_upstream() {
             "auth = { issuer = 'x', resource = 'y' }\n[upstream.a]\ncommand = ['a']",
             "`auth`",
         ),
+        (
+            "auth = { issuer = 'https://x' }\n[upstream.a]\ncommand = ['a']",
+            "`auth` has no `resource`, a URL",
+        ),
     ] {
         let error = connect(text, folder.path()).await.unwrap_err();
         assert!(error.contains(reason), "{error}");
     }
+}
+
+/// A connector to a server that answers after a time.
+struct Late(Duration, InProcess);
+
+impl Connector for Late {
+    fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
+        Box::pin(async move {
+            tokio::time::sleep(self.0).await;
+            self.1.open(inbox).await
+        })
+    }
+
+    fn link_kind(&self) -> LinkKind {
+        self.1.link_kind()
+    }
+
+    fn description(&self) -> String {
+        "a late server".into()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_upstream_delays_the_start_by_two_seconds_and_its_items_follow() {
+    let file = "[upstream.good]\n[upstream.late]\n[upstream.mute]";
+    let server = |names| upstream(names, &Used::default());
+    let begun = Instant::now();
+    let gateway = Gateway::builder(GatewayFile::parse_toml(file).unwrap())
+        .connector("good", InProcess::new(server(&["good"])))
+        .connector(
+            "late",
+            Late(Duration::from_secs(5), InProcess::new(server(&["late"]))),
+        )
+        .connector(
+            "mute",
+            Late(Duration::from_secs(3600), InProcess::new(server(&["mute"]))),
+        )
+        .connect()
+        .await
+        .unwrap();
+    assert_eq!(begun.elapsed(), Duration::from_secs(2));
+    let client = client(&gateway, None).await;
+    let names = async || {
+        let tools = client.list_tools().fetch_all().await.unwrap();
+        tools.into_iter().map(|it| it.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names().await, ["good__good"]);
+    let filter = ChangeFilter::new().tools();
+    let mut changes = client.subscribe(filter).await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(changes.next().await, Some(Change::Tools));
+    assert_eq!(begun.elapsed().as_secs(), 5);
+    assert_eq!(names().await, ["good__good", "late__late"]);
 }

@@ -21,14 +21,16 @@ pub(crate) type HttpHook = dyn Fn(&str, turnbuckle_http::HttpConnector) -> Resul
     + Send
     + Sync;
 
-/// Builds the connector to a server. Relative paths start at `workspace`. Nothing is opened yet.
+/// Builds the connector to a server. Relative paths start at `workspace`. Nothing is opened yet. A command writes to
+/// the standard error of this process if `inherits_stderr`.
 pub(crate) fn build_connector(
     name: &str,
     server: ResolvedServer,
     workspace: &Path,
+    inherits_stderr: bool,
     #[cfg(feature = "http")] hook: Option<&HttpHook>,
 ) -> Result<ConfiguredConnector, ConfigError> {
-    let _ = name;
+    let _ = (name, inherits_stderr);
     match server {
         #[cfg(feature = "stdio")]
         ResolvedServer::Command {
@@ -46,6 +48,9 @@ pub(crate) fn build_connector(
             let mut command = turnbuckle_stdio::Command::new(program).args(args).envs(env);
             if let Some(cwd) = cwd {
                 command = command.current_dir(workspace.join(cwd));
+            }
+            if inherits_stderr {
+                command = command.stderr(turnbuckle_stdio::StderrMode::Inherit);
             }
             Ok(ConfiguredConnector {
                 connector: Arc::new(command),

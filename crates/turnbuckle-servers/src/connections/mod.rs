@@ -106,7 +106,7 @@ impl Connections {
         };
         let is_per_principal = matches!(self.kind, Kind::PerPrincipal(_));
         if is_per_principal && !matches!(client, ClientKey::Principal(_)) {
-            let reason = "the request has no principal (UpstreamMode::PerPrincipal)";
+            let reason = "nobody is logged in, and its mode is per-principal";
             return Err(self.member.not_ready(reason));
         }
         let owner = match session {

@@ -117,7 +117,7 @@ impl Pool {
             Ok(Ok(permit)) => permit,
             _ => {
                 let reason = format!(
-                    "its connections are in use (UpstreamMode::Pool({}), half of them for one client)",
+                    "all of its {} connections are in use, or half of them by one client (pool)",
                     self.size
                 );
                 return Err(member.not_ready(&reason));

@@ -15,6 +15,7 @@ use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
 use turnbuckle_types::{LoggingLevel, ProtocolError};
 
 use crate::connections::client_key::{ClientKey, ClientKeys};
+use crate::proxy::call_cause::CallCause;
 use crate::proxy::elsewhere::Instances;
 use crate::proxy::elsewhere::remote_call::RemoteCall;
 use crate::proxy::parked::ParkedCalls;
@@ -132,7 +133,10 @@ impl ActiveCalls {
         let permit = match calls.permits.try_acquire(key) {
             Some(permit) => permit,
             // Boxed, so that the rare case does not enlarge the future of every call.
-            None => Box::pin(wait_for_permit(&calls.permits, key, server)).await?,
+            None => {
+                let waited = Box::pin(wait_for_permit(&calls.permits, key, server)).await;
+                waited.inspect_err(|_| CallCause::TooManyInFlight.record(context))?
+            }
         };
         let log_level = context.log_level();
         if let Some(level) = log_level {
@@ -153,10 +157,8 @@ async fn wait_for_permit(
     server: &str,
 ) -> Result<Permit<ClientKey>> {
     let busy = |reason: String| {
-        let message = format!(
-            "the server {server:?} has too many open requests (UpstreamOptions::max_in_flight, \
-             ClientLimits::max_outgoing_requests): {reason}"
-        );
+        let message =
+            format!("the server {server:?} has too many open requests (in_flight): {reason}");
         Failure::from(ProtocolError::rate_limited(message, MAX_PERMIT_WAIT))
     };
     let permit = timeout(MAX_PERMIT_WAIT, permits.acquire(key)).await;

@@ -11,7 +11,7 @@ use turnbuckle_types::{LoggingMessageNotificationParams, ProgressNotificationPar
 
 use crate::error::Error;
 use crate::proxy::active_calls::ActiveCall;
-use crate::proxy::call_error::CallError;
+use crate::proxy::call_error::{CallError, may_read_process_output};
 use crate::proxy::call_messages::{self, CallMessage, CallMessages};
 use crate::proxy::elsewhere::ForeignExchange;
 use crate::proxy::elsewhere::message::Content;
@@ -37,6 +37,8 @@ pub(super) struct UpstreamCall<M: ServerMethod> {
     pub(super) place: Option<ParkingPlace>,
     /// The principal that sent the request.
     owner: Option<SessionOwner>,
+    /// True if the client may read what the process of the server has written.
+    has_process_output: bool,
     _active: ActiveCall,
 }
 
@@ -62,17 +64,12 @@ where
         request: ServerRequest<M>,
         context: &HandlerContext,
     ) -> Result<Box<Self>> {
-        let calls = &route.calls;
-        let server = request.server_name().map_err(CallError::from)?;
-        let active = calls
-            .begin(server, request.max_in_flight(), context)
-            .await?;
-        let lease = route.connect(&request, context).await?;
+        let (request, active, lease) = route.begin(request, context).await?;
         let session_level = active.lowest_log_level();
         let log_level = context.log_level();
         let (sender, messages) = call_messages::channel();
         let is_own = request.has_own_connection(lease.as_ref());
-        let tag = from_server::tag(context, &calls.keys, is_own, sender.clone());
+        let tag = from_server::tag(context, &route.calls.keys, is_own, sender.clone());
         let taskable = context.takes_task().then(|| context.clone());
         let request = request.with_lease(lease, |mut request: RequestBuilder<M>| {
             if let Some(context) = taskable {
@@ -99,6 +96,7 @@ where
             answered: Vec::new(),
             place: None,
             owner: context.principal().map(SessionOwner::from),
+            has_process_output: may_read_process_output(context),
             _active: active,
         }))
     }
@@ -118,7 +116,7 @@ where
                         sealed::Rewrite::remove_envelope(&mut result);
                         Ok(result)
                     }
-                    Err(error) => Err(error.into()),
+                    Err(error) => Err(CallError::new(error, self.has_process_output)),
                 })
             });
         };

@@ -1,10 +1,13 @@
 //! The error of a request to a server, as the client of a proxy reads it.
 
 use serde::{Deserialize, Serialize};
-use turnbuckle_server::Failure;
+use turnbuckle_client::Error as ClientError;
+use turnbuckle_server::{Failure, HandlerContext};
+use turnbuckle_session::transport::{LinkError, TimeoutKind};
 use turnbuckle_types::{ErrorKind, ErrorObject, ProtocolError};
 
 use crate::error::Error;
+use crate::proxy::call_cause::CallCause;
 
 /// The code of "resource not found" in the revisions that have one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -14,18 +17,103 @@ const RESOURCE_NOT_FOUND: i64 = -32002;
 pub(super) enum CallError {
     /// An error of the protocol, whose code stays.
     Response(ErrorObject),
-    /// The reason why there is no response.
-    NoResponse(String),
+    /// There is no response.
+    NoResponse {
+        reason: String,
+        /// The cause, where the audit log has a name for it.
+        cause: Option<CallCause>,
+    },
+}
+
+impl CallError {
+    /// Converts the error of a request. What the process of the server has written is for users that have the
+    /// process for themselves: those of standard streams.
+    pub(super) fn new(error: Error, has_process_output: bool) -> Self {
+        let error = match has_process_output {
+            true => error,
+            false => error.without_process_output(),
+        };
+        match error.request_error() {
+            Some(ClientError::ErrorResponse(response)) => {
+                Self::Response(ErrorObject::clone(response))
+            }
+            _ => Self::NoResponse {
+                reason: without_types(error.to_string()),
+                cause: cause_of(&error),
+            },
+        }
+    }
+
+    /// Returns the failure of a request, whose cause is recorded.
+    pub(super) fn into_failure(self, context: &HandlerContext) -> Failure {
+        if let Self::NoResponse {
+            cause: Some(cause), ..
+        } = self
+        {
+            cause.record(context);
+        }
+        self.into()
+    }
+}
+
+/// Returns whether the sender of a request may read what the process of the server has written: over HTTP, others
+/// may use the same process.
+pub(super) fn may_read_process_output(context: &HandlerContext) -> bool {
+    context.duplex_connection().is_some()
+}
+
+/// Conversion of a failed step of a request.
+pub(super) trait OrFailure<T> {
+    /// Returns the value, or the failure of the request, whose cause is recorded.
+    fn or_failure(self, context: &HandlerContext) -> Result<T, Failure>;
+}
+
+impl<T> OrFailure<T> for Result<T, Error> {
+    fn or_failure(self, context: &HandlerContext) -> Result<T, Failure> {
+        self.map_err(|error| {
+            CallError::new(error, may_read_process_output(context)).into_failure(context)
+        })
+    }
+}
+
+/// Returns a text in which settings stand without the types that they are of: who reads it has a file or options.
+fn without_types(text: String) -> String {
+    const TYPES: [&str; 7] = [
+        "UpstreamOptions::",
+        "ServersLimits::",
+        "ClientLimits::",
+        "ClientBuilder::",
+        "HttpClientOptions::",
+        "Command::",
+        "Timeouts::",
+    ];
+    TYPES.iter().fold(text, |text, name| text.replace(name, ""))
+}
+
+fn cause_of(error: &Error) -> Option<CallCause> {
+    let error = match error {
+        Error::NotReady { .. } => return Some(CallCause::Unavailable),
+        error => error.request_error()?,
+    };
+    Some(match error {
+        ClientError::TimedOut(TimeoutKind::Total(_)) => CallCause::TotalTimeout,
+        ClientError::TimedOut(_) => CallCause::IdleTimeout,
+        ClientError::ResultTooLarge { .. }
+        | ClientError::ConnectionLost {
+            reason: LinkError::MessageTooLarge { .. },
+            ..
+        } => CallCause::ResultTooLarge,
+        error if error.is_connection_lost() => CallCause::Unavailable,
+        ClientError::Unreachable { .. } | ClientError::ConnectTimedOut { .. } => {
+            CallCause::Unavailable
+        }
+        _ => return None,
+    })
 }
 
 impl From<Error> for CallError {
     fn from(error: Error) -> Self {
-        match error.request_error() {
-            Some(turnbuckle_client::Error::ErrorResponse(response)) => {
-                Self::Response(ErrorObject::clone(response))
-            }
-            _ => Self::NoResponse(error.to_string()),
-        }
+        Self::new(error, false)
     }
 }
 
@@ -33,7 +121,7 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Response(response) => response_error(response).into(),
-            CallError::NoResponse(reason) => Self::new(reason),
+            CallError::NoResponse { reason, .. } => Self::new(reason),
         }
     }
 }
@@ -42,7 +130,7 @@ impl From<CallError> for ProtocolError {
     fn from(error: CallError) -> Self {
         match error {
             CallError::Response(response) => response_error(response),
-            CallError::NoResponse(reason) => Self::internal(reason),
+            CallError::NoResponse { reason, .. } => Self::internal(reason),
         }
     }
 }

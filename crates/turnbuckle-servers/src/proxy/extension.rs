@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tokio::time::Instant;
 use turnbuckle_server::{Failure, HandlerContext, Result, ServerBuilder};
 use turnbuckle_types::{
     ClientCapabilities, ErrorKind, Json, Map, Meta, ProtocolError, RawObject, TASKS_EXTENSION, meta,
@@ -9,7 +10,8 @@ use turnbuckle_types::{
 
 use crate::error::Error;
 use crate::member::state::Member;
-use crate::proxy::call_error::CallError;
+use crate::proxy::call_cause::CallCause;
+use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::items::forwarded_meta;
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
@@ -41,16 +43,11 @@ async fn pass_on(
     let member = owner(&servers, method, context)?;
     let request = ServerRequest::new(
         member.clone(),
-        member.request_client().map_err(CallError::from)?.ping(),
+        member.request_client().or_failure(context)?.ping(),
     );
-    let begun = route
-        .calls
-        .begin(&member.name, request.max_in_flight(), context);
-    let _active = begun.await?;
-    let lease = servers
-        .acquire(&member.name, context)
-        .await
-        .map_err(CallError::from)?;
+    let begun = Instant::now();
+    let (_, _active, lease) = route.begin(request, context).await?;
+    let lease = lease.ok_or_else(|| Failure::new("there is no connection for the request"))?;
     let mut meta = forwarded_meta(context);
     let mut capabilities = ClientCapabilities::new();
     capabilities.extensions = context.client_capabilities().extensions.clone();
@@ -58,15 +55,17 @@ async fn pass_on(
     params.insert(META, Json::encode(&meta)?);
     let params = RawObject::encode(&params)?;
     let timeout = member.options.total_timeout;
+    let timeout = timeout.map(|it| it.saturating_sub(begun.elapsed()));
     let sent = lease.client().request_raw(method, Some(params), timeout);
     let result = tokio::select! {
         result = sent => result,
         () = context.cancelled() => return Err(Failure::new("the request was cancelled")),
     };
-    let result = result.map_err(|error| {
-        let server = member.name.clone();
-        CallError::from(Error::Request { server, error })
-    })?;
+    let result = result.map_err(|error| Error::Request {
+        server: member.name.clone(),
+        error,
+    });
+    let result = result.or_failure(context)?;
     let bytes = result.as_str().len();
     if member
         .options
@@ -76,6 +75,7 @@ async fn pass_on(
         let reason = format!(
             "the result of {method:.64} has {bytes} bytes (UpstreamOptions::max_result_bytes)"
         );
+        CallCause::ResultTooLarge.record(context);
         return Err(Failure::new(reason));
     }
     let mut result: Map<Json> = result.decode()?;

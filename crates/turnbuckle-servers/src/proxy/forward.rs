@@ -87,7 +87,9 @@ where
                     upstream.place = Some(Box::pin(reserve_place(calls, context, ask)).await?);
                 }
             }
-            CallEvent::Ended(outcome) => return Ok(outcome?),
+            CallEvent::Ended(outcome) => {
+                return outcome.map_err(|error| error.into_failure(context));
+            }
         }
     }
 }
@@ -137,7 +139,8 @@ async fn forward_elsewhere<M: ServerMethod>(
                 Content::Log(message) => pass_log(message, context).await,
                 Content::Question(question) => break question,
                 Content::Ended(outcome) => {
-                    let result = outcome?.decode();
+                    let result = outcome.map_err(|error| error.into_failure(context))?;
+                    let result = result.decode();
                     return result.map_err(|error| Failure::new(error.to_string()));
                 }
                 _ => {}

@@ -16,7 +16,7 @@ use turnbuckle_types::{
     ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
 };
 
-use crate::proxy::call_error::CallError;
+use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::call_messages;
 use crate::proxy::forward::forward;
 use crate::proxy::from_server;
@@ -112,10 +112,7 @@ impl Route {
         typing: CompletionRequest,
         context: &HandlerContext,
     ) -> Result<CompleteResult, Failure> {
-        let server = request.server_name().map_err(CallError::from)?;
-        let max_in_flight = request.max_in_flight();
-        let _active = self.calls.begin(server, max_in_flight, context).await?;
-        let lease = self.connect(&request, context).await?;
+        let (request, _active, lease) = self.begin(request, context).await?;
         // Nobody is asked for a completion, but the server must ask no other client meanwhile.
         let (messages, _) = call_messages::channel();
         let is_own = request.has_own_connection(lease.as_ref());
@@ -129,7 +126,7 @@ impl Route {
             }
             request.tag(tag)
         });
-        let mut result = request.await.map_err(CallError::from)?;
+        let mut result = request.await.or_failure(context)?;
         sealed::Rewrite::remove_envelope(&mut result);
         Ok(result)
     }
@@ -318,7 +315,7 @@ async fn read(
     ask: Ask,
 ) -> server::Result<ReadResourceResult> {
     let readable = route.servers()?.readable_for(&read.uri, &context).await;
-    let Some(readable) = readable.map_err(CallError::from)? else {
+    let Some(readable) = readable.or_failure(&context)? else {
         return Err(ProtocolError::resource_not_found(read.uri).into());
     };
     if let Some(access) = &readable.access {

@@ -2,6 +2,7 @@
 
 mod active_calls;
 mod call;
+pub(crate) mod call_cause;
 mod call_error;
 mod call_messages;
 mod capabilities;

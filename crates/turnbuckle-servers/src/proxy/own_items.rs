@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use turnbuckle_server as server;
 use turnbuckle_server::{
-    Failure, HandlerContext, ItemName, ListPage, ListRequest, Provider, RawArguments, ReadRequest,
+    HandlerContext, ItemName, ListPage, ListRequest, Provider, RawArguments, ReadRequest,
     ServerBuilder, UriTemplate,
 };
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::connections::client_view::ClientView;
 use crate::error::Error;
-use crate::proxy::call_error::CallError;
+use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::capabilities::Declared;
 use crate::proxy::items::{ItemSource, Proxied, unlisted_resource};
 use crate::proxy::route::Route;
@@ -39,9 +39,11 @@ pub(super) fn add_to(
     route: &LaterRoute,
 ) -> ServerBuilder {
     let has_own = servers.has_own_lists();
-    if has_own && declared.tools {
-        let provider = Provider::tools(PROVIDER).timeout(MAX_SEARCH_TIME);
-        let provider = provider.list(list::<Tool>(route));
+    if declared.tools {
+        let mut provider = Provider::tools(PROVIDER).timeout(MAX_SEARCH_TIME);
+        if has_own {
+            provider = provider.list(list::<Tool>(route));
+        }
         let route = route.clone();
         server = server.provider(
             provider.find(move |name: ItemName, context: HandlerContext| {
@@ -143,14 +145,20 @@ async fn find_tool(
     let Some(route) = route.get() else {
         return Ok(None);
     };
-    let found = find::<Tool>(&route.servers()?, route, name, context).await;
+    let servers = route.servers()?;
+    let found = match find::<Tool>(&servers, route, name, context).await {
+        Ok(None) => servers.unavailable_tool(name).map_or(Ok(None), Err),
+        found => found,
+    };
     Ok(found.unwrap_or_else(|error| {
         // The model reads why the call has failed.
         let tool = server::Tool::builder(name.to_owned());
-        Some(tool.handler(move |_: RawArguments| {
-            let failure = Failure::from(CallError::from(error.clone()));
-            async move { Err::<String, _>(failure) }
-        }))
+        Some(
+            tool.handler(move |_: RawArguments, context: HandlerContext| {
+                let failed = Err::<String, _>(error.clone()).or_failure(&context);
+                async move { failed }
+            }),
+        )
     }))
 }
 
@@ -163,7 +171,7 @@ async fn find_prompt(
         return Ok(None);
     };
     let found = find::<Prompt>(&route.servers()?, route, name, context).await;
-    Ok(found.map_err(CallError::from)?)
+    found.or_failure(context)
 }
 
 async fn find_resource(
@@ -180,10 +188,12 @@ async fn find_resource(
         // Who reads it reads why it cannot be read; who subscribes to it is told of changes once it can be.
         Err(error) => {
             let resource = server::Resource::builder(uri.clone(), uri);
-            return Ok(Some(resource.handler(move |_: ReadRequest| {
-                let failure = Failure::from(CallError::from(error.clone()));
-                async move { Err::<String, _>(failure) }
-            })));
+            return Ok(Some(resource.handler(
+                move |_: ReadRequest, context: HandlerContext| {
+                    let failed = Err::<String, _>(error.clone()).or_failure(&context);
+                    async move { failed }
+                },
+            )));
         }
     };
     let view = servers.client_view(context);

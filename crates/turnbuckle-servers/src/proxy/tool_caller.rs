@@ -5,7 +5,7 @@ use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::{CallToolResult, Json};
 
 use crate::error::Error;
-use crate::proxy::call_error::CallError;
+use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::forward::forward;
 use crate::proxy::items::forwarded_meta;
 use crate::proxy::route::Route;
@@ -41,10 +41,10 @@ impl ToolCaller {
     ) -> Result<CallToolResult> {
         let meta = forwarded_meta(context);
         let found = self.0.servers()?.tool_for(tool, context).await;
-        let Some(found) = found.map_err(CallError::from)? else {
+        let Some(found) = found.or_failure(context)? else {
             let name = tool.to_owned();
             let kind = ItemKind::Tool;
-            return Err(CallError::from(Error::UnknownItem { kind, name }).into());
+            return Err(Error::UnknownItem { kind, name }).or_failure(context);
         };
         let request = self.0.request(&found.server, context, |client| {
             let mut request = client.call_tool(&*found.own_name, arguments);

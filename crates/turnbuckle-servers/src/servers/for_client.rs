@@ -37,7 +37,7 @@ pub(crate) enum OwnResource {
 impl Servers {
     /// Returns the tools that the client of a request to a proxy has: those of the servers whose connections clients
     /// share, and those that its own connections list. Connections that are not open are opened. A server that
-    /// cannot be reached, or not within [`ServersLimits::first_attempt_timeout`](crate::ServersLimits), is left out.
+    /// cannot be reached, or not within [`ServersLimits::own_list_timeout`](crate::ServersLimits), is left out.
     pub async fn tools_for(&self, context: &HandlerContext) -> Vec<ServerItem<Tool>> {
         let own = self.own_items(context).await;
         let mut tools = self.state().common_view().tools.clone();
@@ -70,7 +70,7 @@ impl Servers {
 
     /// Returns the items that only the client of a request has. What is not known is read first.
     pub(crate) async fn own_items(&self, context: &HandlerContext) -> Arc<ClientView> {
-        let deadline = Instant::now() + self.state().limits.first_attempt_timeout;
+        let deadline = Instant::now() + self.state().limits.own_list_timeout;
         // They are all read at once.
         let updates = self
             .0
@@ -246,6 +246,16 @@ impl Servers {
             .or_else(prefixed)
             .or_else(|| members().position(|it| it.prefix.is_empty()))
             .filter(|index| self.is_private(*index))
+    }
+
+    /// Returns why a tool of a server that clients share is not known, if the server is not connected.
+    pub(crate) fn unavailable_tool(&self, name: &str) -> Option<Error> {
+        let members = self.state().members.iter();
+        let mut owners = members.filter(|member| {
+            let is_shared = !member.options.mode.is_private() && !member.prefix.is_empty();
+            is_shared && member.prefix.own_name(name).is_some()
+        });
+        owners.find_map(|member| member.request_client().err())
     }
 
     /// Returns whether clients of a proxy have connections, and so lists, of their own to any server.

@@ -103,6 +103,25 @@ async fn a_silent_server_keeps_no_client_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_of_a_server_that_is_not_connected_says_so() {
+    let quick = Server::new("quick", "1").tool(tool()).build().unwrap();
+    let servers = host()
+        .server("silent", PendingConnector)
+        .server("quick", InProcess::new(quick));
+    let proxy = servers.proxy(gateway()).await.unwrap();
+    let inside = InProcess::new(proxy.server().clone());
+    let client = Client::builder("c", "1").connect(inside).await.unwrap();
+    let failed = client.call_tool("silent__tool", &()).await.unwrap();
+    let text = failed.text();
+    assert!(
+        text.contains("\"silent\" is not connected: connecting"),
+        "{text}"
+    );
+    let unknown = client.call_tool("quick__other", &()).await.unwrap_err();
+    assert!(unknown.to_string().contains("Unknown tool"), "{unknown}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_resource_that_is_not_listed_can_be_read() {
     let read = |read: ReadRequest| read.uri;
     let page = |name: &'static str| Resource::builder("ui://page", name).handler(read);

@@ -210,7 +210,7 @@ async fn each_principal_has_a_connection_and_nobody_else() {
             .await
             .unwrap();
         let refused = failure(&nobody).await;
-        assert!(refused.contains("UpstreamMode::PerPrincipal"), "{refused}");
+        assert!(refused.contains("per-principal"), "{refused}");
     }
 }
 

@@ -194,10 +194,7 @@ async fn a_server_that_refuses_nobody_serves_those_who_log_in() {
             .unwrap();
         assert!(tools(&nobody).await.is_empty(), "{case}");
         let refused = call(&nobody, "one__name").await;
-        assert!(
-            refused.contains("UpstreamMode::PerPrincipal"),
-            "{case}: {refused}"
-        );
+        assert!(refused.contains("per-principal"), "{case}: {refused}");
     }
 }
 
@@ -309,10 +306,7 @@ async fn lists_of_clients_have_a_bound_in_sum() {
         let client = connect(&proxy, name, EraPreference::Modern).await;
         if tools(&client).await.is_empty() {
             let refused = call(&client, "one__name").await;
-            assert!(
-                refused.contains("ServersLimits::max_own_list_bytes"),
-                "{refused}"
-            );
+            assert!(refused.contains("max_own_list_bytes"), "{refused}");
             full.push(client);
         }
     }

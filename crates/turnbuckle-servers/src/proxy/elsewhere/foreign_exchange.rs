@@ -98,7 +98,10 @@ impl ForeignExchange {
 
     /// Tells the client's instance how the call has ended.
     pub(crate) async fn end<R: Serialize>(self, outcome: Result<R, CallError>) {
-        let lost = || CallError::NoResponse(RESULT_IS_LOST.to_owned());
+        let lost = || CallError::NoResponse {
+            reason: RESULT_IS_LOST.to_owned(),
+            cause: None,
+        };
         let outcome = outcome.and_then(|result| Json::encode(&result).map_err(|_| lost()));
         let give_up = Instant::now() + MAX_SILENCE;
         if self.send(Content::Ended(outcome), give_up).await == Sent::TooLarge {
