@@ -50,7 +50,7 @@ pub struct ServersBuilder {
     rules: ItemRules,
     install: Vec<InstallHandlers>,
     pub(crate) mirrors_server_info: bool,
-    inherits_stderr: bool,
+    pub(crate) inherits_stderr: bool,
     #[cfg(feature = "http")]
     http_hook: Option<Arc<crate::config::HttpHook>>,
 }
@@ -147,13 +147,6 @@ impl ServersBuilder {
     /// Gives a proxy of a single server the name, the version, the title and the icons of that server.
     pub fn mirror_server_info(mut self) -> Self {
         self.mirrors_server_info = true;
-        self
-    }
-
-    /// Lets the commands of configuration files write to the standard error of this process. Otherwise the end of
-    /// what a command has written is part of the error when it ends.
-    pub fn inherit_stderr(mut self) -> Self {
-        self.inherits_stderr = true;
         self
     }
 

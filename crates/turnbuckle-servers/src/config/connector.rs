@@ -8,6 +8,7 @@ use turnbuckle_session::transport::Connector;
 #[cfg(feature = "stdio")]
 use super::file::{error_in, read_bounded};
 use super::{ConfigError, ResolvedServer};
+use crate::builder::ServersBuilder;
 
 /// A connector, and the knowledge that its server speaks the legacy era.
 pub(crate) struct ConfiguredConnector {
@@ -20,6 +21,15 @@ pub(crate) struct ConfiguredConnector {
 pub(crate) type HttpHook = dyn Fn(&str, turnbuckle_http::HttpConnector) -> Result<turnbuckle_http::HttpConnector, ConfigError>
     + Send
     + Sync;
+
+impl ServersBuilder {
+    /// Lets the commands of configuration files write to the standard error of this process. Otherwise the end of
+    /// what a command has written is part of the error when it ends.
+    pub fn inherit_stderr(mut self) -> Self {
+        self.inherits_stderr = true;
+        self
+    }
+}
 
 /// Builds the connector to a server. Relative paths start at `workspace`. Nothing is opened yet. A command writes to
 /// the standard error of this process if `inherits_stderr`.
