@@ -38,7 +38,7 @@ pub(crate) struct TransportArgs {
     port: Option<u16>,
 
     /// The path of the endpoint
-    #[arg(long, default_value = "/mcp", value_parser = parse_path)]
+    #[arg(long, default_value = DEFAULT_PATH, value_parser = parse_path)]
     path: String,
 
     /// A name under which clients reach the server, for an address that other machines reach; may be
@@ -51,6 +51,9 @@ pub(crate) struct TransportArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     shutdown_delay: Option<Duration>,
 }
+
+/// The path of the endpoint if no other is given.
+pub(crate) const DEFAULT_PATH: &str = "/mcp";
 
 /// The port if no address is given.
 const DEFAULT_PORT: u16 = 3000;
@@ -67,6 +70,11 @@ impl TransportArgs {
     /// Returns the port to listen on, at 127.0.0.1.
     pub(crate) fn port(&self) -> u16 {
         self.port.unwrap_or(DEFAULT_PORT)
+    }
+
+    /// Returns the path of the endpoint.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     /// Returns the address to listen on.
@@ -228,6 +236,9 @@ fn cannot_listen(address: &str, error: &io::Error) -> CliError {
     let text = text.replace("HttpServerOptions::allowed_hosts", "`--allow-host`");
     let failure = CliError::new(format!("cannot listen on {address}: {text}"));
     match error.kind() {
+        io::ErrorKind::AddrInUse if address.starts_with("unix:") => {
+            failure.hint("another server has the socket: end it, or take another path")
+        }
         io::ErrorKind::AddrInUse => failure.hint("`--port 0` takes any port that is free"),
         io::ErrorKind::PermissionDenied => {
             failure.hint("low ports need privileges: try `--port 3000`")

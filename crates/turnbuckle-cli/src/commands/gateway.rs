@@ -1,9 +1,11 @@
 //! The `gateway` command: many servers behind one endpoint.
 
 mod check;
+mod settings;
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use turnbuckle::auth::OAuth;
@@ -17,7 +19,7 @@ use crate::connection::list_catalogue;
 use crate::error::CliError;
 use crate::observe::KnownSecrets;
 use crate::serving::{
-    TransportArgs, listen_with, open_store, parse_store, serve_http, serve_stdio,
+    DEFAULT_PATH, TransportArgs, listen_with, open_store, parse_store, serve_http, serve_stdio,
 };
 
 /// Options of `gateway`.
@@ -71,20 +73,36 @@ impl Options {
 /// Serves until the client or the user ends it, or prints what would be served.
 pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     if let Some(GatewayCommand::Check(options)) = options.command {
-        let builder = builder(options.file.as_deref()).await?.without_audit();
-        let gateway = builder.connect().await.map_err(usage)?;
+        let path = options.file.as_deref();
+        let builder = builder(path).await?.without_audit();
+        let builder = builder.start_timeout(CHECK_TIMEOUT);
+        let mut problems = settings::contradictions(builder.file(), DEFAULT_PATH);
+        problems.extend(settings::unusable(builder.file(), directory_of(path)).await);
+        let gateway = connect(builder, path).await?;
         let printed = check::print(&gateway, &options.output);
         gateway.close().await;
-        return printed;
+        return match problems.is_empty() {
+            true => printed,
+            false => Err(CliError::new(problems.join("\n"))),
+        };
     }
-    let mut builder = builder(options.file.as_deref()).await?.lazy(options.lazy);
+    let path = options.file.as_deref();
+    let mut builder = builder(path).await?.lazy(options.lazy);
+    let problems = settings::contradictions(builder.file(), options.transport.path());
+    if !problems.is_empty() && !options.transport.stdio {
+        return Err(CliError::usage(problems.join("\n")));
+    }
     let transport = options.transport.or_listen(builder.file().listen.clone());
+    if !transport.stdio {
+        // Errors reach users who share a command, and must not have what it writes for others.
+        builder = builder.inherit_stderr();
+    }
     if let Some(place) = &builder.file().store {
         let place = parse_store(place.expose());
         let place = place.map_err(|error| CliError::usage(format!("`store`: {error}")))?;
         builder = builder.store(open_store(&place).await?);
     }
-    let gateway = builder.connect().await.map_err(usage)?;
+    let gateway = connect(builder, path).await?;
     for offer in gateway.offers() {
         let _ = writeln!(io::stderr(), "{}", offer.status);
         for line in offer.unused_rules.iter().chain(&offer.left_out) {
@@ -94,6 +112,22 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     let served = serve(&gateway, &transport).await;
     gateway.close().await;
     served
+}
+
+/// The time that upstreams get to connect for `gateway check`.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connects the upstreams. Errors name the file.
+async fn connect(builder: GatewayBuilder, file: Option<&Path>) -> Result<Gateway, CliError> {
+    builder.connect().await.map_err(|error| match file {
+        Some(file) => CliError::usage(format!("{}: {error}", file.display())),
+        None => usage(error),
+    })
+}
+
+/// Returns the directory at which the relative paths of a file start.
+fn directory_of(file: Option<&Path>) -> &Path {
+    file.and_then(Path::parent).unwrap_or(Path::new(""))
 }
 
 async fn serve(gateway: &Gateway, transport: &TransportArgs) -> Result<(), CliError> {
@@ -124,6 +158,7 @@ async fn builder(file: Option<&Path>) -> Result<GatewayBuilder, CliError> {
         Some(file) => read_file(file)?,
         None => {
             let mut builder = Gateway::builder(GatewayFile::default());
+            let mut is_empty = true;
             for server in list_catalogue(&ServerArgs::default(), &store).await? {
                 if server.consent.is_some_and(|consent| !consent.is_given) {
                     let _ = writeln!(
@@ -137,6 +172,12 @@ async fn builder(file: Option<&Path>) -> Result<GatewayBuilder, CliError> {
                 let mut config = ConfigFile::default();
                 config.servers.insert(server.name, server.entry);
                 builder = builder.config(config, workspace_of(&server.file));
+                is_empty = false;
+            }
+            if is_empty {
+                let reason = "there is no server to serve in a .mcp.json, mcp.json or .vscode/mcp.json of this \
+                              directory or one above it";
+                return Err(CliError::usage(reason).hint("name a file with `-f FILE`"));
             }
             builder
         }
@@ -144,14 +185,31 @@ async fn builder(file: Option<&Path>) -> Result<GatewayBuilder, CliError> {
     Ok(builder.http_connectors(move |_, connector| with_stored_login(connector, &store)))
 }
 
+/// The errors of a file whose servers are under a key of an `mcp.json`.
+const MCP_JSON_KEYS: [&str; 2] = ["unknown key \"mcpServers\"", "unknown key \"servers\""];
+
 /// Reads the file of a gateway, or an `mcp.json`.
 fn read_file(file: &Path) -> Result<GatewayBuilder, CliError> {
     let is_json = file.extension().is_some_and(|it| it == "json");
-    if is_json && let Ok(config) = ConfigFile::read(file) {
-        return Ok(Gateway::builder(GatewayFile::default()).config(config, workspace_of(file)));
-    }
-    let directory = file.parent().unwrap_or(Path::new("")).to_owned();
-    let file = GatewayFile::read(file).map_err(usage)?;
+    let directory = directory_of(Some(file)).to_owned();
+    let fault = match is_json.then(|| ConfigFile::read(file)) {
+        Some(Ok(config)) => {
+            return Ok(Gateway::builder(GatewayFile::default()).config(config, workspace_of(file)));
+        }
+        Some(Err(fault)) => Some(fault),
+        None => None,
+    };
+    let file = GatewayFile::read(file).map_err(|error| match fault {
+        // The keys of an mcp.json, which has another fault.
+        Some(fault)
+            if MCP_JSON_KEYS
+                .iter()
+                .any(|key| error.to_string().contains(key)) =>
+        {
+            CliError::usage(fault.to_string())
+        }
+        _ => usage(error),
+    })?;
     Ok(Gateway::builder(file).directory(directory))
 }
 

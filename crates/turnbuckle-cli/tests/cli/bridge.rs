@@ -318,3 +318,39 @@ fn a_server_that_cannot_be_reached_ends_the_bridge() {
     let principal = run(&[&["bridge", "--mode", "per-principal"][..], &DEMO].concat()).ends(2);
     assert!(principal.err.contains("--auth"), "{principal:#?}");
 }
+
+#[test]
+fn users_of_a_command_do_not_read_what_it_writes_for_others() {
+    let bridge = Bridge::to_script(
+        &["--mode", "shared"],
+        "call() { echo hunter2 >&2; exit 9; }",
+    );
+    let crashed = bridge.call(&["t"]);
+    assert!(crashed.code != Some(0), "{crashed:#?}");
+    let all = format!("{}{}", crashed.out, crashed.err);
+    assert!(all.contains("exit status: 9"), "{crashed:#?}");
+    assert!(!all.contains("hunter2"), "{crashed:#?}");
+
+    // On standard streams there is one user.
+    let script = legacy_server("call() { echo hunter2 >&2; exit 9; }");
+    let words = [
+        "call", "t", "--", TOOL, "bridge", "--stdio", "--", "sh", "-c", &script,
+    ];
+    let crashed = run(&words);
+    let all = format!("{}{}", crashed.out, crashed.err);
+    assert!(all.contains("hunter2"), "{crashed:#?}");
+}
+
+#[test]
+fn a_session_that_is_deleted_ends_its_command_although_a_call_is_not_answered() {
+    let bridge = Bridge::to_script(&["--idle", "1h"], "call() { :; }");
+    bridge.wait_for_servers(0);
+    let session = initialize(&bridge.url, "");
+    let session = format!("Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+    let message =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "t"}});
+    let _call = open_post(&bridge.url, &session, &message);
+    bridge.wait_for_servers(1);
+    drop(open(&bridge.url, "DELETE", &session, ""));
+    bridge.wait_for_servers(0);
+}

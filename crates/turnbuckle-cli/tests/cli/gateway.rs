@@ -111,3 +111,79 @@ fn operations_that_are_left_out_are_named() {
     let checked = run(&["gateway", "check", &file]).ends(0);
     assert!(checked.out.contains(line), "{checked:#?}");
 }
+
+#[test]
+fn check_names_each_setting_that_cannot_work() {
+    let folder = Scratch::new();
+    for (settings, upstream, reason) in [
+        (
+            "listen = 'nonsense'",
+            "",
+            "`listen`: \"nonsense\" is no address",
+        ),
+        ("listen = '0.0.0.0:8000'", "", "with `allow_hosts`"),
+        (
+            "listen = 'unix:/nonexistent/a'",
+            "",
+            "there is no directory /nonexistent",
+        ),
+        (
+            "audit = '/nonexistent/a'",
+            "",
+            "`audit`: /nonexistent/a: there is no directory",
+        ),
+        (
+            "",
+            "mode = 'per-principal'",
+            "`mode = \"per-principal\"` needs `auth`",
+        ),
+        (
+            "metrics = '/mcp'",
+            "",
+            "`metrics`: \"/mcp\" is a path of the server itself",
+        ),
+        ("metrics = '/livez'", "", "`metrics`: \"/livez\""),
+        ("metrics = 'metrics'", "", "does not begin with a /"),
+    ] {
+        let text = format!(
+            "{settings}\n[upstream.demo]\ncommand = ['{TOOL}', 'demo', '--stdio']\n{upstream}\n"
+        );
+        let file = folder.file("gateway.toml", &text);
+        let checked = run(&["gateway", "check", &file]).ends(1);
+        assert!(
+            checked.err.contains(reason),
+            "{settings}{upstream}: {checked:#?}"
+        );
+        if settings.contains("metrics") || !upstream.is_empty() {
+            let refused = run(&["gateway", "-f", &file, "--port", "0"]).ends(2);
+            assert!(refused.err.contains(reason), "{refused:#?}");
+        }
+    }
+    let good = format!(
+        "listen = '127.0.0.1:8000'\naudit = 'a'\nmetrics = '/m'\n[upstream.demo]\n\
+         command = ['{TOOL}', 'demo', '--stdio']\n"
+    );
+    run(&["gateway", "check", &folder.file("good.toml", &good)]).ends(0);
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_named_without_its_secrets() {
+    let folder = Scratch::new();
+    let file = folder.file(
+        "mcp.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\", \"env\": \"TOKEN=hunter2\"}}}",
+    );
+    let wrong = run(&["gateway", "-f", &file, "--stdio"]).ends(2);
+    assert!(wrong.err.contains("expected a table"), "{wrong:#?}");
+    assert!(!wrong.err.contains("hunter2") && !wrong.err.contains("unknown key"));
+    let file = folder.file(
+        "gateway.toml",
+        "[upstream.a]\ncommand = ['a']\nurl = 'https://b'",
+    );
+    let wrong = run(&["gateway", "-f", &file, "--stdio"]).ends(2);
+    assert!(
+        wrong
+            .err
+            .contains("gateway.toml: the upstream \"a\": it has `command` and `url`")
+    );
+}

@@ -9,6 +9,7 @@ use clap::Args;
 use turnbuckle::Server;
 use turnbuckle::servers::{Proxy, Servers, ServersLimits, UpstreamMode, UpstreamOptions};
 use turnbuckle::session::transport::{Connector, Timeouts};
+use turnbuckle::stdio::StderrMode;
 
 use super::TargetArgs;
 use crate::args::limits::limit_client;
@@ -19,8 +20,8 @@ use crate::output::sanitize_line;
 use crate::serving::{ServingArgs, serve};
 use header_env::{HeaderCommand, HeaderVariable, parse_header_variable};
 
-/// The name of the server behind the bridge. It shows in logs and errors alone.
-const UPSTREAM: &str = "server";
+/// The most characters of the name of the server behind the bridge.
+const MAX_NAME_CHARS: usize = 80;
 
 /// The time that a first connection gets beyond its own limit.
 const GRACE: Duration = Duration::from_secs(5);
@@ -77,8 +78,24 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     served
 }
 
+/// Returns the name of the server behind the bridge in logs and errors: its URL or its program.
+fn name_of(target: &Target) -> String {
+    let name = match target {
+        Target::Url { url, .. } => {
+            // A URL may have secrets behind its path, and before its host.
+            let url = url.split(['?', '#']).next().unwrap_or_default();
+            let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+            let rest = rest.split_once('@').map_or(rest, |it| it.1);
+            format!("{scheme}://{rest}")
+        }
+        Target::Command { program, .. } => program.to_string_lossy().into_owned(),
+    };
+    sanitize_line(&name, MAX_NAME_CHARS)
+}
+
 /// The server behind the bridge.
 struct Upstream {
+    name: String,
     connector: Arc<dyn Connector>,
     options: UpstreamOptions,
     /// True if the command may need variables of a client to start.
@@ -112,6 +129,7 @@ impl Options {
             ..
         } = login;
         let target = Target::clone(target);
+        let name = name_of(&target);
         if !is_command {
             if !args.header_variables.is_empty() {
                 return Err(CliError::usage("`--header-to-env` is for commands"));
@@ -119,14 +137,20 @@ impl Options {
             let layer = LoginLayer::Stored;
             let prepared = prepare(target, layer, common, console, secrets, None).await?;
             return Ok(Upstream {
+                name,
                 connector: prepared.connector,
                 options,
                 needs_client: false,
             });
         }
-        let (command, _) = prepare_command(target, common, console, secrets, None)?;
+        let (mut command, _) = prepare_command(target, common, console, secrets, None)?;
+        if !self.serving.transport.stdio {
+            // Errors reach users who share a command, and must not have what it writes for others.
+            command = command.stderr(StderrMode::Inherit);
+        }
         if args.header_variables.is_empty() {
             return Ok(Upstream {
+                name,
                 connector: Arc::new(command),
                 options,
                 needs_client: false,
@@ -138,6 +162,7 @@ impl Options {
         }
         let header_command = HeaderCommand::new(&args.header_variables, command.clone());
         Ok(Upstream {
+            name,
             connector: Arc::new(command),
             options: header_command.add_to(options),
             needs_client: true,
@@ -152,6 +177,7 @@ impl Options {
 /// again.
 async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliError> {
     let Upstream {
+        name,
         connector,
         options,
         needs_client,
@@ -160,13 +186,17 @@ async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliEr
     let CommonArgs { protocol, .. } = common;
     let (era, limits) = (protocol.era(), protocol.limits.clone());
     let (timeout, connect_timeout) = (protocol.timeout, protocol.connect_timeout);
+    // The attempt has a limit of its own, whose error says more.
+    let longest = connect_timeout + GRACE;
+    let limits_of_servers = ServersLimits::default()
+        .first_attempt_timeout(longest)
+        .own_list_timeout(longest);
     let proxy = Servers::builder("turnbuckle", env!("CARGO_PKG_VERSION"))
-        .server(UPSTREAM, connector)
-        .prefix(UPSTREAM, "")
-        // The attempt has a limit of its own, whose error says more.
-        .limits(ServersLimits::default().first_attempt_timeout(connect_timeout + GRACE))
+        .server(&*name, connector)
+        .prefix(&name, "")
+        .limits(limits_of_servers)
         .mirror_server_info()
-        .upstream(UPSTREAM, |_| options)
+        .upstream(&name, |_| options)
         .clients(move |client| {
             let client = client.era(era).connect_timeout(connect_timeout);
             let client = match timeout {
@@ -193,5 +223,8 @@ fn upstream_name(proxy: &Proxy) -> String {
     let status = proxy.servers().status();
     let info = status.into_iter().find_map(|status| status.info);
     let name = info.and_then(|info| info.implementation.as_ref().map(|it| it.name.clone()));
-    name.map_or_else(|| "a server".to_owned(), |name| sanitize_line(&name, 80))
+    name.map_or_else(
+        || "a server".to_owned(),
+        |name| sanitize_line(&name, MAX_NAME_CHARS),
+    )
 }
