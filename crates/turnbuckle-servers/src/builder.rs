@@ -199,6 +199,8 @@ impl ServersBuilder {
         /// Adds a rule about the resource templates of all servers, as [`tools`](Self::tools) does. It holds
         /// on lists, completions, and reads of URIs that only this template matches. With such a rule, a proxy
         /// lets no resource be read that is neither listed nor matched by a template.
+        ///
+        /// The rule decides also about templates in which a request for a completion has filled in some variables.
         resource_templates: ResourceTemplate => templates;
     }
 

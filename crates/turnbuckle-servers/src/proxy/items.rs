@@ -21,6 +21,7 @@ use crate::proxy::call_messages;
 use crate::proxy::forward::forward;
 use crate::proxy::from_server;
 use crate::proxy::route::Route;
+use crate::proxy::template_completion::TemplateCompletion;
 use crate::request::ServerRequest;
 use crate::view::items::ServerItem;
 use crate::view::merged_uris::sealed;
@@ -394,12 +395,17 @@ impl Proxied for ResourceTemplate {
                 move |typing: CompletionRequest, context: HandlerContext| {
                     let (route, owner, variable) = (route.clone(), owner.clone(), variable.clone());
                     async move {
+                        let completion =
+                            TemplateCompletion::new(&owner.listed, &variable, &typing, &context);
+                        completion.check(&route.servers()?, &context)?;
                         let request = owner.request(&route, &context, |client, template| {
                             let reference = ResourceTemplateReference::new(template);
                             client.complete(reference, variable, &*typing.value)
                         });
                         let request = request.await?;
-                        route.complete(request, typing, &context).await
+                        let mut result = route.complete(request, typing, &context).await?;
+                        completion.retain_permitted(&route.servers()?, &mut result, &context);
+                        Ok::<_, Failure>(result)
                     }
                 },
             );

@@ -17,6 +17,7 @@ mod question;
 mod route;
 mod sync;
 pub(crate) mod target;
+mod template_completion;
 pub(crate) mod tool_caller;
 mod updates;
 

@@ -10,6 +10,7 @@ use turnbuckle_server::{
     HandlerContext, ItemName, ListPage, ListRequest, Provider, RawArguments, ReadRequest,
     ServerBuilder, UriTemplate,
 };
+use turnbuckle_session::internal::FailureCause;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
 use crate::connections::client_view::ClientView;
@@ -18,6 +19,7 @@ use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::capabilities::Declared;
 use crate::proxy::items::{ItemSource, Proxied, unlisted_resource};
 use crate::proxy::route::Route;
+use crate::proxy::template_completion::completed_reference;
 use crate::servers::Servers;
 use crate::servers::for_client::OwnResource;
 use crate::view::items::ServerItem;
@@ -208,8 +210,12 @@ async fn find_resource(
             matching.find_map(|listed| to_item(listed, route, &servers, &view))
         }
     });
-    Ok(found.or_else(|| {
+    let found = found.or_else(|| {
         let is_allowed = servers.may_read_unlisted(&uri, context);
         is_allowed.then(|| unlisted_resource(uri, route.clone()))
-    }))
+    });
+    if found.is_none() && completed_reference(context).is_some() {
+        context.set_failure_cause(FailureCause::UnknownItem);
+    }
+    Ok(found)
 }

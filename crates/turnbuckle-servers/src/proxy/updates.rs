@@ -3,9 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::Deserialize;
 use turnbuckle_server::{HandlerContext, Server, Subscriber, UriTemplate};
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::ProtocolError;
+use turnbuckle_session::transport::Dispatch as _;
+use turnbuckle_types::method::{Request as _, SubscriptionsListen};
+use turnbuckle_types::{
+    AuditOutcome, AuditRecord, ErrorKind, ProtocolError, SubscriptionsListenRequestParams,
+};
 
 use crate::connections::kept_subscription::{Attempt, Connected, KeptSubscription, Subscribing};
 use crate::error::Error;
@@ -24,6 +29,9 @@ pub(super) struct ResourceUpdates {
     own: OwnResources,
     /// Subscriptions on connections that clients share, by the URI in the merged view.
     subscriptions: Mutex<HashMap<String, KeptSubscription>>,
+    /// The resources that are about to be refused, and how often: the subscriptions of their clients end with the answer,
+    /// and must not begin at the servers meanwhile.
+    refusals: Mutex<HashMap<String, usize>>,
 }
 
 /// The resources that a proxy has itself.
@@ -109,6 +117,7 @@ impl ResourceUpdates {
             servers,
             own: OwnResources::new(own_uris),
             subscriptions: Mutex::default(),
+            refusals: Mutex::default(),
         });
         let weak = Arc::downgrade(&updates);
         updates
@@ -131,6 +140,26 @@ impl ResourceUpdates {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn refusals(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps resources from being subscribed to at their servers until the returned value is dropped.
+    fn hold_back(&self, uris: Vec<String>) -> impl Drop {
+        for uri in &uris {
+            *self.refusals().entry(uri.clone()).or_default() += 1;
+        }
+        scopeguard::guard(uris, |uris| {
+            let mut refusals = self.refusals();
+            for uri in uris {
+                if let Some(count) = refusals.get_mut(&uri) {
+                    *count -= 1;
+                }
+            }
+            refusals.retain(|_, count| *count > 0);
+        })
+    }
+
     /// Subscribes for a client, and waits until the servers have answered. Returns the resources that are refused, with
     /// the reasons.
     async fn subscribe(
@@ -142,7 +171,17 @@ impl ResourceUpdates {
         let Some(servers) = self.servers.upgrade() else {
             return Vec::new();
         };
+        self.audit_refusals(&servers, context);
         let mut refused = Vec::new();
+        let mut permitted = Vec::new();
+        for uri in uris {
+            match self.check(&servers, uri, context) {
+                Ok(()) => permitted.push(uri.clone()),
+                Err(error) => refused.push((uri.clone(), error)),
+            }
+        }
+        let uris = &*permitted;
+        let _held_back = self.hold_back(refused.iter().map(|it| it.0.clone()).collect());
         let mut begun = Vec::new();
         {
             let mut shared = self.subscriptions();
@@ -169,6 +208,48 @@ impl ResourceUpdates {
         refused
     }
 
+    /// Checks that no rule keeps a client from a resource that is not the proxy's own.
+    fn check(
+        &self,
+        servers: &Servers,
+        uri: &str,
+        context: &HandlerContext,
+    ) -> Result<(), ProtocolError> {
+        match self.own.contains(uri) {
+            true => Ok(()),
+            false => servers.check_resource(uri, context),
+        }
+    }
+
+    /// Passes a record to the audit log for each resource of a `subscriptions/listen` request that rules keep the client
+    /// from: the request itself succeeds without them.
+    fn audit_refusals(&self, servers: &Servers, context: &HandlerContext) {
+        #[derive(Deserialize)]
+        struct Message {
+            params: SubscriptionsListenRequestParams,
+        }
+        let Some(audit) = self.server.audit().filter(|_| !context.is_legacy()) else {
+            return;
+        };
+        let message = serde_json::from_str::<Message>(context.text()).ok();
+        let wanted = message.and_then(|it| it.params.notifications.resource_subscriptions);
+        let wanted: HashSet<String> = wanted.into_iter().flatten().collect();
+        for uri in wanted {
+            let Err(error) = self.check(servers, &uri, context) else {
+                continue;
+            };
+            let mut record = AuditRecord::new(match error.kind() {
+                ErrorKind::Forbidden(needed) => AuditOutcome::MissingScopes(needed),
+                _ => AuditOutcome::UnknownItem,
+            });
+            record.principal = context.principal();
+            record.client_address = context.client_address();
+            record.method = Some(SubscriptionsListen::METHOD);
+            record.target = Some(&uri);
+            audit.record(&record);
+        }
+    }
+
     /// Follows the subscriptions of the proxy's clients, of which those that another instance of the proxy has
     /// begun are not waited for. Dropping the future ends the subscriptions at the servers.
     pub(super) async fn follow(&self) {
@@ -187,7 +268,8 @@ impl ResourceUpdates {
         // Under the lock, so that no newer subscription is ended.
         let wanted = self.server.subscribed_resources();
         shared.retain(|uri, kept| wanted.binary_search(uri).is_ok() && !kept.has_ended());
-        for uri in &wanted {
+        let refusals = self.refusals();
+        for uri in wanted.iter().filter(|uri| !refusals.contains_key(*uri)) {
             if self.begin(&mut shared, servers, uri).is_err() {
                 return;
             }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use turnbuckle_client::{Client, RequestBuilder, ServerMethod};
 use turnbuckle_server::{HandlerContext, Server, Subscriber};
 use turnbuckle_types::base::text::Escaped;
-use turnbuckle_types::{Resource, ResourceTemplate, Tool};
+use turnbuckle_types::{ProtocolError, Resource, ResourceTemplate, Tool};
 
 use crate::connections::Connections;
 use crate::connections::client_view::ClientView;
@@ -18,6 +18,7 @@ use crate::connections::upstream::UpstreamMode;
 use crate::error::Error;
 use crate::member::status::ServerState;
 use crate::request::ServerRequest;
+use crate::rules::Ruled;
 use crate::servers::{ReadableUri, Servers};
 use crate::view::item_kind::ItemKind;
 use crate::view::items::ServerItem;
@@ -182,6 +183,60 @@ impl Servers {
             true => self.readable_in(&self.client_view(context).merged, uri),
             false => self.readable_in(&self.state().common_view(), uri),
         }
+    }
+
+    /// Checks that no rule keeps the client of a request from a resource, by the lists that are known. The resource of
+    /// no server is that of the proxy itself.
+    ///
+    /// # Errors
+    /// If the resource does not exist for the client, or the client lacks a scope.
+    pub(crate) fn check_resource(
+        &self,
+        uri: &str,
+        context: &HandlerContext,
+    ) -> Result<(), ProtocolError> {
+        if self.uri_owner(uri).is_none() {
+            return Ok(());
+        }
+        let readable = self.readable_now(uri, context);
+        let readable = readable.ok_or_else(|| ProtocolError::resource_not_found(uri))?;
+        let access = readable.access;
+        access.map_or(Ok(()), |it| it.check(uri, context.principal()))
+    }
+
+    /// Checks that no rule keeps the client of a request from what a server's template expands to: a URI, or the
+    /// template of the variables without values.
+    ///
+    /// # Errors
+    /// As [`check_resource`](Self::check_resource).
+    pub(crate) fn check_expansion(
+        &self,
+        server: &Arc<str>,
+        expanded: &str,
+        context: &HandlerContext,
+    ) -> Result<(), ProtocolError> {
+        let Some(member) = self.state().member(server) else {
+            return Ok(());
+        };
+        let merged = member.prefix.uri(expanded);
+        if !expanded.contains('{') {
+            return self.check_resource(&merged, context);
+        }
+        let template = ResourceTemplate::new(merged.as_str(), expanded);
+        let rules = &self.state().rules;
+        match rules.apply(server, &expanded.into(), template) {
+            Ruled::Kept(kept) => {
+                let access = kept.access;
+                access.map_or(Ok(()), |it| it.check(&merged, context.principal()))
+            }
+            _ => Err(ProtocolError::resource_not_found(merged)),
+        }
+    }
+
+    /// Returns whether rules decide about URIs.
+    pub(crate) fn has_uri_rules(&self) -> bool {
+        let rules = &self.state().rules;
+        !rules.resources.is_empty() || !rules.templates.is_empty()
     }
 
     /// Returns whether a client of a proxy may read a resource that is neither listed nor matched by a

@@ -138,6 +138,82 @@ async fn what_a_rule_drops_can_be_neither_listed_nor_used() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_completion_names_and_suggests_no_resource_that_rules_keep_a_client_from() {
+    let asked = Arc::new(Mutex::new(0));
+    let count = asked.clone();
+    let rows = Resource::builder("db://{table}/{id}", "row")
+        .complete("table", move || {
+            *count.lock().unwrap() += 1;
+            vec!["public", "secrets", "restricted"]
+        })
+        .complete("id", || vec!["1", "2"])
+        .handler(read);
+    let rows = Server::new("db", "1").resource(rows).build().unwrap();
+    let decide = |name: &str| match name {
+        "db://secrets/{id}" | "db://secrets/1" | "db://public/2" => None,
+        _ => Some(name.starts_with("db://restricted/")),
+    };
+    /// Drops an item, or demands a scope for it.
+    macro_rules! rule {
+        () => {
+            move |item| {
+                let Some(is_restricted) = decide(item.own_name()) else {
+                    return Rule::Drop;
+                };
+                item.scopes(is_restricted.then_some("db"));
+                Rule::Keep
+            }
+        };
+    }
+    let proxy = Servers::builder("host", "1")
+        .server("db", InProcess::new(rows))
+        .resources(rule!())
+        .resource_templates(rule!())
+        .proxy(Server::new("gateway", "1"))
+        .await
+        .unwrap();
+    let client = connect(&proxy).await;
+    let complete = async |uri: &str, variable, table: Option<&str>| {
+        let reference = ResourceTemplateReference::new(uri);
+        let mut request = client.complete(reference, variable, "");
+        if let Some(table) = table {
+            let given = types::Map::from_iter([("table".to_owned(), table.to_owned())]);
+            request.params_mut().context = Some(types::CompletionContext::new().arguments(given));
+        }
+        request.await.map(|result| result.completion.values)
+    };
+    const TEMPLATE: &str = "db+db://{table}/{id}";
+    assert_eq!(complete(TEMPLATE, "table", None).await.unwrap(), ["public"]);
+    assert_eq!(
+        complete("db+db://public/1", "table", None).await.unwrap(),
+        ["public"]
+    );
+    assert_eq!(
+        complete(TEMPLATE, "id", Some("public")).await.unwrap(),
+        ["1"]
+    );
+    assert_eq!(*asked.lock().unwrap(), 2);
+    for (uri, table) in [
+        ("db+db://secrets/1", None),
+        (TEMPLATE, Some("secrets")),
+        ("db+db://none", None),
+    ] {
+        assert!(
+            is_refused(complete(uri, "id", table).await),
+            "{uri} {table:?}"
+        );
+    }
+    for (uri, table) in [
+        ("db+db://restricted/1", None),
+        (TEMPLATE, Some("restricted")),
+    ] {
+        let error = complete(uri, "id", table).await.unwrap_err();
+        assert!(error.to_string().contains("Forbidden: "), "{uri}: {error}");
+    }
+    assert_eq!(*asked.lock().unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_rule_renames_describes_and_restricts_an_item() {
     let proxy = Servers::builder("host", "1")
         .server("lib", InProcess::new(library()))

@@ -1,18 +1,18 @@
 //! Subscriptions of clients to resources behind a proxy, which are answered when the server has answered.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 use turnbuckle_client::{ChangeFilter, Client, EraPreference, Error, Subscription};
 use turnbuckle_server::{ReadRequest, Resource, Server};
 use turnbuckle_session::handler::Change;
-use turnbuckle_types::ProtocolError;
+use turnbuckle_types::{Audit, AuditOutcome, AuditRecord, ProtocolError};
 
 use super::personal::connect;
 use super::support::{ERAS, speak};
-use crate::{InProcess, Proxy, ServerState, Servers, UpstreamMode, UpstreamOptions};
+use crate::{InProcess, Proxy, Rule, ServerState, Servers, UpstreamMode, UpstreamOptions};
 
 const URI: &str = "one+notes://1";
 
@@ -251,4 +251,76 @@ async fn servers_with_a_connection_for_each_client_are_asked_at_once() {
     let begun = Instant::now();
     let of_ann = subscribe(&ann, &[URI, "two+notes://1"]).await;
     assert!(of_ann.is_ok() && begun.elapsed() < 2 * DELAY);
+}
+
+/// The methods, targets and outcomes of the records of a proxy that are no success.
+#[derive(Clone, Default)]
+struct Refusals(Arc<Mutex<Vec<String>>>);
+
+impl Audit for Refusals {
+    fn record(&self, record: &AuditRecord<'_>) {
+        let outcome = match record.outcome {
+            AuditOutcome::Completed => return,
+            AuditOutcome::MissingScopes(_) => "scopes",
+            AuditOutcome::UnknownItem => "unknown",
+            _ => "other",
+        };
+        let texts = [record.method, record.target].map(Option::unwrap_or_default);
+        let line = format!("{} {} {outcome}", texts[0], texts[1]);
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_rules_keep_a_client_from_is_refused_and_audited() {
+    let uris = [URI, "one+notes://4", "one+notes://5"];
+    for (mode, front, behind) in cases() {
+        let case = format!("{mode:?} {front:?} {behind:?}");
+        let (origin, count) = origin();
+        let refusals = Refusals::default();
+        let proxy = Servers::builder("host", "1")
+            .server("one", InProcess::new(origin))
+            .upstream("one", |options| options.mode(mode))
+            .clients(speak(behind))
+            .resources(|resource| match resource.own_name() {
+                "notes://4" => Rule::Drop,
+                "notes://5" => {
+                    resource.scopes(["notes"]);
+                    Rule::Keep
+                }
+                _ => Rule::Keep,
+            })
+            .resource_templates(|_| Rule::Keep)
+            .proxy(Server::new("gateway", "1").audit(refusals.clone()))
+            .await
+            .unwrap();
+        let ann = connect(&proxy, "ann", front).await;
+        let method = match front {
+            EraPreference::Modern => {
+                let subscription = subscribe(&ann, &uris).await.unwrap();
+                let accepted = subscription.acknowledged_filter().changes();
+                assert_eq!(accepted, [Change::Resource(URI.into())], "{case}");
+                "subscriptions/listen"
+            }
+            _ => {
+                for uri in &uris[1..] {
+                    let refused = subscribe(&ann, &[uri]).await;
+                    assert!(
+                        matches!(refused, Err(Error::ErrorResponse(_))),
+                        "{case} {uri}"
+                    );
+                }
+                drop(subscribe(&ann, &uris[..1]).await.unwrap());
+                "resources/subscribe"
+            }
+        };
+        let mut found = refusals.0.lock().unwrap().clone();
+        found.sort();
+        let expected = [
+            format!("{method} one+notes://4 unknown"),
+            format!("{method} one+notes://5 scopes"),
+        ];
+        assert_eq!(found, expected, "{case}");
+        assert_eq!(count.load(Ordering::SeqCst), 1, "{case}");
+    }
 }
