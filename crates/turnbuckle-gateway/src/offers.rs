@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use turnbuckle::servers::{ServerItem, ServerStatus, Servers};
 
+use crate::policy::{RuleFault, Subject};
 use crate::routes::Policies;
 
 /// The offer of one upstream.
@@ -21,7 +22,8 @@ pub struct UpstreamOffer {
     pub resources: Vec<OfferedItem>,
     /// The resource templates that are offered.
     pub resource_templates: Vec<OfferedItem>,
-    /// Rules that match none of the items of an upstream that is connected: perhaps they are misspelt.
+    /// Rules of an upstream that is connected without an effect: those that match none of its items, and new names
+    /// that its items could not get. Perhaps they are misspelt.
     pub unused_rules: Vec<String>,
     /// Operations of an OpenAPI document that become no tools, with the reasons: a line for each of the first 20.
     pub left_out: Vec<String>,
@@ -51,24 +53,39 @@ pub(crate) fn offers(
     let (tools, prompts) = (servers.tools(), servers.prompts());
     let (resources, templates) = (servers.resources(), servers.resource_templates());
     let offers = servers.status().into_iter().map(|status| {
-        let policy = policies.get(&*status.server);
-        let unused = policy.filter(|_| status.is_ready());
-        let unused = unused.map_or_else(Vec::new, |it| it.unused_rules());
         let of = Offered {
             server: &status.server,
             policies,
         };
+        let tools = of.items(&tools, |it| &it.name, Subject::Name);
+        let prompts = of.items(&prompts, |it| &it.name, Subject::Name);
+        let policy = policies.get(&*status.server).filter(|_| status.is_ready());
+        let is_offered = |name: &str| tools.iter().chain(&prompts).any(|it| *it.own_name == *name);
+        let faults = policy.map_or_else(Vec::new, |it| it.faults(is_offered));
+        let faults = faults.iter().map(|fault| explain(fault, &status));
         UpstreamOffer {
-            tools: of.items(&tools, |it| &it.name),
-            prompts: of.items(&prompts, |it| &it.name),
-            resources: of.items(&resources, |it| &it.uri),
-            resource_templates: of.items(&templates, |it| &it.uri_template),
-            unused_rules: unused.iter().map(ToString::to_string).collect(),
+            unused_rules: faults.collect(),
             left_out: left_out.get(&*status.server).cloned().unwrap_or_default(),
+            resources: of.items(&resources, |it| &it.uri, Subject::Uri),
+            resource_templates: of.items(&templates, |it| &it.uri_template, Subject::Template),
+            tools,
+            prompts,
             status,
         }
     });
     offers.collect()
+}
+
+/// Returns the text of a fault, with the reason that the status of the upstream has.
+fn explain(fault: &RuleFault<'_>, status: &ServerStatus) -> String {
+    if let RuleFault::RefusedName(name, _) = fault {
+        let start = format!("{name:?} is left out");
+        let mut problems = status.problems.iter().flat_map(|it| it.split("; "));
+        if let Some(problem) = problems.find(|it| it.starts_with(&start)) {
+            return format!("`rename`: {problem}");
+        }
+    }
+    fault.to_string()
 }
 
 /// The items of one upstream.
@@ -78,18 +95,23 @@ struct Offered<'a> {
 }
 
 impl Offered<'_> {
-    fn items<T>(&self, all: &[ServerItem<T>], name: impl Fn(&T) -> &String) -> Vec<OfferedItem> {
+    fn items<'i, T>(
+        &self,
+        all: &'i [ServerItem<T>],
+        name: impl Fn(&T) -> &String,
+        subject: fn(&'i str) -> Subject<'i>,
+    ) -> Vec<OfferedItem> {
         let own = all.iter().filter(|item| item.server == *self.server);
         let policy = self.policies.get(&**self.server);
         let offered = own.map(|item| OfferedItem {
             name: name(&item.item).clone(),
             own_name: item.own_name.clone(),
-            scopes: policy.map_or_else(Vec::new, |policy| {
-                policy
-                    .scopes(&item.own_name)
-                    .map(ToOwned::to_owned)
-                    .collect()
-            }),
+            scopes: policy
+                .and_then(|policy| policy.scopes(subject(&item.own_name)))
+                .unwrap_or_default()
+                .into_iter()
+                .map(ToOwned::to_owned)
+                .collect(),
         });
         offered.collect()
     }

@@ -4,20 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use percent_encoding::percent_decode_str;
 use turnbuckle_types::base::glob;
 
 use crate::error::GatewayError;
 use crate::file::Upstream;
+use uri_forms::{EXPRESSION, PatternForms, UriForms, without_expressions};
+
+mod uri_forms;
 
 /// The most patterns and names in the rules of an upstream.
 const MAX_RULES: usize = 1_000;
 
 /// The most characters of a pattern or a name.
 const MAX_PATTERN_CHARS: usize = 256;
-
-/// The most decodings of a URI. One with escapes in escapes beyond is refused.
-const MAX_DECODINGS: usize = 4;
 
 /// The rules of one upstream. They know the names and URIs of the upstream itself.
 #[derive(Debug, Default)]
@@ -28,10 +27,43 @@ pub(crate) struct Policy {
     scopes: Vec<(Pattern, Vec<String>)>,
 }
 
+/// An item of the upstream that rules decide about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Subject<'a> {
+    /// A tool or prompt, by its name.
+    Name(&'a str),
+    /// A resource, by its URI.
+    Uri(&'a str),
+    /// A resource template, or one in which some variables have their values.
+    Template(&'a str),
+}
+
+/// The forms of a subject that patterns are compared with.
+enum SubjectForms<'a> {
+    Name(&'a str),
+    Uri(UriForms),
+    /// The text of a template, and the forms of its URIs.
+    Template(&'a str, UriForms),
+}
+
+impl<'a> Subject<'a> {
+    /// Returns the forms; `None` for a URI that no pattern can tell about.
+    fn forms(self) -> Option<SubjectForms<'a>> {
+        Some(match self {
+            Self::Name(name) => SubjectForms::Name(name),
+            Self::Uri(uri) => SubjectForms::Uri(UriForms::new(uri)?),
+            Self::Template(text) => {
+                SubjectForms::Template(text, UriForms::new(&without_expressions(text))?)
+            }
+        })
+    }
+}
+
 /// A pattern in which `*` stands for any characters.
 #[derive(Debug)]
 struct Pattern {
     text: String,
+    forms: PatternForms,
     /// True once an item of the upstream has matched.
     is_used: AtomicBool,
 }
@@ -41,20 +73,58 @@ impl Pattern {
         check_text(text)?;
         Ok(Self {
             text: text.to_owned(),
+            forms: PatternForms::new(text),
             is_used: AtomicBool::new(false),
         })
     }
 
-    fn matches(&self, name: &str) -> bool {
-        glob::matches(&self.text, name)
+    /// Returns whether a rule that forbids, or demands scopes, holds for a subject: for all URIs of a template.
+    fn is_met_by(&self, subject: &SubjectForms<'_>) -> bool {
+        match subject {
+            SubjectForms::Name(name) => glob::matches(&self.text, name),
+            SubjectForms::Uri(forms) => self.matches_loose(forms),
+            SubjectForms::Template(text, forms) => {
+                glob::matches(&self.text, text) || self.matches_loose(forms)
+            }
+        }
+    }
+
+    fn matches_loose(&self, forms: &UriForms) -> bool {
+        let is_match = |uri| self.forms.loose.iter().any(|it| glob::matches(it, uri));
+        forms.loose.iter().any(|uri| is_match(uri))
+    }
+
+    /// Returns whether it matches a URI in one form of those that a rule that permits must match.
+    fn matches_strict(&self, uri: &str) -> bool {
+        self.forms.strict.iter().any(|it| glob::matches(it, uri))
     }
 
     /// Returns whether it may match a URI of a template: up to the first variable and the first star, one
     /// begins as the other does.
-    fn may_match_template(&self, template: &str) -> bool {
-        let literal = |text: &str, end: char| text.split(end).next().unwrap_or("").to_owned();
-        let (pattern, template) = (literal(&self.text, '*'), literal(template, '{'));
-        pattern.starts_with(&template) || template.starts_with(&pattern)
+    fn may_match_template(&self, template: &UriForms) -> bool {
+        fn literal(text: &str, end: char) -> &str {
+            text.split(end).next().unwrap_or_default()
+        }
+        let may_match = |pattern: &String, template: &String| {
+            let (pattern_start, start) = (literal(pattern, '*'), literal(template, EXPRESSION));
+            match start.is_empty() {
+                // Names of tools are no URIs.
+                true => pattern.contains(['*', ':']),
+                false => pattern_start.starts_with(start) || start.starts_with(pattern_start),
+            }
+        };
+        let mut pairs = (self.forms.strict.iter())
+            .flat_map(|pattern| template.strict.iter().map(move |uri| (pattern, uri)));
+        pairs.any(|(pattern, uri)| may_match(pattern, uri))
+    }
+
+    /// Returns whether it matches a subject, or a URI of it.
+    fn may_match(&self, subject: &SubjectForms<'_>) -> bool {
+        let may_match_template = match subject {
+            SubjectForms::Template(_, forms) => self.may_match_template(forms),
+            _ => false,
+        };
+        may_match_template || self.is_met_by(subject)
     }
 }
 
@@ -69,7 +139,8 @@ impl Policy {
     /// Reads the rules of an upstream.
     ///
     /// # Errors
-    /// Returns an error if there are too many rules, or one is empty or too long.
+    /// Returns an error if there are too many rules, one is empty or too long, or one of an upstream with an OpenAPI
+    /// document names no tool.
     pub(crate) fn new(upstream: &Upstream) -> Result<Self, GatewayError> {
         let allowed = upstream.allow.as_ref().map_or(0, Vec::len);
         let count = allowed + upstream.deny.len() + upstream.rename.len() + upstream.scopes.len();
@@ -77,6 +148,9 @@ impl Policy {
             return Err(GatewayError::new(format!(
                 "{count} rules are more than {MAX_RULES}"
             )));
+        }
+        if upstream.openapi.is_some() {
+            check_operations(upstream)?;
         }
         let patterns = |texts: &[String]| texts.iter().map(|it| Pattern::new(it)).collect();
         let mut rename = BTreeMap::new();
@@ -98,51 +172,51 @@ impl Policy {
         })
     }
 
-    /// Returns whether a tool or prompt of this name is offered.
-    pub(crate) fn permits(&self, name: &str) -> bool {
-        let is_allowed = |allow: &Vec<Pattern>| allow.iter().any(|it| it.matches(name));
-        self.allow.as_ref().is_none_or(is_allowed) && !self.deny.iter().any(|it| it.matches(name))
-    }
-
-    /// Returns whether a resource of this URI is offered.
+    /// Returns the scopes that a client needs to use an item; `None` if the item is not offered.
     ///
-    /// The URI counts as it is and as it reads without escapes. One that leads up in a path, or is escaped
-    /// several times, is refused where there are rules: no pattern says where it leads.
-    pub(crate) fn permits_uri(&self, uri: &str) -> bool {
-        if self.allow.is_none() && self.deny.is_empty() {
-            return true;
+    /// Of a URI, any form can be what a rule forbids or demands scopes for, and all must be permitted. If nobody can
+    /// tell where a URI leads, it is not offered where there are rules. A template is offered if it can have a URI
+    /// that is; each URI is looked at by itself when it is read.
+    pub(crate) fn scopes(&self, subject: Subject<'_>) -> Option<Vec<&str>> {
+        if self.allow.is_none() && self.deny.is_empty() && self.scopes.is_empty() {
+            return Some(Vec::new());
         }
-        let Some(decoded) = decode(uri) else {
-            return false;
+        let forms = subject.forms()?;
+        let allow = self.allow.as_ref();
+        let is_allowed = allow.is_none_or(|allow| match &forms {
+            SubjectForms::Name(_) => allow.iter().any(|it| it.is_met_by(&forms)),
+            SubjectForms::Uri(uri) => {
+                let mut strict = uri.strict.iter();
+                strict.all(|uri| allow.iter().any(|it| it.matches_strict(uri)))
+            }
+            SubjectForms::Template(_, uri) => allow.iter().any(|it| it.may_match_template(uri)),
+        });
+        if !is_allowed || self.deny.iter().any(|it| it.is_met_by(&forms)) {
+            return None;
+        }
+        let matching = self.scopes.iter().filter(|it| it.0.is_met_by(&forms));
+        let scopes = matching.flat_map(|it| it.1.iter().map(String::as_str));
+        Some(scopes.collect())
+    }
+
+    /// Remembers that the upstream has an item, for [`faults`](Self::faults).
+    pub(crate) fn mark_used(&self, subject: Subject<'_>) {
+        let Some(forms) = subject.forms() else {
+            return;
         };
-        let is_dotted = |text: &str| text.split(['/', '\\']).any(|it| matches!(it, "." | ".."));
-        if is_dotted(&decoded) {
-            return false;
-        }
-        self.permits(uri) && self.permits(&decoded)
-    }
-
-    /// Returns whether a template is offered: whether it can have a URI that is. Each URI is looked at by
-    /// itself when it is read.
-    pub(crate) fn permits_template(&self, template: &str) -> bool {
-        let is_allowed =
-            |allow: &Vec<Pattern>| allow.iter().any(|it| it.may_match_template(template));
-        self.allow.as_ref().is_none_or(is_allowed)
-            && !self.deny.iter().any(|it| it.matches(template))
-    }
-
-    /// Remembers that the upstream has an item of this name, or a template that begins like it, for
-    /// [`unused_rules`](Self::unused_rules).
-    pub(crate) fn mark_used(&self, name: &str, is_template: bool) {
-        for pattern in self.allow.iter().flatten() {
-            let is_match = match is_template {
-                true => pattern.may_match_template(name),
-                false => pattern.matches(name),
-            };
-            if is_match {
+        for pattern in self.patterns().map(|it| it.1) {
+            if !is_set(&pattern.is_used) && pattern.may_match(&forms) {
                 pattern.is_used.store(true, Ordering::Relaxed);
             }
         }
+    }
+
+    /// Returns all patterns, each with the key of the file that it is under.
+    fn patterns(&self) -> impl Iterator<Item = (&'static str, &Pattern)> {
+        let allow = self.allow.iter().flatten().map(|it| ("allow", it));
+        let deny = self.deny.iter().map(|it| ("deny", it));
+        let scopes = self.scopes.iter().map(|it| ("scopes", &it.0));
+        allow.chain(deny).chain(scopes)
     }
 
     /// Returns the new name of a tool or prompt, if it has one.
@@ -152,38 +226,66 @@ impl Policy {
         Some(&rename.name)
     }
 
-    /// Returns the scopes that an item needs.
-    pub(crate) fn scopes(&self, name: &str) -> impl Iterator<Item = &str> {
-        let matching = self.scopes.iter().filter(move |it| it.0.matches(name));
-        matching.flat_map(|it| it.1.iter().map(String::as_str))
-    }
-
-    /// Returns the rules that no item of the upstream has matched.
-    pub(crate) fn unused_rules(&self) -> Vec<UnusedRule<'_>> {
-        let is_unused = |is_used: &AtomicBool| !is_used.load(Ordering::Relaxed);
-        let allow = self.allow.iter().flatten();
-        let allow = allow.filter(|it| is_unused(&it.is_used));
-        let rename = self.rename.iter().filter(|it| is_unused(&it.1.is_used));
-        let allow = allow.map(|it| UnusedRule::Allow(&it.text));
-        allow
-            .chain(rename.map(|it| UnusedRule::Rename(it.0)))
-            .collect()
+    /// Returns the rules that have no effect: those that no item of the upstream has matched, and new names that
+    /// items could not get. `is_offered` tells whether a tool or prompt of a name at the upstream is offered.
+    pub(crate) fn faults(&self, is_offered: impl Fn(&str) -> bool) -> Vec<RuleFault<'_>> {
+        let unused = self.patterns().filter(|it| !is_set(&it.1.is_used));
+        let mut faults: Vec<RuleFault<'_>> = unused
+            .map(|(key, pattern)| RuleFault::Unused(key, &pattern.text))
+            .collect();
+        for (own_name, rename) in &self.rename {
+            if !is_set(&rename.is_used) {
+                faults.push(RuleFault::UnusedName(own_name));
+            } else if !is_offered(own_name) {
+                faults.push(RuleFault::RefusedName(own_name, &rename.name));
+            }
+        }
+        faults
     }
 }
 
-/// A rule that no item of the upstream has matched.
+fn is_set(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Relaxed)
+}
+
+/// A rule without an effect.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum UnusedRule<'a> {
-    Allow(&'a str),
-    Rename(&'a str),
+pub(crate) enum RuleFault<'a> {
+    /// No item matches this pattern, under this key of the file.
+    Unused(&'static str, &'a str),
+    /// There is no item of this name to rename.
+    UnusedName(&'a str),
+    /// The item of this name cannot get that name.
+    RefusedName(&'a str, &'a str),
 }
 
-impl fmt::Display for UnusedRule<'_> {
+impl fmt::Display for RuleFault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Allow(pattern) => write!(f, "`allow`: {pattern:?} matches none of its items"),
-            Self::Rename(name) => write!(f, "`rename`: it has no {name:?} that is offered"),
+            Self::Unused(key, pattern) => {
+                write!(f, "`{key}`: {pattern:?} matches none of its items")
+            }
+            Self::UnusedName(name) => write!(f, "`rename`: it has no {name:?} that is offered"),
+            Self::RefusedName(name, new) => write!(
+                f,
+                "`rename`: {name:?} is left out: another item has the name {new:?}, or it is not valid"
+            ),
         }
+    }
+}
+
+/// Checks that the rules of an upstream with an OpenAPI document can match names of tools.
+fn check_operations(upstream: &Upstream) -> Result<(), GatewayError> {
+    let allow = upstream.allow.iter().flatten().map(|it| ("allow", it));
+    let deny = upstream.deny.iter().map(|it| ("deny", it));
+    let scopes = upstream.scopes.keys().map(|it| ("scopes", it));
+    let mut all = allow.chain(deny).chain(scopes);
+    match all.find(|(_, pattern)| pattern.contains([' ', '/'])) {
+        Some((key, pattern)) => Err(GatewayError::new(format!(
+            "`{key}`: {pattern:?} is the name of no tool: the rules of a gateway do not know methods and paths; \
+             without this rule, `gateway check` prints the names of the tools"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -195,19 +297,6 @@ fn check_text(text: &str) -> Result<(), GatewayError> {
         ))),
         false => Ok(()),
     }
-}
-
-/// Returns a URI without its escapes; `None` if they are no UTF-8, or hide further ones.
-fn decode(uri: &str) -> Option<String> {
-    let mut text = uri.to_owned();
-    for _ in 0..MAX_DECODINGS {
-        let decoded = percent_decode_str(&text).decode_utf8().ok()?;
-        if decoded == text {
-            return Some(text);
-        }
-        text = decoded.into_owned();
-    }
-    None
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turnbuckle::servers::{ItemKind, WeakServers};
 use turnbuckle_wire::revision::Method;
 
-use crate::policy::Policy;
+use crate::policy::{Policy, Subject};
 
 /// The policies of upstreams, by their names.
 pub(crate) type Policies = Arc<BTreeMap<String, Arc<Policy>>>;
@@ -37,7 +37,10 @@ impl Routes {
         let kind = match Method::parse(method)? {
             Method::CallTool => ItemKind::Tool,
             Method::GetPrompt => ItemKind::Prompt,
-            Method::ReadResource | Method::Subscribe | Method::Unsubscribe => ItemKind::Resource,
+            Method::ReadResource
+            | Method::Subscribe
+            | Method::Unsubscribe
+            | Method::SubscriptionsListen => ItemKind::Resource,
             // A completion is for a prompt or a template. Names of prompts have none of these characters.
             Method::Complete if name.contains([':', '+', '{']) => ItemKind::Resource,
             Method::Complete => ItemKind::Prompt,
@@ -45,11 +48,12 @@ impl Routes {
         };
         let (upstream, item) = servers.item_owner(kind, name)?;
         let policy = self.policies.get(&*upstream);
-        let is_denied = policy.is_some_and(|policy| match kind {
-            ItemKind::Resource if item.contains('{') => !policy.permits_template(&item),
-            ItemKind::Resource => !policy.permits_uri(&item),
-            _ => !policy.permits(&item),
-        });
+        let subject = match kind {
+            ItemKind::Resource if item.contains('{') => Subject::Template(&item),
+            ItemKind::Resource => Subject::Uri(&item),
+            _ => Subject::Name(&item),
+        };
+        let is_denied = policy.is_some_and(|it| it.scopes(subject).is_none());
         Some(Target {
             is_ready: !has_failed || servers.is_reachable(&upstream),
             upstream,

@@ -35,6 +35,24 @@ fn check_prints_what_each_upstream_would_offer() {
         found.out.contains("\"ehco\" matches none of its items"),
         "{found:?}"
     );
+    for (rules, reason) in [
+        ("deny = ['ehco']", "`deny`: \"ehco\" matches none"),
+        (
+            "scopes = { ehco = ['a'] }",
+            "`scopes`: \"ehco\" matches none",
+        ),
+        (
+            "rename = { echo = 'no name' }",
+            "\"no name\", which is not valid",
+        ),
+    ] {
+        let file = file("faulty.toml", rules);
+        let error = run(&["gateway", "check", &file, "-o", "json"])
+            .ends(1)
+            .error();
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(reason), "{message}");
+    }
     let down = folder.file(
         "down.toml",
         "[upstream.gone]\nurl = 'http://127.0.0.1:9/mcp'",

@@ -26,7 +26,7 @@ use crate::file::{Auth, GatewayFile, Upstream};
 use crate::lazy::LazyTools;
 use crate::metrics::Metrics;
 use crate::offers::LeftOut;
-use crate::policy::Policy;
+use crate::policy::{Policy, Subject};
 use crate::routes::{Policies, Routes};
 use crate::upstreams::{HttpHook, connector};
 
@@ -192,7 +192,8 @@ impl GatewayBuilder {
     fn policies(&self) -> Result<Policies, GatewayError> {
         let mut policies = BTreeMap::new();
         for (name, upstream) in &self.file.upstream {
-            let policy = Policy::new(upstream).map_err(|error| error.in_upstream(name))?;
+            let policy = check_name(name).and_then(|()| Policy::new(upstream));
+            let policy = policy.map_err(|error| error.in_upstream(name))?;
             policies.insert(name.clone(), Arc::new(policy));
         }
         Ok(Arc::new(policies))
@@ -356,6 +357,17 @@ fn resource_server(
         .map_err(|error| GatewayError::new(format!("`auth`: {error}")))
 }
 
+/// Checks that the name of an upstream cannot be taken for the beginning of an item's name of another one.
+fn check_name(name: &str) -> Result<(), GatewayError> {
+    match ["__", "+"].into_iter().find(|it| name.contains(it)) {
+        Some(separator) => Err(GatewayError::new(format!(
+            "its name has {separator:?}, which stands between the name of an upstream and that of its item: \
+             give it another name"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn upstream_options(mut options: UpstreamOptions, upstream: &Upstream) -> UpstreamOptions {
     if let Some(mode) = upstream.mode {
         options = options.mode(mode);
@@ -380,34 +392,28 @@ fn upstream_options(mut options: UpstreamOptions, upstream: &Upstream) -> Upstre
 fn with_rules(servers: ServersBuilder, policies: &Policies) -> ServersBuilder {
     /// Renames an item that is kept, and adds its scopes.
     macro_rules! apply {
-        ($policies:expr, $Item:ty, $rename:literal, $is_template:literal, $permits:ident) => {{
+        ($policies:expr, $Item:ty, $Subject:ident, $is_renamed:literal) => {{
             let policies = $policies.clone();
             move |item: &mut ProxiedItem<$Item>| {
                 let Some(policy) = policies.get(item.server()) else {
                     return Rule::Keep;
                 };
                 let own_name = item.own_name().to_owned();
-                policy.mark_used(&own_name, $is_template);
-                if !policy.$permits(&own_name) {
+                policy.mark_used(Subject::$Subject(&own_name));
+                let Some(scopes) = policy.scopes(Subject::$Subject(&own_name)) else {
                     return Rule::Drop;
-                }
-                if $rename && let Some(name) = policy.new_name(&own_name) {
+                };
+                if $is_renamed && let Some(name) = policy.new_name(&own_name) {
                     item.rename(name);
                 }
-                item.scopes(policy.scopes(&own_name));
+                item.scopes(scopes);
                 Rule::Keep
             }
         }};
     }
     servers
-        .tools(apply!(policies, Tool, true, false, permits))
-        .prompts(apply!(policies, Prompt, true, false, permits))
-        .resources(apply!(policies, Resource, false, false, permits_uri))
-        .resource_templates(apply!(
-            policies,
-            ResourceTemplate,
-            false,
-            true,
-            permits_template
-        ))
+        .tools(apply!(policies, Tool, Name, true))
+        .prompts(apply!(policies, Prompt, Name, true))
+        .resources(apply!(policies, Resource, Uri, false))
+        .resource_templates(apply!(policies, ResourceTemplate, Template, false))
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use turnbuckle::Client;
+use turnbuckle::client::{ChangeFilter, EraPreference};
 use turnbuckle::http::{HttpConnector, HttpServer, HttpServerOptions};
 use turnbuckle::prelude::*;
+use turnbuckle::testing;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
 use turnbuckle_gateway::{Gateway, GatewayFile};
 
@@ -71,6 +73,42 @@ async fn each_call_and_each_refusal_has_a_line() {
     assert_ne!(digests[0], digests[6]);
     let raw = std::fs::read_to_string(&path).unwrap();
     assert!(!raw.contains("hunter2"), "{raw}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_or_completion_that_a_rule_forbids_is_denied() {
+    let folder = tempfile::tempdir().unwrap();
+    for era in [EraPreference::Modern, EraPreference::Legacy] {
+        let path = folder.path().join(format!("{era:?}.jsonl"));
+        let rules = format!(
+            "audit = '{}'\n---\ndeny = ['db://secret/*']",
+            path.display()
+        );
+        let gateway = gateway(&rules, upstream(&NAMES, &Used::default()), folder.path()).await;
+        let client = testing::client(gateway.server().clone());
+        let client = client
+            .configure(move |it| it.era(era))
+            .connect()
+            .await
+            .unwrap();
+        let filter = ChangeFilter::new().resource("up+db://main");
+        let filter = filter.resource("up+db://%73ecret/1");
+        let subscribed = client.subscribe(filter).await;
+        assert_eq!(subscribed.is_ok(), era == EraPreference::Modern);
+        let template = ResourceTemplateReference::new("up+db://Secret/1");
+        client.complete(template, "path", "t").await.unwrap_err();
+        drop(subscribed);
+        let lines = lines(&gateway, &path).await;
+        let lines = lines.iter().filter(|it| text(it, "outcome") != "completed");
+        let found: Vec<_> = lines
+            .map(|line| ["item", "outcome"].map(|key| text(line, key)).join(" "))
+            .collect();
+        assert_eq!(
+            found,
+            ["db://%73ecret/1 denied", "db://Secret/1 denied"],
+            "{era:?}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{PromptReference, ResourceTemplateReference};
+use turnbuckle_gateway::{Gateway, GatewayFile};
 use turnbuckle_types::base::glob;
 
 use crate::support::{Used, client, gateway, upstream};
@@ -92,6 +93,38 @@ async fn a_template_that_no_rule_allows_completes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn scopes_of_uris_are_demanded_for_every_spelling() {
+    let used = Used::default();
+    let rules = "scopes = { 'db://priv/*' = ['adm'] }";
+    let gateway = gateway(rules, upstream(&NAMES, &used), &std::env::temp_dir()).await;
+    let user = |scope: &str| Principal::new("https://id.example.com", "ann").scopes([scope]);
+    for (scope, is_allowed) in [("other", false), ("adm", true)] {
+        let client = client(&gateway, Some(user(scope))).await;
+        for uri in [
+            "db://priv/b",
+            "db://pri%76/b",
+            "db://Priv//b",
+            "db://priv%2Fb",
+        ] {
+            let uri = format!("up+{uri}");
+            let read = client.read_resource(&*uri).await;
+            assert_eq!(read.is_ok(), is_allowed, "{uri} {read:?}");
+            let completed = ResourceTemplateReference::new(&*uri);
+            let completed = client.complete(completed, "path", "").await;
+            assert_eq!(completed.is_ok(), is_allowed, "{uri} {completed:?}");
+        }
+        assert!(client.read_resource("up+db://pub/b").await.is_ok());
+        assert!(client.read_resource("up+db://pub/../priv/b").await.is_err());
+    }
+    // The upstream gets each URI as the client wrote it.
+    let used = used.lock().unwrap().clone();
+    let expected = [
+        "pub/b", "priv/b", "pri%76/b", "Priv//b", "priv%2Fb", "pub/b",
+    ];
+    assert_eq!(used, expected.map(|it| format!("uri db://{it}")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn scopes_of_the_file_are_demanded() {
     let used = Used::default();
     let rules = "scopes = { 'issues_*' = ['issues'] }";
@@ -118,8 +151,10 @@ async fn scopes_of_the_file_are_demanded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_offer_names_the_rules_that_match_nothing() {
-    let rules = "allow = ['search', 'saerch']\nrename = { serach = 'x' }";
+async fn an_offer_names_the_rules_without_an_effect() {
+    let rules = "allow = ['search', 'saerch', 'repos', 's']\ndeny = ['delete']\n\
+                 rename = { serach = 'x', repos = 'no name', s = 'search2', search = 'search2' }\n\
+                 scopes = { 'isues_*' = ['a'], 'db://secrets/*' = ['b'] }";
     let gateway = gateway(
         rules,
         upstream(&NAMES, &Used::default()),
@@ -132,9 +167,26 @@ async fn an_offer_names_the_rules_that_match_nothing() {
         offers[0].unused_rules,
         [
             "`allow`: \"saerch\" matches none of its items",
+            "`deny`: \"delete\" matches none of its items",
+            "`scopes`: \"isues_*\" matches none of its items",
+            "`rename`: \"repos\" is left out: a rule gives it the name \"no name\", which is not valid",
+            "`rename`: \"s\" is left out: the name \"search2\" is that of \"search\" of the server \"up\"",
             "`rename`: it has no \"serach\" that is offered"
         ]
     );
+}
+
+#[tokio::test]
+async fn the_name_of_an_upstream_cannot_be_the_beginning_of_anothers_items() {
+    for name in ["a__b", "a+b"] {
+        let file = GatewayFile::parse_toml(&format!("[upstream.'{name}']\ncommand = ['x']"));
+        let error = Gateway::builder(file.unwrap()).connect().await.unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("between the name of an upstream and"),
+            "{error}"
+        );
+    }
 }
 
 proptest! {

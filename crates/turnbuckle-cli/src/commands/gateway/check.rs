@@ -61,7 +61,7 @@ impl<'a> From<&'a UpstreamOffer> for CheckedUpstream<'a> {
 /// Prints what each upstream offers.
 ///
 /// # Errors
-/// Fails if an upstream is not connected, so that its offer is not known, or a rule matches nothing.
+/// Fails if an upstream is not connected, so that its offer is not known, or a rule has no effect.
 pub(super) fn print(gateway: &Gateway, output: &OutputArgs) -> Result<(), CliError> {
     let console = Console::new(output);
     let offers = gateway.offers();
@@ -87,10 +87,12 @@ pub(super) fn print(gateway: &Gateway, output: &OutputArgs) -> Result<(), CliErr
         ));
         return Err(error.status(ExitStatus::Incomplete));
     }
-    match checked.iter().find(|it| !it.unused_rules.is_empty()) {
-        Some(upstream) => Err(CliError::new(format!(
-            "rules of {:?} match nothing: perhaps a name is misspelt",
-            upstream.name
+    let unused = checked
+        .iter()
+        .find_map(|it| Some((it.name, it.unused_rules.first()?)));
+    match unused {
+        Some((name, rule)) => Err(CliError::new(format!(
+            "a rule of {name:?} has no effect: {rule}"
         ))),
         None => Ok(()),
     }
