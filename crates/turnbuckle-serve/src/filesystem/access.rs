@@ -298,7 +298,7 @@ impl<'d> Location<'d> {
 }
 
 /// Opens a regular file of a directory, and returns its size.
-fn open_regular(dir: &Dir, below: &Path) -> io::Result<(File, u64)> {
+pub(super) fn open_regular(dir: &Dir, below: &Path) -> io::Result<(File, u64)> {
     let irregular = || io::Error::other("it is no regular file");
     // Opening a device may do something already.
     if !dir.metadata(below)?.is_file() {

@@ -1,6 +1,7 @@
 //! Edits of a text file, and the difference that they make.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use similar::algorithms::{Capture, Compact, Replace, myers};
 use similar::{DiffOp, DiffTag};
@@ -36,32 +37,23 @@ pub(super) fn file(
     if edits.len() > MAX_EDITS {
         return Err(Fault::new(format!("there may be {MAX_EDITS} edits")));
     }
+    budget.advice = "a larger file cannot be edited";
     let bytes = read::bytes(location, budget)?;
     let original = String::from_utf8(bytes).map_err(|_| "the file is no text in UTF-8")?;
-    // Edits are found whatever the line ends are; the file keeps those that all of its lines have.
-    let has_crlf = original.contains("\r\n") && !original.replace("\r\n", "").contains('\n');
-    let original = original.replace("\r\n", "\n");
-    let mut edited = original.clone();
+    let mut edited = Text::parse(&original);
+    let before = edited.content.clone();
     for edit in edits {
         budget.check_time()?;
-        edited = apply(&edited, edit)?;
-        if edited.len() > budget.limits.max_read_bytes {
+        let (range, new) = find(&edited.content, edit)?;
+        edited.replace(range, &new);
+        if edited.content.len() > budget.limits.max_read_bytes {
             return Err(budget.too_many_bytes());
         }
     }
-    let difference = difference(
-        &original,
-        &edited,
-        &location.path().display().to_string(),
-        budget,
-    );
+    let path = location.path().display().to_string();
+    let difference = difference(&before, &edited.content, &path, budget);
     if !is_dry_run {
-        let edited = if has_crlf {
-            edited.replace('\n', "\r\n")
-        } else {
-            edited
-        };
-        write::file(location, &edited)?;
+        write::file(location, &edited.to_text(), Some(&original))?;
     }
     let mut fence = "```".to_owned();
     while difference.contains(&fence) {
@@ -70,12 +62,70 @@ pub(super) fn file(
     Ok(format!("{fence}diff\n{difference}{fence}\n\n"))
 }
 
-/// Replaces the first place of a text: the exact text, or else lines that differ in space around them.
-fn apply(content: &str, edit: &Edit) -> Result<String> {
+/// A text with the ends of its lines apart, so that edits are found whatever the ends are.
+struct Text {
+    /// The text, in which `\n` alone ends a line.
+    content: String,
+    /// For each `\n` of the content, true if the file has `\r\n` there.
+    has_crlf: Vec<bool>,
+}
+
+impl Text {
+    fn parse(text: &str) -> Self {
+        let ended = text
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        Self {
+            has_crlf: ended.map(|line| line.ends_with("\r\n")).collect(),
+            content: text.replace("\r\n", "\n"),
+        }
+    }
+
+    /// Replaces a range. Lines that stay keep their ends; a new line has the end of the one in its place, or beside it.
+    fn replace(&mut self, range: Range<usize>, new: &str) {
+        let old = self.content.get(range.clone()).unwrap_or_default();
+        let (old_lines, new_lines) = (lines(old), lines(new));
+        let is_ended = |line: &&str| line.ends_with('\n');
+        let is_same = |(old, new): &(&&str, &&str)| old == new;
+        let pairs = old_lines.iter().zip(&new_lines).take_while(is_same);
+        let same_before = pairs.filter(|(line, _)| is_ended(line)).count();
+        let (old_rest, new_rest) = (&old_lines[same_before..], &new_lines[same_before..]);
+        let pairs = old_rest.iter().rev().zip(new_rest.iter().rev());
+        let pairs = pairs.take_while(is_same);
+        let same_after = pairs.filter(|(line, _)| is_ended(line)).count();
+        let count = |text: &str| text.matches('\n').count();
+        let start = count(self.content.get(..range.start).unwrap_or_default());
+        let (first, end) = (start + same_before, start + count(old) - same_after);
+        let neighbour = if first < end { end - 1 } else { end };
+        let neighbour = self.has_crlf.get(neighbour).or(self.has_crlf.last());
+        let neighbour = neighbour.copied().unwrap_or_default();
+        let mut ends = self.has_crlf[first..end].to_vec();
+        ends.resize(count(new) - same_before - same_after, neighbour);
+        self.has_crlf.splice(first..end, ends);
+        self.content.replace_range(range, new);
+    }
+
+    /// Returns the text with the ends of its lines.
+    fn to_text(&self) -> String {
+        let mut text = String::with_capacity(self.content.len() + self.has_crlf.len());
+        let mut has_crlf = self.has_crlf.iter();
+        for line in lines(&self.content) {
+            match line.strip_suffix('\n') {
+                Some(line) if has_crlf.next() == Some(&true) => text.extend([line, "\r\n"]),
+                _ => text.push_str(line),
+            }
+        }
+        text
+    }
+}
+
+/// Finds the first place of an edit: the exact text, or else lines that differ in space around them. Returns the range that is
+/// replaced, and the text in its place.
+fn find(content: &str, edit: &Edit) -> Result<(Range<usize>, String)> {
     let old = edit.old_text.replace("\r\n", "\n");
     let new = edit.new_text.replace("\r\n", "\n");
-    if content.contains(&old) {
-        return Ok(content.replacen(&old, &new, 1));
+    if let Some(start) = content.find(&old) {
+        return Ok((start..start + old.len(), new));
     }
     let old: Vec<_> = old.split('\n').collect();
     let lines: Vec<_> = content.split('\n').collect();
@@ -92,7 +142,7 @@ fn apply(content: &str, edit: &Edit) -> Result<String> {
         ))
     })?;
     let (before, rest) = lines.split_at(start);
-    let (replaced, after) = rest.split_at(old.len());
+    let (replaced, _) = rest.split_at(old.len());
     let indent = replaced.first().map_or("", |line| indent_of(line));
     let new = new.split('\n').enumerate().map(|(index, line)| {
         let old = old.get(index).map_or("", |line| indent_of(line));
@@ -106,18 +156,11 @@ fn apply(content: &str, edit: &Edit) -> Result<String> {
             _ => line.to_owned(),
         }
     });
-    let unchanged = |lines: &[&str]| {
-        lines
-            .iter()
-            .map(|line| (*line).to_owned())
-            .collect::<Vec<_>>()
-    };
-    let lines: Vec<String> = unchanged(before)
-        .into_iter()
-        .chain(new)
-        .chain(unchanged(after))
-        .collect();
-    Ok(lines.join("\n"))
+    let new: Vec<String> = new.collect();
+    let length = |lines: &[&str]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    let start = length(before);
+    // The end of the last line stays.
+    Ok((start..start + length(replaced) - 1, new.join("\n")))
 }
 
 fn indent_of(line: &str) -> &str {
@@ -180,7 +223,7 @@ fn append(text: &mut String, tag: char, lines: &[&str]) {
 }
 
 /// Formats the lines of one side of a hunk: the first, counted from 1, and their number.
-fn format_range(mut ranges: impl Iterator<Item = std::ops::Range<usize>>) -> String {
+fn format_range(mut ranges: impl Iterator<Item = Range<usize>>) -> String {
     let first = ranges.next().unwrap_or_default();
     let end = ranges.last().map_or(first.end, |last| last.end);
     let count = end - first.start;

@@ -37,6 +37,7 @@ impl Limits {
             deadline: Instant::now() + self.call_timeout,
             bytes: self.max_read_bytes,
             entries: self.max_entries,
+            advice: "ask for less",
         }
     }
 }
@@ -48,6 +49,8 @@ pub(super) struct Budget {
     /// The bytes that may still be read.
     pub(super) bytes: usize,
     entries: usize,
+    /// What to do instead of a call that would read more bytes than it may.
+    pub(super) advice: &'static str,
 }
 
 impl Budget {
@@ -56,10 +59,15 @@ impl Budget {
         if Instant::now() < self.deadline {
             return Ok(());
         }
+        Err(self.too_late())
+    }
+
+    /// Returns the error of a call whose time is over.
+    pub(super) fn too_late(&self) -> Fault {
         let limit = self.limits.call_timeout;
-        Err(Fault::new(format!(
-            "the call took longer than {limit:?} (Limits::call_timeout): ask for less"
-        )))
+        Fault::new(format!(
+            "the call took longer than {limit:?}, the longest that a call may take: ask for less"
+        ))
     }
 
     /// Takes one entry of a directory.
@@ -68,7 +76,7 @@ impl Budget {
         self.entries = self.entries.checked_sub(1).ok_or_else(|| {
             let limit = self.limits.max_entries;
             Fault::new(format!(
-                "there are more than {limit} entries (Limits::max_entries): name a directory further down, or exclude some"
+                "there are more than {limit} entries, the most that a call looks at: name a directory further down, or leave some out if the tool has `excludePatterns`"
             ))
         })?;
         Ok(())
@@ -85,9 +93,9 @@ impl Budget {
 
     /// Returns the error of a call that would read more than it may.
     pub(super) fn too_many_bytes(&self) -> Fault {
-        let limit = self.limits.max_read_bytes;
+        let (limit, advice) = (self.limits.max_read_bytes, self.advice);
         Fault::new(format!(
-            "this is more than {limit} bytes (Limits::max_read_bytes): read a part with `head` or `tail`, or fewer files"
+            "this is more than {limit} bytes (--max-read-bytes): {advice}"
         ))
     }
 
@@ -98,7 +106,7 @@ impl Budget {
             return Ok(());
         }
         Err(Fault::new(format!(
-            "there are more than {limit} directories inside of each other (Limits::max_depth): name one further down"
+            "there are more than {limit} directories inside of each other, the most that a call looks into: name one further down"
         )))
     }
 }

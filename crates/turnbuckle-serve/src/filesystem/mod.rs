@@ -2,7 +2,7 @@
 //!
 //! - `access` decides which paths are inside: everything is opened relative to handles of the directories, so that `..`
 //!   and symlinks do not lead out, also if they are swapped meanwhile.
-//! - `read`, `list`, `write`, `edit` are the operations, bounded by [`Limits`].
+//! - `read`, `list`, `write`, `edit` are the operations, bounded by [`Limits`]; `locks` lets one call at a time change a file.
 //! - `tools` has the tools, which run the operations on threads for blocking work. What is in memory needs none: `cached`.
 
 mod access;
@@ -14,6 +14,7 @@ mod cached;
 mod edit;
 mod limits;
 mod list;
+mod locks;
 mod pattern;
 mod read;
 mod tools;

@@ -39,6 +39,10 @@ impl Part {
 /// Reads a file as text. Bytes that are no UTF-8 become U+FFFD.
 pub(super) fn text(location: &Location<'_>, part: Part, budget: &mut Budget) -> Result<String> {
     let (mut file, size) = location.open_file()?;
+    budget.advice = match part {
+        Part::Whole => "read a part with `head` or `tail`, or fewer files",
+        Part::Head(_) | Part::Tail(_) => "the lines are long; ask for fewer of them",
+    };
     let bytes = match part {
         Part::Whole => whole(file, size, budget),
         Part::Head(lines) => head(&mut file, lines, budget),
@@ -165,6 +169,7 @@ pub(super) fn several(
 
 /// Reads a file as an image, a sound, or an embedded resource.
 pub(super) fn media(location: &Location<'_>, budget: &mut Budget) -> Result<ContentBlock> {
+    budget.advice = "a larger file has to be read as text, in parts";
     let bytes = bytes(location, budget)?;
     let path = location.path();
     let extension = path

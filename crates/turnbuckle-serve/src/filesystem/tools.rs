@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
+use tokio::time::{timeout, timeout_at};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{ContentBlock, Root};
 
@@ -10,6 +11,7 @@ use super::access::Directories;
 use super::edit::{self, Edit};
 use super::limits::{Budget, Limits};
 use super::list::{self, SortBy};
+use super::locks::FileLocks;
 use super::read::{self, Part};
 use super::write;
 use crate::fault;
@@ -24,6 +26,7 @@ pub(super) struct Filesystem {
     limits: Limits,
     /// Permits of threads: a file system that does not answer keeps no more threads than these.
     permits: Arc<Semaphore>,
+    locks: Arc<FileLocks>,
 }
 
 impl Filesystem {
@@ -34,18 +37,32 @@ impl Filesystem {
             has_client_roots,
             limits,
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT)),
+            locks: Arc::default(),
         }
     }
 
-    /// Returns the roots of the client, if it has some and they choose the directories.
+    /// Returns the roots of the client, if it has some and they choose the directories. If the client does not give them,
+    /// those directories hold that the server was started with.
     async fn client_roots(&self, ask: &Ask) -> Result<Option<Vec<Root>>> {
-        match self.has_client_roots {
-            true => match ask.roots().await {
-                Ok(roots) => Ok(Some(roots)),
-                Err(AskError::Unsupported(_)) => Ok(None),
-                Err(error) => Err(error.into()),
-            },
-            false => Ok(None),
+        if !self.has_client_roots {
+            return Ok(None);
+        }
+        // The rest of the time is for the files.
+        let roots_timeout = self.limits.call_timeout / 3;
+        let has_others = !self.directories.is_empty();
+        match timeout(roots_timeout, ask.roots()).await {
+            Ok(Ok(roots)) => Ok(Some(roots)),
+            Ok(Err(AskError::Unsupported(_))) => Ok(None),
+            Ok(Err(AskError::Failed(_) | AskError::Malformed(_))) | Err(_) if has_others => {
+                Ok(None)
+            }
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => {
+                let text = format!(
+                    "the client has not answered `roots/list` in {roots_timeout:?}: start the server with directories"
+                );
+                Err(fault::Fault::new(text).into_failure())
+            }
         }
     }
 
@@ -55,19 +72,24 @@ impl Filesystem {
         ask: &Ask,
         work: impl FnOnce(&Directories, &mut Budget) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
+        let budget = self.limits.start();
         let roots = self.client_roots(ask).await?;
-        self.run_with(roots, work).await
+        self.run_with(roots, budget, work).await
     }
 
     /// Runs work on a thread, with the directories that the roots of the client choose.
     async fn run_with<T: Send + 'static>(
         &self,
         roots: Option<Vec<Root>>,
+        mut budget: Budget,
         work: impl FnOnce(&Directories, &mut Budget) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await?;
+        let permit = Arc::clone(&self.permits).acquire_owned();
+        let Ok(permit) = timeout_at(budget.deadline.into(), permit).await else {
+            return Err(budget.too_late().into_failure());
+        };
+        let permit = permit?;
         let directories = Arc::clone(&self.directories);
-        let limits = self.limits.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             let chosen = roots.and_then(|roots| directories.choose(&roots));
@@ -77,7 +99,7 @@ impl Filesystem {
                     "there are no allowed directories: start the server with some, or use a client with roots".into(),
                 );
             }
-            work(directories, &mut limits.start())
+            work(directories, &mut budget)
         });
         done.await?.map_err(IntoFailure::into_failure)
     }
@@ -90,6 +112,7 @@ impl Filesystem {
         tail: Option<u64>,
     ) -> Result<String> {
         let part = Part::new(head, tail).map_err(IntoFailure::into_failure)?;
+        let budget = self.limits.start();
         let roots = self.client_roots(ask).await?;
         if matches!((&roots, part), (None, Part::Whole))
             && let Some(bytes) = self.directories.read_cached(&path)
@@ -97,7 +120,7 @@ impl Filesystem {
         {
             return Ok(read::lossy(bytes));
         }
-        self.run_with(roots, move |directories, budget| {
+        self.run_with(roots, budget, move |directories, budget| {
             read::text(&directories.locate(&path)?, part, budget)
         })
         .await
@@ -163,8 +186,11 @@ impl Filesystem {
         open_world = false
     )]
     async fn write_file(&self, path: String, content: String, ask: Ask) -> Result<String> {
-        self.run(&ask, move |directories, _| {
-            write::file(&directories.locate(&path)?, &content)?;
+        let locks = Arc::clone(&self.locks);
+        self.run(&ask, move |directories, budget| {
+            let location = directories.locate(&path)?;
+            let _guard = locks.lock(&[&location], budget)?;
+            write::file(&location, &content, None)?;
             Ok(format!("Successfully wrote to {path}"))
         })
         .await
@@ -188,8 +214,11 @@ impl Filesystem {
         dry_run: bool,
         ask: Ask,
     ) -> Result<String> {
+        let locks = Arc::clone(&self.locks);
         self.run(&ask, move |directories, budget| {
-            edit::file(&directories.locate(&path)?, &edits, dry_run, budget)
+            let location = directories.locate(&path)?;
+            let _guard = locks.lock(&[&location], budget)?;
+            edit::file(&location, &edits, dry_run, budget)
         })
         .await
     }
@@ -268,11 +297,12 @@ impl Filesystem {
         open_world = false
     )]
     async fn move_file(&self, source: String, destination: String, ask: Ask) -> Result<String> {
-        self.run(&ask, move |directories, _| {
-            write::rename(
-                &directories.locate(&source)?,
-                &directories.locate(&destination)?,
-            )?;
+        let locks = Arc::clone(&self.locks);
+        self.run(&ask, move |directories, budget| {
+            let from = directories.locate(&source)?;
+            let to = directories.locate(&destination)?;
+            let _guard = locks.lock(&[&from, &to], budget)?;
+            write::rename(&from, &to)?;
             Ok(format!("Successfully moved {source} to {destination}"))
         })
         .await

@@ -1,36 +1,43 @@
 //! Files that are written, and files and directories that are moved.
 
 use std::ffi::OsStr;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 
-use cap_std::fs::{Dir, OpenOptions, Permissions};
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use super::access::Location;
+use super::access::{Location, open_regular};
 use crate::fault::{Fault, Result};
 
 /// The attempts to find a name for a temporary file.
 const ATTEMPTS: u32 = 16;
 
 /// Writes a file as a whole: a reader sees the old content or the new one, and a symlink in its place is replaced, not
-/// followed.
-pub(super) fn file(location: &Location<'_>, content: &str) -> Result<()> {
+/// followed. Fails if the file is expected to have some content and another program has changed it.
+pub(super) fn file(location: &Location<'_>, content: &str, expected: Option<&str>) -> Result<()> {
     let (parent, name) = location.open_parent()?;
     let old = match parent.symlink_metadata(&name) {
-        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+        Ok(metadata) if metadata.is_file() => Some(metadata),
         Ok(_) => return Err(location.failure(&io::Error::other("it is no regular file"))),
         Err(_) => None,
     };
-    replace(&parent, &name, content, old).map_err(|error| location.failure(&error))
+    let replaced = replace(&parent, &name, content, old.as_ref(), expected);
+    replaced.map_err(|error| location.failure(&error))
 }
 
 fn replace(
     parent: &Dir,
     name: &OsStr,
     content: &str,
-    permissions: Option<Permissions>,
+    old: Option<&Metadata>,
+    expected: Option<&str>,
 ) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
+    // What only some may read is never readable by others.
+    #[cfg(unix)]
+    if old.is_some() {
+        cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
     let (temporary, mut file) = (0..ATTEMPTS)
         .find_map(|attempt| {
             let temporary = format!(".turnbuckle-{}-{attempt}.tmp", std::process::id());
@@ -42,17 +49,50 @@ fn replace(
         .unwrap_or_else(|| Err(io::Error::other("too many temporary files are left over")))?;
     let written = (|| {
         file.write_all(content.as_bytes())?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
+        if let Some(old) = old {
+            keep_owner(&file, old);
+            file.set_permissions(old.permissions())?;
         }
         file.sync_all()?;
         drop(file);
+        if let Some(expected) = expected
+            && !has_content(parent, name, expected)?
+        {
+            let reason = "another program has changed the file meanwhile, and nothing was written: read it again";
+            return Err(io::Error::other(reason));
+        }
         parent.rename(&temporary, parent, name)
     })();
     if written.is_err() {
         let _ = parent.remove_file(&temporary);
     }
     written
+}
+
+/// Gives a file the owner and the group of the one that it replaces, as far as the system lets this process.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &Metadata) {
+    use cap_std::fs::MetadataExt as _;
+    use std::os::unix::fs::fchown;
+    let (owner, group) = (Some(old.uid()), Some(old.gid()));
+    // Only root gives files away; others choose among their own groups.
+    if fchown(file, owner, group).is_err() {
+        let _ = fchown(file, None, group);
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) {}
+
+/// Returns whether a file has this content.
+fn has_content(parent: &Dir, name: &OsStr, expected: &str) -> io::Result<bool> {
+    let (file, size) = open_regular(parent, name.as_ref())?;
+    if size != expected.len() as u64 {
+        return Ok(false);
+    }
+    let mut content = Vec::with_capacity(expected.len() + 1);
+    file.take(size + 1).read_to_end(&mut content)?;
+    Ok(content == expected.as_bytes())
 }
 
 /// Moves a file or directory to a place where nothing is.
@@ -70,6 +110,11 @@ pub(super) fn rename(source: &Location<'_>, destination: &Location<'_>) -> Resul
     let (to, to_name) = destination.open_parent()?;
     match rename_to_nothing(&from, &from_name, &to, &to_name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => Err(Fault::new(format!(
+            "{} is on another file system than {}, and a move cannot copy: write the file anew there",
+            destination.path().display(),
+            source.path().display()
+        ))),
         moved => moved.map_err(|error| source.failure(&error)),
     }
 }
@@ -90,4 +135,29 @@ fn rename_to_nothing(from: &Dir, from_name: &OsStr, to: &Dir, to_name: &OsStr) -
 #[cfg(not(target_os = "linux"))]
 fn rename_to_nothing(from: &Dir, from_name: &OsStr, to: &Dir, to_name: &OsStr) -> io::Result<()> {
     from.rename(from_name, to, to_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::access::Directories;
+    use super::*;
+
+    #[test]
+    fn a_file_that_another_program_changes_meanwhile_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("a");
+        let directories = Directories::open(&[scratch.path().to_owned()]).unwrap();
+        for now in ["two", "longer", ""] {
+            fs::write(&path, now).unwrap();
+            let location = directories.locate("a").unwrap();
+            let error = file(&location, "new", Some("one")).unwrap_err();
+            assert!(error.to_string().contains("meanwhile"), "{error}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), now);
+            assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+            file(&location, "new", Some(now)).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        }
+    }
 }

@@ -1,4 +1,9 @@
-//! Paths that lead outside, limits, and roots.
+//! Paths that lead outside, limits, roots, and calls at the same time.
+
+use std::time::Duration;
+
+use turnbuckle::Revision;
+use turnbuckle::types::ProtocolError;
 
 use super::*;
 
@@ -54,11 +59,11 @@ async fn limits_hold_for_entries_and_depth() {
     let served = Served::with_limits(limits).await;
     served.write("a/b/c/d", "");
     let text = served.fail("directory_tree", json!({"path": "."})).await;
-    assert!(text.contains("max_depth"), "{text}");
+    assert!(text.contains("more than 3 directories"), "{text}");
     let text = served
         .fail("search_files", json!({"path": ".", "pattern": "x"}))
         .await;
-    assert!(text.contains("max_depth"), "{text}");
+    assert!(text.contains("more than 3 directories"), "{text}");
     for number in 0..11 {
         served.write(&format!("many/{number}"), "");
     }
@@ -68,7 +73,7 @@ async fn limits_hold_for_entries_and_depth() {
         "directory_tree",
     ] {
         let text = served.fail(tool, json!({"path": "many"})).await;
-        assert!(text.contains("max_entries"), "{text}");
+        assert!(text.contains("more than 10 entries"), "{text}");
     }
 }
 
@@ -129,12 +134,74 @@ async fn roots_choose_directories() {
     assert!(server(Options::new().directory(path("missing"))).is_err());
 }
 
+#[tokio::test]
+async fn edits_at_the_same_time_are_all_made() {
+    let served = std::sync::Arc::new(Served::new().await);
+    let lines = |name: &str| (0..10).map(|n| format!("{name}{n}\n")).collect::<String>();
+    served.write("file", lines("L"));
+    let mut calls = tokio::task::JoinSet::new();
+    for n in 0..10 {
+        let served = served.clone();
+        let edits = json!([{"oldText": format!("L{n}\n"), "newText": format!("M{n}\n")}]);
+        calls.spawn(async move {
+            served
+                .ok("edit_file", json!({"path": "file", "edits": edits}))
+                .await
+        });
+    }
+    calls.join_all().await;
+    assert_eq!(served.content("file"), lines("M"));
+    let list = served.ok("list_directory", json!({"path": "."})).await;
+    assert_eq!(list, "[FILE] file", "no temporary file is left");
+}
+
+#[tokio::test]
+async fn directories_of_the_command_hold_if_the_client_gives_no_roots() {
+    type Answer = Result<Vec<turnbuckle::types::Root>, ProtocolError>;
+    let scratch = TempDir::new().unwrap();
+    let limits = || {
+        let mut limits = Limits::default();
+        limits.call_timeout = Duration::from_secs(3);
+        limits
+    };
+    let call = async |options: Options, is_answering: bool| {
+        let answer = move || async move {
+            if !is_answering {
+                std::future::pending::<()>().await;
+            }
+            Answer::Err(ProtocolError::internal("no"))
+        };
+        let server = server(options.client_roots(true).limits(limits()));
+        let client = testing::client(server.unwrap())
+            .revision(Revision::V2025_06_18)
+            .configure(move |client| client.on_roots(move |_| answer()));
+        let client = client.connect().await.unwrap();
+        let called = client.call_tool("list_allowed_directories", &());
+        let result = called.await.unwrap();
+        (result.is_error == Some(true), result.text().into_owned())
+    };
+    for is_answering in [true, false] {
+        let options = Options::new().directory(scratch.path());
+        let (failed, text) = call(options, is_answering).await;
+        assert!(
+            !failed && text.starts_with("Allowed directories:"),
+            "{text}"
+        );
+        let (failed, text) = call(Options::new(), is_answering).await;
+        let reason = match is_answering {
+            true => "no",
+            false => "has not answered `roots/list` in 1s",
+        };
+        assert!(failed && text.contains(reason), "{text}");
+    }
+}
+
 /// Tests of what only Unix has.
 #[cfg(unix)]
 mod unix {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     use super::*;
 
@@ -282,5 +349,47 @@ mod unix {
             .await;
         let info = served.ok("get_file_info", json!({"path": "script"})).await;
         assert!(info.ends_with("permissions: 750"), "{info}");
+    }
+
+    #[tokio::test]
+    async fn the_owner_stays_when_a_file_is_replaced() {
+        let served = Served::new().await;
+        served.write("file", "one");
+        // Only root gives files away.
+        if chown(served.path("file"), Some(1000), Some(1001)).is_err() {
+            return;
+        }
+        fs::set_permissions(served.path("file"), fs::Permissions::from_mode(0o640)).unwrap();
+        let edits = json!([{"oldText": "two", "newText": "three"}]);
+        for (tool, arguments) in [
+            ("write_file", json!({"path": "file", "content": "two"})),
+            ("edit_file", json!({"path": "file", "edits": edits})),
+        ] {
+            served.ok(tool, arguments).await;
+            let file = fs::metadata(served.path("file")).unwrap();
+            let kept = (file.uid(), file.gid(), file.mode() & 0o777);
+            assert_eq!(kept, (1000, 1001, 0o640), "{tool}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_move_to_another_file_system_is_explained() {
+        let memory = TempDir::new_in("/dev/shm");
+        let (Ok(memory), disk) = (memory, TempDir::new().unwrap()) else {
+            return;
+        };
+        let device = |dir: &TempDir| fs::metadata(dir.path()).unwrap().dev();
+        if device(&memory) == device(&disk) {
+            return;
+        }
+        fs::write(disk.path().join("a"), "").unwrap();
+        let options = Options::new()
+            .directory(disk.path())
+            .directory(memory.path());
+        let client = testing::connect(server(options).unwrap()).await.unwrap();
+        let moved = json!({"source": "a", "destination": memory.path().join("a")});
+        let result = client.call_tool("move_file", &moved).await.unwrap();
+        let text = result.text();
+        assert!(text.contains("on another file system than"), "{text}");
     }
 }

@@ -115,7 +115,8 @@ async fn a_file_of_10_gb_is_read_in_parts_only() {
         .unwrap();
     file.set_len(10 << 30).unwrap();
     let text = served.fail("read_text_file", json!({"path": "huge"})).await;
-    assert!(text.contains("max_read_bytes"), "{text}");
+    assert!(text.contains("--max-read-bytes"), "{text}");
+    assert!(text.contains("a part with `head` or `tail`"), "{text}");
     assert_eq!(
         served
             .ok("read_text_file", json!({"path": "huge", "head": 1}))
@@ -125,11 +126,12 @@ async fn a_file_of_10_gb_is_read_in_parts_only() {
     let text = served
         .fail("read_text_file", json!({"path": "huge", "tail": 1}))
         .await;
-    assert!(text.contains("max_read_bytes"), "{text}");
+    assert!(text.contains("--max-read-bytes"), "{text}");
+    assert!(text.contains("the lines are long"), "{text}");
     let text = served
         .fail("edit_file", json!({"path": "huge", "edits": []}))
         .await;
-    assert!(text.contains("max_read_bytes"), "{text}");
+    assert!(text.contains("a larger file cannot be edited"), "{text}");
 }
 
 #[tokio::test]
@@ -275,6 +277,22 @@ const EDITS: &[(&str, &Replacements, &str)] = &[
         "    if x {\n        y();\n        z();\n    }",
     ),
     ("a\r\nb\r\nc\r\n", &[("b", "B")], "a\r\nB\r\nc\r\n"),
+    // Lines that stay keep their ends, also in a file of both kinds.
+    ("a\r\nb\nc\n", &[("c", "C")], "a\r\nb\nC\n"),
+    ("a\nb\r\nc", &[("c", "c\nd")], "a\nb\r\nc\r\nd"),
+    ("a\r\nb\nc\r\n", &[("b", "b\nx")], "a\r\nb\nx\nc\r\n"),
+    (
+        "a\r\nb\nc\n",
+        &[("a\nb\nc", "x\na\nb\nc")],
+        "x\r\na\r\nb\nc\n",
+    ),
+    (
+        "a\nb\r\nc\nd\r\n",
+        &[("a\nb\nc\n", "a\nc\n")],
+        "a\nc\nd\r\n",
+    ),
+    ("a\r\n  b\nc\r\n", &[("b ", "x\ny")], "a\r\n  x\ny\nc\r\n"),
+    ("a\r\r\nb\n", &[("b", "c")], "a\r\r\nc\n"),
     ("ä\nö\n", &[("ö", "")], "ä\n\n"),
 ];
 
