@@ -1,6 +1,7 @@
 //! `add` and `remove`: changes of the configuration files of hosts.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -246,6 +247,56 @@ fn a_file_that_cannot_be_changed_safely_stays_as_it_is() {
         assert!(refused.err.contains(reason), "{refused:#?}");
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
+}
+
+#[test]
+fn options_of_a_url_are_refused_with_a_command() {
+    let home = Scratch::new();
+    for option in [&["-H", "X: y"][..], &["--sse"]] {
+        let words = [
+            &["add", "n", "--host", "cursor", "-y"],
+            option,
+            &["--", "notes"],
+        ]
+        .concat();
+        let refused = run_in(&home, &words).ends(2);
+        assert!(refused.err.contains("cannot be used with"), "{refused:#?}");
+    }
+}
+
+#[test]
+fn servers_that_are_added_at_the_same_time_are_in_the_file_or_refused() {
+    let home = Scratch::new();
+    let children: Vec<_> = (0..12)
+        .map(|n| {
+            let name = format!("n{n}");
+            let words = [
+                "add",
+                &name,
+                "--host",
+                "cursor",
+                "-y",
+                "https://example.com/mcp",
+            ];
+            let mut command = command(&words);
+            command.env("HOME", home.path()).current_dir(home.path());
+            command.stderr(Stdio::piped()).spawn().expect("it runs")
+        })
+        .collect();
+    let mut written = Vec::new();
+    for (n, child) in children.into_iter().enumerate() {
+        let run = Run::new(child.wait_with_output().expect("it ends"));
+        match run.code {
+            Some(0) => written.push(format!("n{n}")),
+            _ => assert!(run.ends(1).err.contains("has changed the file meanwhile")),
+        }
+    }
+    let file: Value = serde_json::from_str(&read(&home, ".cursor/mcp.json")).unwrap();
+    let servers = file["mcpServers"].as_object().unwrap();
+    let mut found: Vec<_> = servers.keys().cloned().collect();
+    found.sort();
+    written.sort();
+    assert_eq!(found, written);
 }
 
 #[cfg(unix)]

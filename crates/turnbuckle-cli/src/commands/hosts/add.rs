@@ -40,11 +40,11 @@ pub(crate) struct Options {
     env: Vec<(String, String)>,
 
     /// Send this header with every request
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse_header, requires = "url")]
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = parse_header, requires = "url", conflicts_with = "command")]
     headers: Vec<(String, String)>,
 
     /// The URL speaks HTTP+SSE of 2024-11-05
-    #[arg(long, requires = "url")]
+    #[arg(long, requires = "url", conflicts_with = "command")]
     sse: bool,
 
     /// Replace a server of the same name

@@ -166,7 +166,7 @@ impl HostChange {
                     .hint("pass `--yes` to write without a question, or `--dry-run` to look"));
             }
             if confirm(&self.console, "Write it?", false).await != Some(true) {
-                return Err(CliError::usage("nothing was written"));
+                return Err(CliError::new("nothing was written"));
             }
         }
         let copy = self.file.replace(&new)?;

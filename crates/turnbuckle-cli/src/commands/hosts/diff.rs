@@ -22,13 +22,9 @@ impl fmt::Display for ChangedLine<'_> {
 pub(super) fn changed_lines<'a>(old: &'a str, new: &'a str) -> Vec<ChangedLine<'a>> {
     let old: Vec<&str> = old.lines().collect();
     let new: Vec<&str> = new.lines().collect();
-    let is_same = |(a, b): &(&&str, &&str)| a == b;
-    let before = old.iter().zip(&new).take_while(is_same).count();
-    let (old, new) = (&old[before..], &new[before..]);
-    let after = old.iter().rev().zip(new.iter().rev());
-    let after = after.take_while(is_same).count();
+    let (before, after) = common_lines(&old, &new);
     let numbered = |lines: &[&'a str], is_added| {
-        let changed = lines[..lines.len() - after].iter().zip(before + 1..);
+        let changed = lines[before..lines.len() - after].iter().zip(before + 1..);
         let changed = changed.map(|(text, number)| ChangedLine {
             number,
             is_added,
@@ -36,9 +32,17 @@ pub(super) fn changed_lines<'a>(old: &'a str, new: &'a str) -> Vec<ChangedLine<'
         });
         changed.collect::<Vec<_>>()
     };
-    let mut changed = numbered(old, false);
-    changed.extend(numbered(new, true));
+    let mut changed = numbered(&old, false);
+    changed.extend(numbered(&new, true));
     changed
+}
+
+/// Returns how many lines two texts have in common at their beginning, and at their end after those.
+pub(super) fn common_lines<T: PartialEq>(old: &[T], new: &[T]) -> (usize, usize) {
+    let is_same = |(old, new): &(&T, &T)| old == new;
+    let before = old.iter().zip(new).take_while(is_same).count();
+    let after = old[before..].iter().rev().zip(new[before..].iter().rev());
+    (before, after.take_while(is_same).count())
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use fs4::{FileExt, TryLockError};
+
 use crate::error::CliError;
 
 /// The largest configuration file, in bytes. That of Claude Code has histories in it.
@@ -61,7 +63,8 @@ impl HostFile {
         if metadata.permissions().readonly() {
             return Err(fail("it is read-only; nothing was changed"));
         }
-        let text = read_text(path).map_err(|error| fail(&error.to_string()))?;
+        let text = File::open(path).and_then(|file| read_text(&file));
+        let text = text.map_err(|error| fail(&error.to_string()))?;
         Ok(Self {
             path: path.to_owned(),
             link: None,
@@ -126,21 +129,41 @@ impl HostFile {
     }
 
     fn copy_and_rename(&self, new: &Path) -> io::Result<Option<PathBuf>> {
-        let now = match read_text(&self.path) {
-            Ok(text) => Some(text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+        let Some(text) = &self.text else {
+            self.move_to_nothing(new)?;
+            return Ok(None);
         };
-        if now != self.text {
-            let reason = "another program has changed the file meanwhile; try again";
-            return Err(io::Error::other(reason));
-        }
-        let copy = match &self.text {
-            Some(text) => Some(self.write_copy(text)?),
-            None => None,
-        };
+        let _lock = self.lock(text)?;
+        let copy = self.write_copy(text)?;
         fs::rename(new, &self.path)?;
-        Ok(copy)
+        Ok(Some(copy))
+    }
+
+    /// Locks the file against other processes of this program, and checks afterwards that it is the one that was read: they
+    /// replace it while they have the lock.
+    fn lock(&self, text: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).open(&self.path)?;
+        match FileExt::try_lock(&file) {
+            // Some file systems have no locks.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+            Err(TryLockError::WouldBlock) => return Err(changed()),
+        }
+        match is_at(&file, &self.path) && read_text(&file)? == text {
+            true => Ok(file),
+            false => Err(changed()),
+        }
+    }
+
+    /// Moves the new file to where none was, and never replaces one that came meanwhile.
+    fn move_to_nothing(&self, new: &Path) -> io::Result<()> {
+        match fs::hard_link(new, &self.path) {
+            Ok(()) => fs::remove_file(new),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(changed()),
+            // Some file systems have no hard links.
+            Err(_) if self.path.symlink_metadata().is_err() => fs::rename(new, &self.path),
+            Err(_) => Err(changed()),
+        }
     }
 
     /// Writes the former contents to a file that did not exist before.
@@ -176,9 +199,28 @@ fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn read_text(path: &Path) -> io::Result<String> {
+/// Returns the error of a file that is not the one that was read.
+fn changed() -> io::Error {
+    io::Error::other("another program has changed the file meanwhile; try again")
+}
+
+/// Returns whether an open file is the one at a path.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+fn read_text(file: &File) -> io::Result<String> {
     let mut text = String::new();
-    let file = File::open(path)?;
     file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
     match text.len() as u64 > MAX_FILE_BYTES {
         true => Err(io::Error::other(format!(

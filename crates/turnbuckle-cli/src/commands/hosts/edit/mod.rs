@@ -1,6 +1,7 @@
 //! Changes of one server in the text of a configuration file. Comments, order and indentation stay.
 
 mod json;
+mod lines;
 mod toml;
 
 use serde_json::{Map, Value};
@@ -34,7 +35,8 @@ pub(super) fn servers(
     }
 }
 
-/// Returns the text with a changed server. The result is read again: nothing else may differ.
+/// Returns the text with a changed server. The result is read again: nothing else may differ. A byte order mark and the
+/// ends of lines stay.
 ///
 /// # Errors
 /// Returns the reason why the text cannot be changed.
@@ -51,10 +53,12 @@ pub(super) fn change(
         Change::Set(entry) => servers.insert(name.to_owned(), to_object(entry)),
         Change::Remove => servers.remove(name),
     };
+    let (mark, text) = split_mark(text);
     let changed = match syntax {
         Syntax::Json => json::change(text, member, name, change)?,
         Syntax::Toml => toml::change(text, member, name, change)?,
     };
+    let changed = lines::keep_ends(text, &changed);
     // TOML has no place for a table that is empty and implicit.
     let is_left_out = servers.is_empty() && syntax == Syntax::Toml;
     match is_left_out {
@@ -66,7 +70,7 @@ pub(super) fn change(
         found.remove(member);
     }
     match found == wanted {
-        true => Ok(changed),
+        true => Ok(format!("{mark}{changed}")),
         false => Err(format!(
             "it cannot be changed without a change of something else; does it have {member:?} or {name:?} twice?"
         )),
@@ -85,10 +89,17 @@ pub(super) fn to_object(entry: &Entry) -> Value {
 
 /// Returns the members of a file. An empty file has none.
 fn parse(text: &str, syntax: Syntax) -> Result<Map<String, Value>, String> {
+    let (_, text) = split_mark(text);
     match syntax {
         Syntax::Json => json::parse(text),
         Syntax::Toml => toml::parse(text),
     }
+}
+
+/// Splits a byte order mark off a text.
+fn split_mark(text: &str) -> (&str, &str) {
+    let rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.split_at(text.len() - rest.len())
 }
 
 #[cfg(test)]

@@ -102,6 +102,60 @@ fn comments_and_order_of_toml_stay() {
 }
 
 #[test]
+fn a_byte_order_mark_and_line_ends_stay() {
+    let toml = "\u{feff}# mine\r\na = 1\nb = \"\"\"x\r\ny\"\"\"\r\n\r\n[mcp_servers.a]\r\ncommand = 'a'\r\n\r\n[tui]\r\nz = 1";
+    let json = "\u{feff}{\r\n  \"a\": 1,\n  \"mcpServers\": {\r\n    \"b\": {}\r\n  }\r\n}";
+    for (text, syntax, member) in [
+        (toml, Syntax::Toml, "mcp_servers"),
+        (json, Syntax::Json, "mcpServers"),
+    ] {
+        let added = set(text, syntax, member).unwrap();
+        let all_of_old = text.lines().all(|line| added.contains(line));
+        assert!(all_of_old && added.starts_with('\u{feff}'), "{added:?}");
+        assert_eq!(
+            added.matches('\n').count() - added.matches("\r\n").count(),
+            1,
+            "{added:?}"
+        );
+        let removed = change(&added, syntax, member, "notes", &Change::Remove).unwrap();
+        assert_eq!(removed.trim_end(), text, "{added:?}");
+    }
+}
+
+#[test]
+fn comments_above_a_table_stay() {
+    let table = |above: &str, below: &str| {
+        format!("{above}[mcp_servers.notes]\ncommand = \"old\"\n{below}")
+    };
+    for (above, below, removed) in [
+        ("# mine\n\n# notes\n", "", "# mine\n\n# notes\n"),
+        (
+            "a = 1\n\n# notes\n",
+            "\n[tui]\nz = 1\n",
+            "a = 1\n\n# notes\n\n[tui]\nz = 1\n",
+        ),
+        (
+            "a = 1\n# notes\n",
+            "[tui]\nz = 1\n",
+            "a = 1\n\n# notes\n\n[tui]\nz = 1\n",
+        ),
+        (
+            "[mcp_servers.a]\ncommand = \"old\"\n\n# notes\n",
+            "# last\n",
+            "[mcp_servers.a]\ncommand = \"old\"\n\n# notes\n\n# last\n",
+        ),
+    ] {
+        let text = table(above, below);
+        let changed = change(&text, Syntax::Toml, "mcp_servers", "notes", &Change::Remove);
+        assert_eq!(changed.unwrap(), removed, "{text}");
+        let replaced = set(&text, Syntax::Toml, "mcp_servers").unwrap();
+        let head = format!("{above}[mcp_servers.notes]\ncommand = \"notes\"\n");
+        assert!(replaced.starts_with(&head), "{replaced}");
+        assert!(replaced.ends_with(below), "{replaced}");
+    }
+}
+
+#[test]
 fn a_text_that_cannot_be_changed_safely_is_refused() {
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(5000), "]".repeat(5000));
     for (text, syntax, reason) in [

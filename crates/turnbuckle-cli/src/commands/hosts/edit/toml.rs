@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table};
 
-use super::Change;
+use super::{Change, lines};
 
 /// Returns the members of the document.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, String> {
@@ -11,7 +11,7 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, String> {
     Ok(to_object(document.iter()))
 }
 
-/// Returns the text with a changed server.
+/// Returns the text with a changed server. Comments above its table stay.
 pub(super) fn change(
     text: &str,
     member: &str,
@@ -27,19 +27,31 @@ pub(super) fn change(
     let servers = servers
         .as_table_like_mut()
         .ok_or_else(|| format!("{member:?} is not a table of servers"))?;
+    let former = servers.get(name).and_then(Item::as_table);
+    let mut comments = None;
     match change {
         Change::Set(entry) => {
             let mut table = Table::new();
+            if let Some(former) = former {
+                table.set_position(former.position());
+                *table.decor_mut() = former.decor().clone();
+            }
             for (member, value) in entry {
                 table.insert(member, Item::Value(to_value(value)?));
             }
             servers.insert(name, Item::Table(table));
         }
         Change::Remove => {
+            let above = former.and_then(|former| former.decor().prefix()?.as_str());
+            comments = above.filter(|above| above.contains('#')).map(str::to_owned);
             servers.remove(name);
         }
     }
-    Ok(document.to_string())
+    let changed = document.to_string();
+    Ok(match comments {
+        Some(comments) => lines::insert_comments(text, &changed, &comments),
+        None => changed,
+    })
 }
 
 fn read(text: &str) -> Result<DocumentMut, String> {
