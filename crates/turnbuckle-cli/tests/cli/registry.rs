@@ -34,6 +34,9 @@ fn all_faults_are_printed_with_their_places() {
     assert!(checked.err.contains("has 2 faults"), "{checked:#?}");
     let checked = run(&["registry", "validate", &file, "-o", "json"]).ends(6);
     assert_eq!(checked.json()["findings"][0]["path"], "/version");
+    let marked = scratch.file("marked.json", &format!("\u{feff}{VALID}"));
+    let checked = run(&["registry", "validate", &marked]).ends(6);
+    assert!(checked.out.contains("a byte order mark"), "{checked:#?}");
     let broken = scratch.file("broken.json", "{");
     assert!(
         run(&["registry", "validate", &broken])

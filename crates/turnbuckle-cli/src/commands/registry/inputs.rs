@@ -58,9 +58,16 @@ pub(super) fn check_arguments(
             Some("named") => {
                 if let Some(name) = findings.needed_text(&place, "name") {
                     names.insert(name.trim_start_matches('-').to_owned());
-                    if name.contains([' ', '<']) {
+                    if name.contains([' ', '<', '>', '$']) {
                         let message = "a name is the option alone; its value is another member";
                         findings.error(&place.join("name").path, message);
+                    }
+                    for member in ["value", "default"] {
+                        let text = place.value[member].as_str();
+                        if text.is_some_and(|text| text.starts_with(name)) {
+                            let message = "the name stands before it already; give the value alone";
+                            findings.error(&place.join(member).path, message);
+                        }
                     }
                 }
             }

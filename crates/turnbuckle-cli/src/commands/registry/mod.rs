@@ -64,9 +64,19 @@ pub(crate) fn run(command: &RegistryCommand) -> Result<(), CliError> {
     let RegistryCommand::Validate(options) = command;
     let file = options.file.display().to_string();
     let text = read_text_file(&file)?;
-    let value: Value = serde_json::from_str(&text)
+    let json = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let value: Value = serde_json::from_str(json)
         .map_err(|error| CliError::usage(format!("{file} is not JSON: {error}")))?;
-    let findings = rules::check(&value);
+    let mut findings = rules::check(&value);
+    if json.len() < text.len() {
+        findings.push(Finding {
+            path: String::new(),
+            message:
+                "the file begins with a byte order mark (U+FEFF); save it as UTF-8 without one"
+                    .to_owned(),
+            is_error: true,
+        });
+    }
     let errors = findings.iter().filter(|finding| finding.is_error).count();
     let console = Console::new(&options.output);
     match console.args.output {

@@ -177,16 +177,44 @@ fn check_repository(findings: &mut Findings, root: &Node<'_>) {
     {
         return;
     }
-    if let Some(url) = findings.needed_text(&place, "url") {
-        check_https(findings, &place.join("url").path, url);
+    let url = findings.needed_text(&place, "url");
+    if let (Some(source), Some(url)) = (findings.needed_text(&place, "source"), url) {
+        check_repository_url(findings, &place, source, url);
     }
-    findings.needed_text(&place, "source");
     if let Some(folder) = findings.text(&place, "subfolder") {
         let is_inside = |part: &str| !matches!(part, "" | "." | "..");
         if !folder.split('/').all(is_inside) {
             let message = "a folder inside of the repository, such as \"packages/server\"";
             findings.error(&place.join("subfolder").path, message);
         }
+    }
+}
+
+/// Checks that the URL of a repository is one of its source, of which the registry takes two.
+fn check_repository_url(findings: &mut Findings, place: &Node<'_>, source: &str, url: &str) {
+    let host = match source {
+        "github" => "github.com",
+        "gitlab" => "gitlab.com",
+        other => return findings.one_of(&place.join("source").path, other, &["github", "gitlab"]),
+    };
+    let rest = url.strip_prefix("https://").unwrap_or_default();
+    let rest = rest.strip_prefix("www.").unwrap_or(rest);
+    let path = rest
+        .strip_prefix(host)
+        .and_then(|rest| rest.strip_prefix('/'));
+    let is_name = |part: &str| {
+        let mut bytes = part.bytes();
+        !part.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    let is_repository = |path: &str| {
+        let parts: Vec<_> = path.strip_suffix('/').unwrap_or(path).split('/').collect();
+        // GitLab has groups inside of groups.
+        let is_deep = parts.len() > 2 && source == "gitlab";
+        (parts.len() == 2 || is_deep) && parts.into_iter().all(is_name)
+    };
+    if !path.is_some_and(is_repository) {
+        let message = format!("{url:?} is not https://{host}/OWNER/REPO");
+        findings.error(&place.join("url").path, message);
     }
 }
 
@@ -253,6 +281,10 @@ fn check_package(findings: &mut Findings, package: &Node<'_>) {
     let identifier = findings
         .needed_text(package, "identifier")
         .unwrap_or_default();
+    if identifier.contains(' ') {
+        let message = "an identifier has no spaces";
+        findings.error(&package.join("identifier").path, message);
+    }
     let path = package.join("version").path;
     match (kind, findings.text(package, "version")) {
         ("oci", Some(_)) => findings.error(
@@ -281,7 +313,11 @@ fn check_package(findings: &mut Findings, package: &Node<'_>) {
             findings.error(&package.join("fileSha256").path, message);
         }
     }
-    findings.text(package, "registryBaseUrl");
+    let has_base_url = findings.text(package, "registryBaseUrl").is_some();
+    if has_base_url && ["oci", "mcpb"].contains(&kind) {
+        let path = package.join("registryBaseUrl").path;
+        findings.error(&path, "the identifier has the address; leave this out");
+    }
     findings.text(package, "runtimeHint");
     let mut names = check_arguments(findings, package, "runtimeArguments");
     names.extend(check_arguments(findings, package, "packageArguments"));
@@ -299,53 +335,42 @@ fn check_package(findings: &mut Findings, package: &Node<'_>) {
 }
 
 fn check_remote(findings: &mut Findings, remote: &Node<'_>) {
-    check_transport(
-        findings,
-        remote,
-        &["streamable-http", "sse"],
-        HashSet::new(),
-    );
-    if let Some(url) = remote.value["url"]
-        .as_str()
-        .and_then(|url| Url::parse(url).ok())
-        && is_local(&url)
-    {
+    let types = ["streamable-http", "sse"];
+    let Some(url) = check_transport(findings, remote, &types, HashSet::new()) else {
+        return;
+    };
+    let path = remote.join("url").path;
+    if is_local(&url) {
         let message = "nobody else reaches an address of this machine; is it a package?";
-        findings.error(&remote.join("url").path, message);
+        findings.error(&path, message);
+    } else if url.scheme() != "https" {
+        findings.error(&path, "the URL of a remote server begins with https://");
     }
 }
 
-/// Checks a transport, whose URL may use names in braces.
+/// Checks a transport, whose URL may use names in braces. Returns the URL with something in their place.
 fn check_transport(
     findings: &mut Findings,
     place: &Node<'_>,
     types: &[&str],
     mut names: HashSet<String>,
-) {
-    if findings
-        .object(place, &["type", "url", "headers", "variables"])
-        .is_none()
-    {
-        return;
-    }
-    let Some(kind) = findings.needed_text(place, "type") else {
-        return;
-    };
+) -> Option<Url> {
+    findings.object(place, &["type", "url", "headers", "variables"])?;
+    let kind = findings.needed_text(place, "type")?;
     if !types.contains(&kind) {
-        return findings.one_of(&place.join("type").path, kind, types);
+        findings.one_of(&place.join("type").path, kind, types);
+        return None;
     }
     let path = place.join("url").path;
     if kind == "stdio" {
         if place.get("url").is_some() {
             findings.error(&path, "a server on standard input and output has no URL");
         }
-        return;
+        return None;
     }
     check_named(findings, place, "headers");
     names.extend(check_variables(findings, place));
-    let Some(url) = findings.needed_text(place, "url") else {
-        return;
-    };
+    let url = findings.needed_text(place, "url")?;
     for name in placeholders(url).filter(|name| !names.contains(*name)) {
         findings.error(&path, format!("{{{name}}} is not the name of a variable"));
     }
@@ -353,10 +378,12 @@ fn check_transport(
     let filled = placeholders(url).fold(url.to_owned(), |filled, name| {
         filled.replace(&format!("{{{name}}}"), "1")
     });
-    let is_web = |url: Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-    if !Url::parse(&filled).is_ok_and(is_web) {
+    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    let parsed = Url::parse(&filled).ok().filter(is_web);
+    if parsed.is_none() {
         findings.error(&path, format!("{url:?} is not an http or https URL"));
     }
+    parsed
 }
 
 fn check_meta(findings: &mut Findings, root: &Node<'_>) {

@@ -10,7 +10,7 @@ fn valid() -> Value {
         "description": "Keeps notes",
         "version": "1.0.0-rc.1+5",
         "websiteUrl": "https://example.com/notes",
-        "repository": {"url": "https://example.com/r", "source": "gitlab", "subfolder": "a/b"},
+        "repository": {"url": "https://gitlab.com/example/group/notes", "source": "gitlab", "subfolder": "a/b"},
         "icons": [{"src": "https://example.com/i.png", "mimeType": "image/png", "sizes": ["48x48", "any"]}],
         "packages": [
             {
@@ -154,6 +154,31 @@ fn each_rule_is_reported_at_its_place() {
             "error /repository: \"source\" is missing",
         ),
         (
+            "/repository/source",
+            json!("bitbucket"),
+            "error /repository/source: \"bitbucket\" is none of github, gitlab",
+        ),
+        (
+            "/repository/source",
+            json!("github"),
+            "error /repository/url: \"https://gitlab.com/example/group/notes\" is not https://github.com/",
+        ),
+        (
+            "/repository/url",
+            json!("https://gitlab.com/example"),
+            "error /repository/url: \"https://gitlab.com/example\" is not",
+        ),
+        (
+            "/repository/url",
+            json!("http://gitlab.com/example/notes"),
+            "error /repository/url: \"http://gitlab.com/example/notes\" is not",
+        ),
+        (
+            "/repository/url",
+            json!("https://gitlab.com.example.com/a/b"),
+            "error /repository/url: \"https://gitlab.com.example.com/a/b\" is not",
+        ),
+        (
             "/repository/subfolder",
             json!("../x"),
             "error /repository/subfolder: a folder inside",
@@ -199,6 +224,16 @@ fn each_rule_is_reported_at_its_place() {
             "error /packages/0: \"identifier\" is missing",
         ),
         (
+            "/packages/0/identifier",
+            json!("@example/ notes"),
+            "error /packages/0/identifier: an identifier has no spaces",
+        ),
+        (
+            "/packages/1/registryBaseUrl",
+            json!("https://example.com"),
+            "error /packages/1/registryBaseUrl: the identifier has the address",
+        ),
+        (
             "/packages/0/version",
             json!(null),
             "error /packages/0: \"version\" is missing",
@@ -234,6 +269,21 @@ fn each_rule_is_reported_at_its_place() {
             "/packages/0/packageArguments/3/name",
             json!("--more <n>"),
             "error /packages/0/packageArguments/3/name: a name is the option alone",
+        ),
+        (
+            "/packages/0/packageArguments/3/name",
+            json!("--more=$MORE"),
+            "error /packages/0/packageArguments/3/name: a name is the option alone",
+        ),
+        (
+            "/packages/0/packageArguments/0/default",
+            json!("--port 80"),
+            "error /packages/0/packageArguments/0/default: the name stands before",
+        ),
+        (
+            "/packages/0/packageArguments/3/value",
+            json!("--more=1"),
+            "error /packages/0/packageArguments/3/value: the name stands before",
         ),
         (
             "/packages/0/packageArguments/1/valueHint",
@@ -289,6 +339,16 @@ fn each_rule_is_reported_at_its_place() {
             "/remotes/0/url",
             json!("http://localhost:80/"),
             "error /remotes/0/url: nobody else reaches",
+        ),
+        (
+            "/remotes/0/url",
+            json!("http://{region}.example.com/sse"),
+            "error /remotes/0/url: the URL of a remote server begins with https://",
+        ),
+        (
+            "/remotes/0/url",
+            json!("http://example.com/{region}"),
+            "error /remotes/0/url: the URL of a remote server begins with https://",
         ),
         (
             "/remotes/0/url",
