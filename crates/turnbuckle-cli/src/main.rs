@@ -54,7 +54,7 @@ struct Cli {
 }
 
 const EXIT_CODES_HELP: &str = "\
-Exit codes: 0 success, 1 failed, 2 usage error, 3 authorization needed, 4 unreachable, 5 tool failed, \
+Exit codes: 0 success, 1 failed, 2 usage error or unusable file, 3 authorization needed, 4 unreachable, 5 tool failed, \
 or the server answered with an error, 6 protocol violated or verification failed, 7 result incomplete, 8 timed out, 130 interrupted.";
 
 #[derive(Subcommand)]

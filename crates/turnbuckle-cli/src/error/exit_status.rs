@@ -13,7 +13,7 @@ use crate::args::limits;
 pub(crate) enum ExitStatus {
     /// A local failure.
     Failed = 1,
-    /// A wrong use of the command line.
+    /// A wrong use of the command line, or a file, a variable or a configuration that it names and that cannot be used.
     Usage = 2,
     /// The server demands authorization.
     AuthNeeded = 3,
