@@ -2,11 +2,10 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use git2::build::CheckoutBuilder;
-use git2::{Branch, BranchType, Index, IndexEntry, Oid, Repository, RepositoryState, ResetType};
+use git2::{Branch, Index, IndexEntry, Oid, Repository, RepositoryState, ResetType};
 
 use super::limits::{Limits, Output};
-use super::repository::{check_name, find, find_commit};
+use super::repository::{check_name, find_commit};
 use crate::fault::{Fault, Result};
 
 /// The directories inside of each other that are added.
@@ -147,6 +146,11 @@ fn check_path(work_tree: &Path, file: &str) -> Result<PathBuf> {
         .components()
         .filter(|component| *component != Component::CurDir)
         .collect();
+    if path.iter().any(|name| name.eq_ignore_ascii_case(".git")) {
+        return Err(Fault::new(format!(
+            "{file} is in a git directory: only files of the work tree are staged"
+        )));
+    }
     let parent = path.parent().unwrap_or(Path::new(""));
     if let Ok(real) = work_tree.join(parent).canonicalize()
         && real != work_tree.join(parent)
@@ -239,22 +243,4 @@ pub(super) fn create_branch(
     };
     repository.branch(name, &commit, false)?;
     Ok(format!("Created branch '{name}' from '{base}'"))
-}
-
-/// Brings the work tree to a branch, or to another revision. Changes that would be lost stop it.
-pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
-    let target = find(repository, name)?.peel(git2::ObjectType::Commit)?;
-    let mut options = CheckoutBuilder::new();
-    options.safe();
-    repository.checkout_tree(&target, Some(&mut options))?;
-    if let Ok(branch) = repository.find_branch(name, BranchType::Local) {
-        repository.set_head_bytes(branch.get().name_bytes())?;
-        return Ok(format!("Switched to branch '{name}'"));
-    }
-    repository.set_head_detached(target.id())?;
-    let id = target.id().to_string();
-    Ok(format!(
-        "HEAD is now detached at {}",
-        id.get(..7).unwrap_or_default()
-    ))
 }

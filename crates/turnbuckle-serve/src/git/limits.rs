@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::repository::no_commit_error;
 use crate::fault::{Fault, Result};
 
 /// Limits of one call.
@@ -14,7 +15,7 @@ pub struct Limits {
     pub max_file_bytes: u64,
     /// The commits that a log returns: 1,000.
     pub max_commits: usize,
-    /// The time after which a call ends between two steps: 30 s.
+    /// The time after which a call ends between two steps: 30 s. A call whose step does not end is answered 1 s later.
     pub call_timeout: Duration,
 }
 
@@ -31,7 +32,10 @@ impl Default for Limits {
 
 impl From<git2::Error> for Fault {
     fn from(error: git2::Error) -> Self {
-        Self::new(error.message())
+        match error.code() {
+            git2::ErrorCode::UnbornBranch => no_commit_error(),
+            _ => Self::new(error.message()),
+        }
     }
 }
 

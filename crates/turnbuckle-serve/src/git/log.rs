@@ -27,7 +27,7 @@ pub(super) fn log(
     let start = start.map(|text| dates::parse(text, now)).transpose()?;
     let end = end.map(|text| dates::parse(text, now)).transpose()?;
     let mut walk = repository.revwalk()?;
-    walk.push_head()?;
+    walk.push(repository.head()?.peel_to_commit()?.id())?;
     let mut output = Output::new(limits);
     let mut is_whole = output.push("Commit history:\n");
     let mut missing = max_count.min(limits.max_commits);

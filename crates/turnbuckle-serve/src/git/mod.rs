@@ -1,17 +1,22 @@
 //! A server for git repositories, on libgit2, which runs no hook, filter or other program of a repository.
 //!
-//! - `repository` decides which repositories are opened, and finds revisions in them.
-//! - `status`, `diff`, `log` and `change` are the operations.
+//! - `repository` decides where repositories may be, and finds revisions in them.
+//! - `scan` checks the files of a repository, and opens it.
+//! - `calls` runs each call on a thread, with a time limit.
+//! - `status`, `diff`, `log`, `change` and `checkout` are the operations.
 //! - `limits` bounds each call and its result.
 //! - `dates` reads the times by which logs are filtered.
 //! - `tools` has the tools.
 
+mod calls;
 mod change;
+mod checkout;
 mod dates;
 mod diff;
 mod limits;
 mod log;
 mod repository;
+mod scan;
 mod status;
 mod tools;
 

@@ -3,16 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, Object, ObjectType, Repository, RepositoryOpenFlags};
+use git2::{Commit, ErrorCode, Object, ObjectType, Repository};
 
+use super::limits::Limits;
+use super::scan::{Parts, Scan};
 use crate::Error;
 use crate::fault::{Fault, Result};
 
 /// The longest name of a revision, branch or path, in bytes.
 const MAX_NAME_BYTES: usize = 4_096;
 
-/// The bytes of the file that names further object databases.
-const MAX_ALTERNATES_BYTES: u64 = 64 << 10;
+/// The fewest digits of a hash that libgit2 looks for.
+const MIN_HASH_DIGITS: usize = 4;
 
 /// The directories in which repositories are opened, without symlinks.
 pub(super) struct Repositories(Vec<PathBuf>);
@@ -32,26 +34,26 @@ impl Repositories {
         Ok(Self(paths.iter().map(find).collect::<Result<_, _>>()?))
     }
 
-    /// Opens the repository at a path. All of it must be inside of the directories: its work tree, which its
-    /// configuration can set, its git directory, to which a file or a symlink can lead, and its objects.
-    pub(super) fn repository(&self, path: &str) -> Result<Repository> {
+    /// Returns the path of a repository without symlinks, if it is inside of one of the directories.
+    pub(super) fn locate(&self, path: &str) -> Result<PathBuf> {
         check_name(path)?;
-        let real = self.check_inside(Path::new(path))?;
-        // Without a search in the directories above, and without environment variables.
-        let flags = RepositoryOpenFlags::NO_SEARCH;
-        let repository = Repository::open_ext(&real, flags, std::iter::empty::<&Path>())?;
-        self.check_inside(repository.path())?;
-        self.check_inside(repository.commondir())?;
-        if let Some(work_tree) = repository.workdir() {
-            self.check_inside(work_tree)?;
-        }
-        let objects = self.check_inside(&repository.commondir().join("objects"))?;
-        self.check_alternates(&objects)?;
-        Ok(repository)
+        self.check_inside(Path::new(path))
+    }
+
+    /// Opens the repository at a located path, after the checks of what libgit2 opens by itself.
+    pub(super) fn repository(
+        &self,
+        path: &Path,
+        parts: Parts,
+        limits: &Limits,
+    ) -> Result<Repository> {
+        let repository = Scan::new(self, limits).open(path, parts)?;
+        repository
+            .ok_or_else(|| Fault::new(format!("could not find repository at '{}'", path.display())))
     }
 
     /// Returns a path without symlinks, if it is inside of one of the directories.
-    fn check_inside(&self, path: &Path) -> Result<PathBuf> {
+    pub(super) fn check_inside(&self, path: &Path) -> Result<PathBuf> {
         let real = path
             .canonicalize()
             .map_err(|error| Fault::new(format!("{error}: {}", path.display())))?;
@@ -68,25 +70,6 @@ impl Repositories {
             path.display(),
             directories.join("', '")
         )))
-    }
-
-    /// Checks the object databases that a repository also reads.
-    fn check_alternates(&self, objects: &Path) -> Result<()> {
-        let file = objects.join("info/alternates");
-        let Ok(metadata) = fs::metadata(&file) else {
-            return Ok(());
-        };
-        if !metadata.is_file() || metadata.len() > MAX_ALTERNATES_BYTES {
-            return Err("objects/info/alternates is no small file".into());
-        }
-        let text = fs::read_to_string(file)?;
-        let lines = text
-            .lines()
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for line in lines {
-            self.check_inside(&objects.join(line))?;
-        }
-        Ok(())
     }
 }
 
@@ -114,7 +97,32 @@ pub(super) fn find<'r>(repository: &'r Repository, revision: &str) -> Result<Obj
             "a revision that is searched in messages is not supported: use `git_log`".into(),
         );
     }
-    Ok(repository.revparse_single(revision)?)
+    repository
+        .revparse_single(revision)
+        .map_err(|error| match error.code() {
+            ErrorCode::NotFound if has_no_commit(repository) => no_commit_error(),
+            // libgit2 says so also of a name that is no hash.
+            ErrorCode::Ambiguous if revision.len() < MIN_HASH_DIGITS => Fault::new(format!(
+                "there is no branch, tag or commit '{revision}': `git_branch` lists the branches"
+            )),
+            ErrorCode::Ambiguous => Fault::new(format!(
+                "several hashes begin with '{revision}': give more of its digits"
+            )),
+            _ => Fault::from(error),
+        })
+}
+
+/// Tells whether the current branch has no commit.
+fn has_no_commit(repository: &Repository) -> bool {
+    let head = repository.head();
+    head.is_err_and(|error| error.code() == ErrorCode::UnbornBranch)
+}
+
+/// Returns the error for a branch without a commit.
+pub(super) fn no_commit_error() -> Fault {
+    Fault::new(
+        "the current branch has no commit yet: stage files with `git_add`, then use `git_commit`",
+    )
 }
 
 /// Finds the commit of a revision.

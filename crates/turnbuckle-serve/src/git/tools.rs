@@ -1,36 +1,52 @@
 //! The tools.
 
+use std::sync::Arc;
+
 use turnbuckle::prelude::*;
 
+use super::calls::Calls;
 use super::diff::{Sides, diff};
 use super::limits::Limits;
 use super::repository::Repositories;
-use super::{change, log, status};
+use super::scan::Parts;
+use super::{change, checkout, log, status};
 use crate::fault;
 
 /// The tools of the server.
 pub(super) struct Git {
-    repositories: Repositories,
+    repositories: Arc<Repositories>,
     limits: Limits,
+    calls: Calls,
 }
 
 impl Git {
     /// Creates the tools for some repositories.
     pub(super) fn new(repositories: Repositories, limits: Limits) -> Self {
         Self {
-            repositories,
+            repositories: Arc::new(repositories),
             limits,
+            calls: Calls::new(),
         }
     }
 
-    /// Runs work on a repository.
-    fn run(
+    /// Runs work on a repository that uses some parts of it.
+    async fn run(
         &self,
         path: &str,
-        work: impl FnOnce(&mut git2::Repository, &Limits) -> fault::Result<String>,
-    ) -> fault::Result<String> {
-        let mut repository = self.repositories.repository(path)?;
-        work(&mut repository, &self.limits)
+        parts: Parts,
+        work: impl FnOnce(&mut git2::Repository, &Limits) -> fault::Result<String> + Send + 'static,
+    ) -> Result<String> {
+        let path = self.repositories.locate(path);
+        let path = path.map_err(IntoFailure::into_failure)?;
+        let (repositories, limits) = (Arc::clone(&self.repositories), self.limits.clone());
+        let (key, call_timeout) = (path.clone(), limits.call_timeout);
+        let work = move || {
+            work(
+                &mut repositories.repository(&path, parts, &limits)?,
+                &limits,
+            )
+        };
+        self.calls.run(key, call_timeout, work).await
     }
 }
 
@@ -38,130 +54,131 @@ impl Git {
 impl Git {
     /// Shows the branch, and the files that are staged, changed and untracked.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_status(&self, repo_path: String) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    async fn git_status(&self, repo_path: String) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             let status = status::status(repository, limits)?;
             Ok(format!("Repository status:\n{}", status.trim_end()))
         })
+        .await
     }
 
     /// Shows changes in the work tree that are not staged.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_diff_unstaged(
+    async fn git_diff_unstaged(
         &self,
         repo_path: String,
         #[schema(default = 3)] context_lines: u32,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Unstaged, context_lines, limits)?;
             Ok(format!("Unstaged changes:\n{text}"))
         })
+        .await
     }
 
     /// Shows changes that the next commit takes.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_diff_staged(
+    async fn git_diff_staged(
         &self,
         repo_path: String,
         #[schema(default = 3)] context_lines: u32,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Staged, context_lines, limits)?;
             Ok(format!("Staged changes:\n{text}"))
         })
+        .await
     }
 
     /// Shows how the work tree differs from a branch, a tag or a commit.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_diff(
+    async fn git_diff(
         &self,
         repo_path: String,
         target: String,
         #[schema(default = 3)] context_lines: u32,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Revision(&target), context_lines, limits)?;
             Ok(format!("Diff with {target}:\n{text}"))
         })
+        .await
     }
 
     /// Commits what is staged.
     #[tool(
-        blocking,
         read_only = false,
         destructive = false,
         idempotent = false,
         open_world = false
     )]
-    fn git_commit(&self, repo_path: String, message: String) -> fault::Result<String> {
-        self.run(&repo_path, |repository, _| {
+    async fn git_commit(&self, repo_path: String, message: String) -> Result<String> {
+        self.run(&repo_path, Parts::GitDir, move |repository, _| {
             change::commit(repository, &message)
         })
+        .await
     }
 
     /// Stages files for the next commit; `.` stages all.
     #[tool(
-        blocking,
         read_only = false,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_add(
+    async fn git_add(
         &self,
         repo_path: String,
         #[schema(min_len = 1)] files: Vec<String>,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             change::add(repository, &files, limits)
         })
+        .await
     }
 
     /// Unstages all changes. Files stay as they are.
     #[tool(
-        blocking,
         read_only = false,
         destructive = true,
         idempotent = true,
         open_world = false
     )]
-    fn git_reset(&self, repo_path: String) -> fault::Result<String> {
-        self.run(&repo_path, |repository, _| change::reset(repository))
+    async fn git_reset(&self, repo_path: String) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, _| {
+            change::reset(repository)
+        })
+        .await
     }
 
     /// Lists commits from the current one back.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_log(
+    async fn git_log(
         &self,
         repo_path: String,
         #[schema(default = 10)] max_count: usize,
@@ -169,69 +186,69 @@ impl Git {
         start_timestamp: Option<String>,
         /// Leave out newer commits, in the same forms
         end_timestamp: Option<String>,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::GitDir, move |repository, limits| {
             let (start, end) = (start_timestamp.as_deref(), end_timestamp.as_deref());
             log::log(repository, max_count, start, end, limits)
         })
+        .await
     }
 
     /// Creates a branch at another one, or at the current one.
     #[tool(
-        blocking,
         read_only = false,
         destructive = false,
         idempotent = false,
         open_world = false
     )]
-    fn git_create_branch(
+    async fn git_create_branch(
         &self,
         repo_path: String,
         branch_name: String,
         base_branch: Option<String>,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, _| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::GitDir, move |repository, _| {
             change::create_branch(repository, &branch_name, base_branch.as_deref())
         })
+        .await
     }
 
     /// Switches to a branch, or to a tag or commit without a branch. Changes that would be lost stop it.
     #[tool(
-        blocking,
         read_only = false,
         destructive = false,
         idempotent = false,
         open_world = false
     )]
-    fn git_checkout(&self, repo_path: String, branch_name: String) -> fault::Result<String> {
-        self.run(&repo_path, |repository, _| {
-            change::checkout(repository, &branch_name)
+    async fn git_checkout(&self, repo_path: String, branch_name: String) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, _| {
+            checkout::checkout(repository, &branch_name)
         })
+        .await
     }
 
     /// Shows a commit with its changes, or a file or directory as REVISION:PATH.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_show(&self, repo_path: String, revision: String) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    async fn git_show(&self, repo_path: String, revision: String) -> Result<String> {
+        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
             log::show(repository, &revision, limits)
         })
+        .await
     }
 
     /// Lists branches.
     #[tool(
-        blocking,
         read_only = true,
         destructive = false,
         idempotent = true,
         open_world = false
     )]
-    fn git_branch(
+    async fn git_branch(
         &self,
         /// Path of the repository
         repo_path: String,
@@ -240,10 +257,11 @@ impl Git {
         contains: Option<String>,
         /// A commit that the branches do not have
         not_contains: Option<String>,
-    ) -> fault::Result<String> {
-        self.run(&repo_path, |repository, limits| {
+    ) -> Result<String> {
+        self.run(&repo_path, Parts::GitDir, move |repository, limits| {
             let (contains, not_contains) = (contains.as_deref(), not_contains.as_deref());
             log::branches(repository, &branch_type, contains, not_contains, limits)
         })
+        .await
     }
 }

@@ -1,6 +1,7 @@
 //! Repositories: states, differences, logs, changes, and hostile repositories.
 
 mod hostile;
+mod scan;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -409,6 +410,55 @@ async fn revisions_that_are_no_branches_are_checked_out_alone() {
         ("git_show", "revision"),
     ] {
         served.fail(tool, json!({argument: "nothing"})).await;
+    }
+}
+
+#[tokio::test]
+async fn errors_say_what_to_do() {
+    let served = Served::new().await;
+    let empty = served.inside().join("empty");
+    init(&empty);
+    for (tool, arguments) in [
+        ("git_log", json!({})),
+        ("git_show", json!({"revision": "HEAD"})),
+        ("git_diff", json!({"target": "main"})),
+        ("git_create_branch", json!({"branch_name": "x"})),
+        ("git_checkout", json!({"branch_name": "main"})),
+    ] {
+        let mut arguments = arguments.clone();
+        arguments["repo_path"] = json!(empty);
+        let text = served.fail(tool, arguments).await;
+        assert!(
+            text.contains("no commit yet") && text.contains("git_commit"),
+            "{tool}: {text}"
+        );
+    }
+    served
+        .ok("git_create_branch", json!({"branch_name": "work"}))
+        .await;
+    served.write("a.txt", "committed\n");
+    served.write("b.txt", "committed\n");
+    served.ok("git_add", json!({"files": ["."]})).await;
+    served.ok("git_commit", json!({"message": "more"})).await;
+    served.write("a.txt", "changed\n");
+    served.write("b.txt", "changed\n");
+    let text = served
+        .fail("git_checkout", json!({"branch_name": "work"}))
+        .await;
+    assert!(
+        text.contains("a.txt, b.txt") && text.contains("git_commit"),
+        "{text}"
+    );
+    let text = served
+        .fail("git_checkout", json!({"branch_name": "f"}))
+        .await;
+    assert!(
+        text.contains("no branch, tag or commit 'f'") && text.contains("git_branch"),
+        "{text}"
+    );
+    for file in [".git/config", "./.GIT/config", ".git"] {
+        let text = served.fail("git_add", json!({"files": [file]})).await;
+        assert!(text.contains("is in a git directory"), "{text}");
     }
 }
 
