@@ -1,8 +1,13 @@
 //! Changes of the index, the branches and the work tree.
 
+use std::fs::Metadata;
 use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
-use git2::{Branch, Index, IndexEntry, Oid, Repository, RepositoryState, ResetType};
+use git2::{
+    AttrCheckFlags, AttrValue, Branch, Index, IndexEntry, Oid, Repository, RepositoryState,
+    ResetType,
+};
 
 use super::limits::{Limits, Output};
 use super::repository::{check_name, find_commit};
@@ -93,6 +98,18 @@ impl Adding<'_> {
             }
             return self.add_dir(path, depth);
         }
+        if metadata.is_file()
+            && let Some(filter) = self.filter(path)?
+        {
+            if self.is_staged(path, &metadata) {
+                return Ok(());
+            }
+            return Err(Fault::new(format!(
+                "{} is not staged: the filter '{filter}' of .gitattributes changes its content, and filters are not \
+                 run here. Stage it with git itself",
+                path.display()
+            )));
+        }
         if metadata.is_file() && metadata.len() > self.max_file_bytes {
             return Err(Fault::new(format!(
                 "{} has {} bytes, and may have {} (Limits::max_file_bytes)",
@@ -105,6 +122,38 @@ impl Adding<'_> {
             self.index.add_path(path)?;
         }
         Ok(())
+    }
+
+    /// Returns the name of the filter that git would run to store a file, for instance to encrypt it. Without it the
+    /// content would be stored as it is. A filter that is configured nowhere does nothing in git either.
+    fn filter(&self, path: &Path) -> Result<Option<String>> {
+        let flags = AttrCheckFlags::FILE_THEN_INDEX;
+        let value = self.repository.get_attr_bytes(path, "filter", flags)?;
+        let name = match AttrValue::from_bytes(value) {
+            AttrValue::String(name) => name,
+            // No name of the configuration can be compared with it.
+            AttrValue::Bytes(name) => return Ok(Some(String::from_utf8_lossy(name).into_owned())),
+            _ => return Ok(None),
+        };
+        let config = self.repository.config()?;
+        let is_configured = ["clean", "process"].iter().any(|program| {
+            let entry = config.get_entry(&format!("filter.{name}.{program}"));
+            entry.is_ok_and(|entry| entry.has_value() && !entry.value_bytes().is_empty())
+        });
+        Ok(is_configured.then(|| name.to_owned()))
+    }
+
+    /// Tells whether a file has the size and the time of its entry in the index.
+    fn is_staged(&self, path: &Path, metadata: &Metadata) -> bool {
+        let modified = metadata.modified().ok();
+        let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let (Some(entry), Some(modified)) = (self.index.get_path(path, 0), modified) else {
+            return false;
+        };
+        // The index has the low bits of the size and the seconds.
+        entry.file_size == metadata.len() as u32
+            && entry.mtime.seconds() == modified.as_secs() as i32
+            && entry.mtime.nanoseconds() == modified.subsec_nanos()
     }
 
     /// Adds what is in a directory and not ignored. Another repository inside is passed over.

@@ -97,6 +97,42 @@ async fn large_files_and_long_results_are_bounded() {
 }
 
 #[tokio::test]
+async fn files_that_a_filter_would_change_are_not_staged() {
+    let served = Served::new().await;
+    served.write(".gitattributes", "*.key filter=crypt\n*.low filter=lower\n");
+    served.write("old.key", "old\n");
+    // A filter that is configured nowhere does nothing.
+    served.ok("git_add", json!({"files": ["."]})).await;
+    let mut config = served.repository.config().unwrap();
+    config.set_str("filter.crypt.smudge", "cat").unwrap();
+    config.set_str("filter.lower.clean", "").unwrap();
+    served.write("new.key", "new\n");
+    served.write("new.low", "new\n");
+    served.ok("git_add", json!({"files": ["new.low"]})).await;
+    for program in ["filter.crypt.clean", "filter.crypt.process"] {
+        config.set_str(program, "cat").unwrap();
+        for files in [json!(["new.key"]), json!(["."])] {
+            let text = served.fail("git_add", json!({"files": files})).await;
+            assert!(
+                text.contains("new.key") && text.contains("the filter 'crypt'"),
+                "{text}"
+            );
+        }
+        config.remove(program).unwrap();
+    }
+    config.set_str("filter.crypt.clean", "cat").unwrap();
+    let status = served.ok("git_status", json!({})).await;
+    assert!(status.contains("Untracked files:\n\tnew.key"), "{status}");
+    // Files that did not change are no reason.
+    fs::remove_file(served.path("new.key")).unwrap();
+    let text = served.ok("git_add", json!({"files": ["."]})).await;
+    assert!(text.starts_with("Nothing was staged"), "{text}");
+    served.write("old.key", "changed\n");
+    let text = served.fail("git_add", json!({"files": ["."]})).await;
+    assert!(text.contains("old.key is not staged"), "{text}");
+}
+
+#[tokio::test]
 async fn a_bare_repository_has_no_work_tree() {
     let served = Served::new().await;
     let bare = served.inside().join("bare.git");
@@ -215,11 +251,14 @@ mod unix {
         config.set_str("commit.gpgsign", "true").unwrap();
         served.write(".gitattributes", "*.txt filter=evil diff=evil merge=evil\n");
         served.write("a.txt", "changed\n");
+        served.fail("git_add", json!({"files": ["."]})).await;
+        let mut index = served.repository.index().unwrap();
+        index.add_path(Path::new("a.txt")).unwrap();
+        index.write().unwrap();
         for (tool, arguments) in [
             ("git_status", json!({})),
             ("git_diff_unstaged", json!({})),
             ("git_diff", json!({"target": "HEAD"})),
-            ("git_add", json!({"files": ["."]})),
             ("git_diff_staged", json!({})),
             ("git_commit", json!({"message": "second"})),
             ("git_log", json!({})),
