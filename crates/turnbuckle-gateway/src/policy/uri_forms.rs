@@ -5,6 +5,7 @@
 //! rule that forbids holds if it matches any of them, and a rule that permits only if it matches all.
 
 use percent_encoding::percent_decode_str;
+use turnbuckle_types::base::text::is_hidden;
 
 /// The most decodings of a URI. One with escapes in escapes beyond has no forms.
 const MAX_DECODINGS: usize = 4;
@@ -31,14 +32,14 @@ pub(super) struct UriForms {
 }
 
 impl UriForms {
-    /// Returns the forms of a URI; `None` if nobody can tell where it leads: it has a `..`, a control character,
+    /// Returns the forms of a URI; `None` if nobody can tell where it leads: it has a `..`, a hidden character,
     /// escapes that are no UTF-8, or escapes in escapes of escapes.
     pub(super) fn new(uri: &str) -> Option<Self> {
         let levels = decode(uri)?;
         let decoded = levels.last()?;
         let mut segments = decoded.split(['/', '\\', '?', '#']);
-        let has_control = uri.contains(char::is_control) || decoded.contains(char::is_control);
-        if has_control || segments.any(|it| it == "..") {
+        let has_hidden = uri.contains(is_hidden) || decoded.contains(is_hidden);
+        if has_hidden || segments.any(|it| it == "..") {
             return None;
         }
         let mut forms = Self {
@@ -134,7 +135,7 @@ enum UserInfo {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
     Lower,
-    /// Those before the first star: a star may reach beyond the authority.
+    /// Only letters before the first star: a star may reach beyond the authority.
     LowerBeforeStar,
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use turnbuckle_server::{CompletionRequest, HandlerContext, UriTemplate};
 use turnbuckle_session::internal::FailureCause;
+use turnbuckle_types::method::{Complete, Request as _};
 use turnbuckle_types::{
     CompleteRequestParams, CompleteResult, CompletionReference, ErrorKind, ProtocolError,
     ResourceTemplate, TemplateVariables,
@@ -38,7 +39,7 @@ pub(super) fn completed_reference(context: &HandlerContext) -> Option<String> {
     }
     let message: Message = serde_json::from_str(context.text()).ok()?;
     match message.params.reference {
-        CompletionReference::Resource(reference) if message.method == "completion/complete" => {
+        CompletionReference::Resource(reference) if message.method == Complete::METHOD => {
             Some(reference.uri)
         }
         _ => None,
