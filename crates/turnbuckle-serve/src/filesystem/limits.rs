@@ -49,7 +49,7 @@ pub(super) struct Budget {
     /// The bytes that may still be read.
     pub(super) bytes: usize,
     entries: usize,
-    /// What to do instead of a call that would read more bytes than it may.
+    /// Advice for a call that would read more bytes than it may.
     pub(super) advice: &'static str,
 }
 
