@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use turnbuckle_client::Error as ClientError;
 use turnbuckle_session::transport::LinkError;
 
 use crate::view::item_kind::ItemKind;
@@ -51,13 +50,15 @@ impl Error {
         match &mut self {
             Self::NotReady { reason, .. } => cut_output(reason),
             Self::Request { error, .. } => match error {
-                ClientError::ConnectionLost { reason, .. }
-                | ClientError::Unreachable { reason, .. } => {
+                turnbuckle_client::Error::ConnectionLost { reason, .. }
+                | turnbuckle_client::Error::Unreachable { reason, .. } => {
                     if let LinkError::ProcessExited { stderr, .. } = reason {
                         stderr.clear();
                     }
                 }
-                ClientError::ReconnectsExhausted { last_error, .. } => cut_output(last_error),
+                turnbuckle_client::Error::ReconnectsExhausted { last_error, .. } => {
+                    cut_output(last_error)
+                }
                 _ => {}
             },
             _ => {}
@@ -106,11 +107,11 @@ mod tests {
                 server: "one".into(),
                 reason: format!("not connected: {}", ended()),
             },
-            request(ClientError::ConnectionLost {
+            request(turnbuckle_client::Error::ConnectionLost {
                 sent: true,
                 reason: ended(),
             }),
-            request(ClientError::Unreachable {
+            request(turnbuckle_client::Error::Unreachable {
                 server: "one".into(),
                 reason: ended(),
             }),

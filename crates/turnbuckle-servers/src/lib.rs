@@ -65,6 +65,7 @@ pub use in_process::InProcess;
 pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
 pub use proxy::Proxy;
+pub use proxy::call_cause::CallCause;
 pub use proxy::target::ProxiedTarget;
 pub use proxy::tool_caller::ToolCaller;
 pub use question::ServerQuestion;
@@ -75,13 +76,6 @@ pub use turnbuckle_server::BuildError;
 pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;
-
-/// Parts for turnbuckle's other crates.
-#[doc(hidden)]
-pub mod internal {
-    pub use crate::config::mismatch::describe_mismatch;
-    pub use crate::proxy::call_cause::CallCause;
-}
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

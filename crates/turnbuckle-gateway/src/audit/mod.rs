@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use turnbuckle::servers::internal::CallCause;
+use turnbuckle::servers::CallCause;
 use turnbuckle::types::{Audit, AuditOutcome, AuditRecord};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{
@@ -116,6 +116,7 @@ fn of_upstream(cause: CallCause) -> (OutcomeName, Option<String>) {
         CallCause::TooManyInFlight => ("refused", "limits.in_flight"),
         CallCause::ResultTooLarge => ("refused", "limits.result_bytes"),
         CallCause::Unavailable => ("upstream_unavailable", "not connected"),
+        cause => ("refused", cause.name()),
     };
     (outcome, Some(detail.to_owned()))
 }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use turnbuckle::auth::Secret;
 use turnbuckle::servers::UpstreamMode;
 use turnbuckle::servers::config::jsonc_to_json;
-use turnbuckle::servers::internal::describe_mismatch;
+use turnbuckle_types::base::mismatch::describe_without_value;
 
 pub use values::{PrincipalPart, Size, Time};
 
@@ -158,7 +158,7 @@ impl GatewayFile {
         serde_json::from_str(&jsonc_to_json(text)).map_err(|error| {
             let text = error.to_string();
             let reason = text.rsplit_once(" at line ").map_or(&*text, |it| it.0);
-            let reason = describe_mismatch(reason).unwrap_or_else(|| reason.to_owned());
+            let reason = describe_without_value(reason).unwrap_or_else(|| reason.to_owned());
             GatewayError::new(format!("line {}: {reason}", error.line()))
         })
     }
@@ -184,7 +184,7 @@ fn check_size(text: &str) -> Result<(), GatewayError> {
 fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, GatewayError> {
     toml::from_str(text).map_err(|error| {
         let reason = error.message();
-        let reason = describe_mismatch(reason).unwrap_or_else(|| reason.to_owned());
+        let reason = describe_without_value(reason).unwrap_or_else(|| reason.to_owned());
         match error.span() {
             Some(span) => {
                 let before = &text.as_bytes()[..span.start.min(text.len())];

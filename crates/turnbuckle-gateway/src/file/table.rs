@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
-use turnbuckle::servers::internal::describe_mismatch;
+use turnbuckle_types::base::mismatch::describe_without_value;
 use turnbuckle_types::base::nearest::did_you_mean;
 
 /// Makes a struct whose fields are the keys of a table. A key can be left out.
@@ -78,7 +78,7 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for NamedValue<T> {
     type Value = T;
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<T, D::Error> {
-        T::deserialize(value).map_err(|error| match describe_mismatch(&error.to_string()) {
+        T::deserialize(value).map_err(|error| match describe_without_value(&error.to_string()) {
             // Here, and not outside, so that the error gets the place of the value.
             Some(reason) => D::Error::custom(format!("`{}`: {reason}", self.key)),
             None => error,

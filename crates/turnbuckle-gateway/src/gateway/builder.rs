@@ -315,7 +315,15 @@ impl GatewayBuilder {
                     let hook = hook.as_deref();
                     // Only upstreams with a URL have headers of the caller.
                     let left_out = &mut Vec::new();
-                    connector(&upstream_name, &table, &directory, &caller, hook, false, left_out)
+                    connector(
+                        &upstream_name,
+                        &table,
+                        &directory,
+                        &caller,
+                        hook,
+                        false,
+                        left_out,
+                    )
                 },
             )
         })

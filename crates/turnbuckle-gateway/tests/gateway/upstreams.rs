@@ -144,9 +144,9 @@ async fn a_setting_that_cannot_be_used_names_its_upstream() {
 }
 
 /// A connector to a server that answers after a time.
-struct Late(Duration, InProcess);
+struct DelayedConnector(Duration, InProcess);
 
-impl Connector for Late {
+impl Connector for DelayedConnector {
     fn open(&self, inbox: Arc<dyn Inbox>) -> OpenFuture<'_> {
         Box::pin(async move {
             tokio::time::sleep(self.0).await;
@@ -172,11 +172,11 @@ async fn a_late_upstream_delays_the_start_by_two_seconds_and_its_items_follow() 
         .connector("good", InProcess::new(server(&["good"])))
         .connector(
             "late",
-            Late(Duration::from_secs(5), InProcess::new(server(&["late"]))),
+            DelayedConnector(Duration::from_secs(5), InProcess::new(server(&["late"]))),
         )
         .connector(
             "mute",
-            Late(Duration::from_secs(3600), InProcess::new(server(&["mute"]))),
+            DelayedConnector(Duration::from_secs(3600), InProcess::new(server(&["mute"]))),
         )
         .connect()
         .await

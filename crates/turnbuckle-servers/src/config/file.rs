@@ -6,8 +6,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use turnbuckle_types::base::mismatch::describe_without_value;
 
-use super::mismatch::describe_mismatch;
 use super::{ConfigError, ServerEntry, jsonc};
 
 /// The largest configuration file, in bytes.
@@ -70,7 +70,7 @@ impl ConfigFile {
 /// Returns the text of an error with its place. It never has a value of the file, which may be a secret.
 fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    match describe_mismatch(&text) {
+    match describe_without_value(&text) {
         Some(reason) => format!("line {} column {}: {reason}", error.line(), error.column()),
         None => text,
     }

@@ -21,7 +21,6 @@ mod entry;
 mod expand;
 mod file;
 mod jsonc;
-pub(crate) mod mismatch;
 
 #[cfg(feature = "http")]
 pub(crate) use connector::HttpHook;

@@ -6,6 +6,7 @@ use turnbuckle_session::internal::FailureCause;
 
 /// The cause of a failed request to a server, which the records of an audit have as the limit of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum CallCause {
     /// The request took longer than [`UpstreamOptions::total_timeout`](crate::UpstreamOptions::total_timeout).
     TotalTimeout,

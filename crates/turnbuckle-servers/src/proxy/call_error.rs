@@ -1,7 +1,6 @@
 //! The error of a request to a server, as the client of a proxy reads it.
 
 use serde::{Deserialize, Serialize};
-use turnbuckle_client::Error as ClientError;
 use turnbuckle_server::{Failure, HandlerContext};
 use turnbuckle_session::transport::{LinkError, TimeoutKind};
 use turnbuckle_types::{ErrorKind, ErrorObject, ProtocolError};
@@ -34,7 +33,7 @@ impl CallError {
             false => error.without_process_output(),
         };
         match error.request_error() {
-            Some(ClientError::ErrorResponse(response)) => {
+            Some(turnbuckle_client::Error::ErrorResponse(response)) => {
                 Self::Response(ErrorObject::clone(response))
             }
             _ => Self::NoResponse {
@@ -96,17 +95,16 @@ fn cause_of(error: &Error) -> Option<CallCause> {
         error => error.request_error()?,
     };
     Some(match error {
-        ClientError::TimedOut(TimeoutKind::Total(_)) => CallCause::TotalTimeout,
-        ClientError::TimedOut(_) => CallCause::IdleTimeout,
-        ClientError::ResultTooLarge { .. }
-        | ClientError::ConnectionLost {
+        turnbuckle_client::Error::TimedOut(TimeoutKind::Total(_)) => CallCause::TotalTimeout,
+        turnbuckle_client::Error::TimedOut(_) => CallCause::IdleTimeout,
+        turnbuckle_client::Error::ResultTooLarge { .. }
+        | turnbuckle_client::Error::ConnectionLost {
             reason: LinkError::MessageTooLarge { .. },
             ..
         } => CallCause::ResultTooLarge,
         error if error.is_connection_lost() => CallCause::Unavailable,
-        ClientError::Unreachable { .. } | ClientError::ConnectTimedOut { .. } => {
-            CallCause::Unavailable
-        }
+        turnbuckle_client::Error::Unreachable { .. }
+        | turnbuckle_client::Error::ConnectTimedOut { .. } => CallCause::Unavailable,
         _ => return None,
     })
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use turnbuckle_server::{CompletionRequest, HandlerContext, UriTemplate};
 use turnbuckle_session::internal::FailureCause;
-use turnbuckle_types::method::{Complete, Request as _};
 use turnbuckle_types::{
     CompleteRequestParams, CompleteResult, CompletionReference, ErrorKind, ProtocolError,
     ResourceTemplate, TemplateVariables,
@@ -30,18 +29,16 @@ pub(super) struct TemplateCompletion {
     given: TemplateVariables,
 }
 
-/// Returns the template, or the URI that one matches, that a request for a completion names; `None` for others.
+/// Returns the template, or the URI that one matches, that a request for a completion names; `None` for others, which
+/// have other parameters.
 pub(super) fn completed_reference(context: &HandlerContext) -> Option<String> {
     #[derive(Deserialize)]
     struct Message {
-        method: String,
         params: CompleteRequestParams,
     }
     let message: Message = serde_json::from_str(context.text()).ok()?;
     match message.params.reference {
-        CompletionReference::Resource(reference) if message.method == Complete::METHOD => {
-            Some(reference.uri)
-        }
+        CompletionReference::Resource(reference) => Some(reference.uri),
         _ => None,
     }
 }

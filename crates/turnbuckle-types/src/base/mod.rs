@@ -9,6 +9,7 @@ pub mod error_chain;
 pub mod fair_permits;
 pub mod glob;
 pub mod host;
+pub mod mismatch;
 pub mod nearest;
 pub mod panics;
 pub mod quote;

@@ -2,7 +2,7 @@
 
 /// Returns the text of a `serde` error about a value of a wrong kind without the value; `None` for another error.
 #[must_use]
-pub fn describe_mismatch(error: &str) -> Option<String> {
+pub fn describe_without_value(error: &str) -> Option<String> {
     let prefixes = ["invalid type: ", "invalid value: ", "unknown variant "];
     let rest = prefixes.iter().find_map(|it| error.strip_prefix(it))?;
     // The value comes first, and may have the words that follow it.
@@ -50,8 +50,8 @@ mod tests {
                 "found something else, expected one of `a`, `b`",
             ),
         ] {
-            assert_eq!(describe_mismatch(error).as_deref(), Some(expected));
+            assert_eq!(describe_without_value(error).as_deref(), Some(expected));
         }
-        assert_eq!(describe_mismatch("unknown key \"a\""), None);
+        assert_eq!(describe_without_value("unknown key \"a\""), None);
     }
 }
