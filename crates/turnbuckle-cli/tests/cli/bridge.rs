@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::peers::legacy_server;
-use crate::serving::{Issuer, Serving, initialize, open, open_post};
+use crate::serving::{Issuer, Serving, initialize, open, open_post, read};
 use crate::support::{DEMO, HttpDemo, Run, Scratch, TOOL, command, run};
 
 /// The time in which a process has to end.
@@ -351,6 +351,7 @@ fn a_session_that_is_deleted_ends_its_command_although_a_call_is_not_answered() 
         json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "t"}});
     let _call = open_post(&bridge.url, &session, &message);
     bridge.wait_for_servers(1);
-    drop(open(&bridge.url, "DELETE", &session, ""));
+    let deleted = read(open(&bridge.url, "DELETE", &session, ""));
+    assert!(deleted.starts_with("HTTP/1.1 204"), "{deleted}");
     bridge.wait_for_servers(0);
 }
