@@ -66,8 +66,8 @@ pub(crate) const SERVER_HEADER: &str = "x-server";
 /// Returns the configuration, as the guide shows it.
 fn configuration(port: u16, servers: &[u16]) -> Result<String, Problem> {
     let mut text = format!(
-        "defaults\n  mode http\n  option redispatch\n  retries 3\n  timeout connect 1s\n  timeout client 1h\n  \
-         timeout server 1h\n\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend instances\n\n\
+        "defaults\n  mode http\n  option redispatch\n  retries 3\n  timeout connect 1s\n  timeout check 5s\n  \
+         timeout client 1h\n  timeout server 1h\n\nfrontend mcp\n  bind 127.0.0.1:{port}\n  default_backend instances\n\n\
          backend instances\n  balance roundrobin\n  http-response set-header {SERVER_HEADER} %s\n  \
          default-server check inter 200ms fall 1 rise 1\n  option httpchk GET /readyz\n"
     );
