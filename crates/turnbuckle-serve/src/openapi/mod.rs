@@ -54,7 +54,7 @@ pub fn server(document: &Document, options: Options) -> Result<ServerBuilder, Er
 /// Creates the server of a document, and returns the operations that are left out.
 ///
 /// # Errors
-/// As for [`server`].
+/// As for [`server()`].
 pub fn server_with_left_out(
     document: &Document,
     options: Options,
