@@ -1,14 +1,9 @@
-# Installs pinned Python packages; to be read by a script that has set `home`, the folder of its requirements.txt, `folder`,
-# where the packages go, and `name`, its own name for messages.
+# Installs pinned Python packages; to be read by a script that has set `home`, the folder of its requirements.txt below `tests`,
+# `folder`, where the packages go, and `name`, its own name for messages.
 
 fail() { printf '%s: %s\n' "$name" "$1" >&2; exit 1; }
 
-# Installs packages on Debian, where we may.
-install_debian() {
-    command -v apt-get >/dev/null 2>&1 || return 0
-    if [ "$(id -u)" = 0 ]; then as_root=; else as_root='sudo -n'; fi
-    { $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends "$@"; } >/dev/null 2>&1 || true
-}
+install_debian() { sh "${home%/tests/*}/tests/engines/debian.sh" "$@" || true; }
 
 python3 -m pip --version >/dev/null 2>&1 || install_debian python3 python3-pip
 python3 -m pip --version >/dev/null 2>&1 || fail "pip is missing: install python3 and pip (Debian: apt-get install python3-pip)"

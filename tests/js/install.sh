@@ -2,17 +2,15 @@
 # Installs the pinned packages of INSTALL_FOLDER, by default those beside this script. Quick and silent when
 # nothing changed. `--where` prints the Node binary to run the scripts with, after installing.
 set -eu
-cd "${INSTALL_FOLDER:-$(dirname "$0")}"
+scripts=$(cd "$(dirname "$0")" && pwd)
+cd "${INSTALL_FOLDER:-$scripts}"
 
 say() { printf 'install.sh: %s\n' "$1" >&2; }
 fail() { say "$1"; exit 1; }
 
 # On a bare Debian machine node and npm come from its own packages, where we may install them.
-if ! { command -v node && command -v npm; } >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1; then
-    if [ "$(id -u)" = 0 ]; then as_root=; else as_root='sudo -n'; fi
-    say "installing nodejs and npm (apt-get)"
-    { $as_root apt-get update -qq && $as_root apt-get install -y -qq --no-install-recommends nodejs npm; } \
-        >/dev/null 2>&1 || say "apt-get could not install them"
+if ! { command -v node && command -v npm; } >/dev/null 2>&1; then
+    sh "$scripts/../engines/debian.sh" nodejs npm || true
 fi
 
 for tool in node npm sha256sum; do

@@ -1,7 +1,6 @@
 //! Programs of Debian's packages: found, or installed where that is allowed.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -54,25 +53,18 @@ fn find(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Installs a package of Debian, if this user is root or this is CI. Tests that run side by side install
-/// one after the other.
+/// Installs a package of Debian, if this user is root or this is CI.
 fn install(package: &str) {
-    let is_root = rustix::process::geteuid().is_root();
-    if !is_root && env::var_os("CI").is_none() {
+    if !rustix::process::geteuid().is_root() && env::var_os("CI").is_none() {
         return;
     }
-    let as_root = if is_root { "" } else { "sudo -n" };
-    let lock = env::temp_dir().join("turnbuckle-engines.lock");
-    let script = format!(
-        "{as_root} apt-get update -qq; \
-         DEBIAN_FRONTEND=noninteractive {as_root} apt-get install -y -qq --no-install-recommends {package}"
-    );
-    let arguments: [OsString; 4] = [lock.into(), "sh".into(), "-c".into(), script.into()];
-    let done = Command::new("flock")
-        .args(arguments)
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/debian.sh");
+    let mut install = Command::new("sh");
+    let done = install
+        .args([script, package])
         .stdout(Stdio::null())
         .status();
     if !done.is_ok_and(|status| status.success()) {
-        eprintln!("apt-get could not install {package}");
+        eprintln!("{package} could not be installed");
     }
 }
