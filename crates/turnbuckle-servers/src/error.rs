@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use turnbuckle_session::internal::cut_process_output;
 use turnbuckle_session::transport::LinkError;
 
 use crate::view::item_kind::ItemKind;
@@ -32,6 +33,14 @@ pub enum Error {
         /// The state of the server, with its last error.
         reason: String,
     },
+    /// The clients of the server have as many connections to it as they may, or one client has half of them.
+    #[error("the server {server:?} has no connection for the request: {reason}")]
+    TooManyConnections {
+        /// The server's name in the merged view.
+        server: Arc<str>,
+        /// The number of connections, and the settings that bound it.
+        reason: String,
+    },
     /// The request to the server failed.
     #[error("{server}: {error}")]
     Request {
@@ -48,7 +57,7 @@ impl Error {
     /// the process may be the cause of that.
     pub(crate) fn without_process_output(mut self) -> Self {
         match &mut self {
-            Self::NotReady { reason, .. } => cut_output(reason),
+            Self::NotReady { reason, .. } => cut_process_output(reason),
             Self::Request { error, .. } => match error {
                 turnbuckle_client::Error::ConnectionLost { reason, .. }
                 | turnbuckle_client::Error::Unreachable { reason, .. } => {
@@ -57,7 +66,7 @@ impl Error {
                     }
                 }
                 turnbuckle_client::Error::ReconnectsExhausted { last_error, .. } => {
-                    cut_output(last_error)
+                    cut_process_output(last_error)
                 }
                 _ => {}
             },
@@ -76,16 +85,6 @@ impl Error {
     }
 }
 
-/// The words before the output of a process in the text of [`LinkError::ProcessExited`].
-const OUTPUT_MARK: &str = "; it said: ";
-
-/// Removes the output of a process from the text of an error, and all that follows.
-fn cut_output(text: &mut String) {
-    if let Some(begin) = text.find(OUTPUT_MARK) {
-        text.truncate(begin);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,7 +96,6 @@ mod tests {
             stderr: "hunter2".into(),
             may_have_read: true,
         };
-        assert!(ended().to_string().contains(OUTPUT_MARK));
         let request = |error| Error::Request {
             server: "one".into(),
             error,

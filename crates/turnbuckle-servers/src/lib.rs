@@ -65,7 +65,6 @@ pub use in_process::InProcess;
 pub use limits::ServersLimits;
 pub use member::status::{ServerState, ServerStatus};
 pub use proxy::Proxy;
-pub use proxy::call_cause::CallCause;
 pub use proxy::target::ProxiedTarget;
 pub use proxy::tool_caller::ToolCaller;
 pub use question::ServerQuestion;

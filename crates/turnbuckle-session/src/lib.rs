@@ -114,6 +114,7 @@ pub mod internal {
     pub use crate::shared::reply_sink::{EncodedResponse, QueueFull, ReplySink};
 
     // The client's end.
+    pub use crate::client::link_error::cut_process_output;
     pub use crate::client::negotiated_revision::{MirroredFields, NegotiatedRevision, RawParams};
     pub use crate::client::session::client_session::{ClientSession, InFlight};
     pub use crate::client::session::handler::{ClientHandler, ServerRequest};

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Principal, RequiredScopes};
 
 /// A receiver of the records of all requests to a server: those that were served, and those that were
@@ -43,7 +45,7 @@ pub struct AuditRecord<'a> {
     pub method: Option<&'a str>,
     /// The name of the tool or prompt, or the URI.
     pub target: Option<&'a str>,
-    /// The size of the arguments as JSON, in bytes.
+    /// The size of the arguments as JSON, in bytes; of a completion, that of its argument with its name.
     pub argument_bytes: usize,
     /// The digest of the arguments, if the receiver of records makes one.
     pub argument_digest: Option<[u8; 16]>,
@@ -103,10 +105,30 @@ pub enum AuditOutcome<'a> {
         /// The code that the client reads.
         code: i64,
     },
+    /// The request was passed on to another server, which has not served it.
+    Upstream(UpstreamFailure),
     /// The handler took too long.
     TimedOut,
     /// The client cancelled the request or went away.
     Cancelled,
     /// The handler panicked.
     Panicked,
+}
+
+/// The reason why a request that was passed on to another server has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum UpstreamFailure {
+    /// The server is not connected, or its connection was lost.
+    Unavailable,
+    /// The request took too long.
+    TimedOut,
+    /// The server sent nothing about the request for too long.
+    Silent,
+    /// The request waited too long for others, or too many wait.
+    TooManyInFlight,
+    /// The clients of the server have as many connections as they may.
+    TooManyConnections,
+    /// The result has too many bytes.
+    ResultTooLarge,
 }

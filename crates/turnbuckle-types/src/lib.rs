@@ -87,7 +87,7 @@ pub mod meta;
 pub mod method;
 
 pub use annotations::Annotations;
-pub use audit::{Audit, AuditOutcome, AuditRecord};
+pub use audit::{Audit, AuditOutcome, AuditRecord, UpstreamFailure};
 pub use authorization_failure::AuthorizationFailure;
 pub use base64_data::NotBase64;
 pub use cache::CacheScope;

@@ -36,7 +36,8 @@ pub use turnbuckle_types::{
     TaskSupportLevel, TaskToolsCapability, TasksCapability, TextContent, TextResourceContents,
     TitledChoice, Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution,
     ToolResultContent, ToolUseContent, ToolUsePairingError, UnsubscribeRequestParams,
-    UnsupportedProtocolVersionData, UpdateTaskRequestParams, UrlElicitationRequiredData, UserWait,
-    UserWaitGuard, check_tool_use_pairing, describe_decode_error,
+    UnsupportedProtocolVersionData, UpdateTaskRequestParams, UpstreamFailure,
+    UrlElicitationRequiredData, UserWait, UserWaitGuard, check_tool_use_pairing,
+    describe_decode_error,
 };
 pub use turnbuckle_types::{meta, method};

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use turnbuckle_types::{CreateMessageRequestParams, CreateMessageResult, ProtocolError, Root};
+use turnbuckle_types::{
+    ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ProtocolError, Root,
+};
 
 use crate::client::builder::ClientBuilder;
 use crate::input::form::{Form, FormAnswer};
@@ -59,6 +61,27 @@ impl ClientBuilder {
     /// `include_context` is removed from requests.
     pub fn sampling_context(mut self) -> Self {
         self.input.sampling.context = true;
+        self
+    }
+
+    /// Removes the handlers of questions that `capabilities` lack, such as those of another client that this one speaks
+    /// for, so that no server is told of them.
+    pub fn limit_questions(mut self, capabilities: &ClientCapabilities) -> Self {
+        let input = &mut self.input;
+        if !capabilities.supports_sampling() {
+            input.sampling.handler = None;
+        }
+        input.sampling.tools &= capabilities.supports_sampling_tools();
+        input.sampling.context &= capabilities.supports_sampling_context();
+        if !capabilities.supports_elicitation_form() {
+            input.form = None;
+        }
+        if !capabilities.supports_elicitation_url() {
+            input.url = None;
+        }
+        if !capabilities.supports_roots() {
+            input.roots = None;
+        }
         self
     }
 

@@ -11,8 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use turnbuckle::servers::CallCause;
-use turnbuckle::types::{Audit, AuditOutcome, AuditRecord};
+use turnbuckle::types::{Audit, AuditOutcome, AuditRecord, UpstreamFailure};
 use turnbuckle_types::base::debug_fields;
 use turnbuckle_types::method::{
     CallTool, Complete, GetPrompt, ReadResource, Request as _, Subscribe,
@@ -108,15 +107,15 @@ fn is_written(event: &Event<'_>) -> bool {
     is_call || event.record.outcome != AuditOutcome::Completed
 }
 
-/// Returns the outcome of a request that has failed at its upstream. The detail is the key of the file.
-fn of_upstream(cause: CallCause) -> (OutcomeName, Option<String>) {
-    let (outcome, detail) = match cause {
-        CallCause::TotalTimeout => ("timed_out", "limits.timeout"),
-        CallCause::IdleTimeout => ("timed_out", "the upstream was silent"),
-        CallCause::TooManyInFlight => ("refused", "limits.in_flight"),
-        CallCause::ResultTooLarge => ("refused", "limits.result_bytes"),
-        CallCause::Unavailable => ("upstream_unavailable", "not connected"),
-        cause => ("refused", cause.name()),
+/// Returns the outcome of a request that its upstream has not served. The detail is the key of the file.
+fn of_upstream(failure: UpstreamFailure) -> (OutcomeName, Option<String>) {
+    let (outcome, detail) = match failure {
+        UpstreamFailure::TimedOut => ("timed_out", "limits.timeout"),
+        UpstreamFailure::Silent => ("timed_out", "the upstream was silent"),
+        UpstreamFailure::TooManyInFlight => ("refused", "limits.in_flight"),
+        UpstreamFailure::TooManyConnections => ("refused", "connections"),
+        UpstreamFailure::ResultTooLarge => ("refused", "limits.result_bytes"),
+        _ => ("upstream_unavailable", "not connected"),
     };
     (outcome, Some(detail.to_owned()))
 }
@@ -138,11 +137,9 @@ fn outcome(record: &AuditRecord<'_>, target: Option<&Target>) -> (OutcomeName, O
         AuditOutcome::ToolError => ("tool_error", None),
         AuditOutcome::InvalidArguments => ("invalid_arguments", None),
         AuditOutcome::MissingScopes(needed) => ("missing_scopes", Some(needed.scopes.join(" "))),
-        AuditOutcome::Refused { limit } => match CallCause::from_name(limit) {
-            None => ("refused", Some(limit.to_owned())),
-            Some(CallCause::Unavailable) if is_denied => ("denied", None),
-            Some(cause) => of_upstream(cause),
-        },
+        AuditOutcome::Refused { limit } => ("refused", Some(limit.to_owned())),
+        AuditOutcome::Upstream(UpstreamFailure::Unavailable) if is_denied => ("denied", None),
+        AuditOutcome::Upstream(failure) => of_upstream(failure),
         AuditOutcome::Unauthorized { status, error } => (
             "unauthorized",
             Some(error.map_or_else(|| status.to_string(), ToOwned::to_owned)),

@@ -71,6 +71,8 @@ async fn each_call_and_each_refusal_has_a_line() {
     assert_eq!(digests[0].len(), 32);
     assert_eq!(digests[0], digests[4]);
     assert_ne!(digests[0], digests[6]);
+    assert_eq!(digests[7].len(), 32);
+    assert_ne!(digests[7], digests[8]);
     let raw = std::fs::read_to_string(&path).unwrap();
     assert!(!raw.contains("hunter2"), "{raw}");
 }
@@ -193,6 +195,26 @@ async fn the_outcome_of_a_limit_of_an_upstream_names_its_key() {
         ["large", "refused", "limits.in_flight"],
         ["large", "refused", "limits.result_bytes"],
     ];
+    assert_eq!(outcomes, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_gets_no_connection_is_refused_and_its_upstream_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let hang = Tool::builder("hang").handler(std::future::pending::<()>);
+    let upstream = Server::new("upstream", "1").tool(hang).build().unwrap();
+    let rules = "audit = 'audit.jsonl'\n---\nmode = 'pool:1'\nlimits = { timeout = '40s' }";
+    let gateway = gateway(rules, upstream, folder.path()).await;
+    let client = client(&gateway, None).await;
+    let none = json!({});
+    let call = || client.call_tool("up__hang", &none).into_future();
+    let _ = tokio::join!(call(), call());
+    let lines = lines(&gateway, &folder.path().join("audit.jsonl")).await;
+    let outcomes: Vec<_> = lines
+        .iter()
+        .map(|line| ["outcome", "detail"].map(|key| text(line, key)))
+        .collect();
+    let expected = [["refused", "connections"], ["timed_out", "limits.timeout"]];
     assert_eq!(outcomes, expected);
 }
 

@@ -62,7 +62,7 @@ impl Calls {
         });
         let done = timeout_at(deadline, done).await.map_err(|_| {
             Failure::new(
-                "the call did not end in time (Limits::call_timeout): a file of the repository may be a pipe or on \
+                "the call did not end in time: a file of the repository may be a pipe or on \
                  a disk that does not answer",
             )
         })?;

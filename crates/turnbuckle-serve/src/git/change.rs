@@ -112,7 +112,7 @@ impl Adding<'_> {
         }
         if metadata.is_file() && metadata.len() > self.max_file_bytes {
             return Err(Fault::new(format!(
-                "{} has {} bytes, and may have {} (Limits::max_file_bytes)",
+                "{} has {} bytes, and may have {}",
                 path.display(),
                 metadata.len(),
                 self.max_file_bytes

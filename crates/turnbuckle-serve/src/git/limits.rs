@@ -73,7 +73,7 @@ impl Output {
         if !is_whole {
             let limit = self.max_bytes;
             self.text.push_str(&format!(
-                "\n[cut: longer than {limit} bytes (Limits::max_output_bytes), or than the time of a call]\n"
+                "\n[cut: longer than {limit} bytes, or than the time of a call]\n"
             ));
         }
         self.text
@@ -83,7 +83,7 @@ impl Output {
     pub(super) fn check_time(&self) -> Result<()> {
         match Instant::now() < self.deadline {
             true => Ok(()),
-            false => Err("the call took too long (Limits::call_timeout): ask for less".into()),
+            false => Err("the call took too long: ask for less".into()),
         }
     }
 }

@@ -132,7 +132,7 @@ fn at_path<'r>(
     let max_bytes = limits.max_file_bytes;
     if bytes as u64 > max_bytes {
         return Err(Fault::new(format!(
-            "{path} has {bytes} bytes, and may have {max_bytes} (Limits::max_file_bytes)"
+            "{path} has {bytes} bytes, and may have {max_bytes}"
         )));
     }
     Ok(repository.find_object(id, None)?)

@@ -338,7 +338,9 @@ impl<'r> Scan<'r> {
         })?;
         // The time is not asked for each.
         match self.missing_entries.is_multiple_of(1_024) && Instant::now() >= self.deadline {
-            true => Err("the files of the repository could not be checked in the time of a call (Limits::call_timeout)".into()),
+            true => {
+                Err("the files of the repository could not be checked in the time of a call".into())
+            }
             false => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use turnbuckle_types::{ErrorKind, ProtocolError};
+use turnbuckle_types::{ErrorKind, ErrorObject, ProtocolError};
 
 use crate::error::NeedsInput;
 use crate::error::failure::{Failure, FailureKind};
@@ -21,6 +21,8 @@ pub enum AskError {
     Declined,
     /// The user closed the question without a choice.
     Cancelled,
+    /// The client answered the question with an error response.
+    Refused(ErrorObject),
     /// The client did not declare the capability, or its revision does not have the question. The
     /// error names what is missing. Nothing was sent.
     Unsupported(ProtocolError),
@@ -65,9 +67,11 @@ impl AskError {
             Self::Malformed(_) | Self::Changed(_) | Self::TooLarge(_) | Self::Store(_) => {
                 self.into_error().into()
             }
-            Self::Declined | Self::Cancelled | Self::Ended | Self::OutcomeUnknown(_) => {
-                Failure::new(self.to_string())
-            }
+            Self::Declined
+            | Self::Cancelled
+            | Self::Refused(_)
+            | Self::Ended
+            | Self::OutcomeUnknown(_) => Failure::new(self.to_string()),
         }
     }
 
@@ -102,9 +106,11 @@ impl AskError {
         match self {
             Self::Malformed(_) | Self::Changed(_) => Some(&AskErrorMeaning::InvalidParams),
             Self::TooLarge(_) | Self::Store(_) => Some(&AskErrorMeaning::Internal),
-            Self::Declined | Self::Cancelled | Self::Ended | Self::OutcomeUnknown(_) => {
-                Some(&AskErrorMeaning::ForModel)
-            }
+            Self::Declined
+            | Self::Cancelled
+            | Self::Refused(_)
+            | Self::Ended
+            | Self::OutcomeUnknown(_) => Some(&AskErrorMeaning::ForModel),
             Self::Unsupported(_) | Self::Failed(_) => None,
         }
     }
@@ -123,6 +129,7 @@ impl fmt::Display for AskError {
         match self {
             Self::Declined => f.write_str("the user declined to answer"),
             Self::Cancelled => f.write_str("the user closed the question without an answer"),
+            Self::Refused(error) => write!(f, "the client refused: {}", error.message),
             Self::Unsupported(error) => error.fmt(f),
             Self::Malformed(reason) => write!(f, "an input response is malformed: {reason}"),
             Self::Changed(reason) => write!(

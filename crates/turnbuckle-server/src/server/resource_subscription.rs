@@ -22,7 +22,7 @@ impl Server {
         context: RequestContext,
     ) -> Result<HandlerOutcome, ProtocolError> {
         let uri = required_string(call.params.uri, "uri")?;
-        if self.is_readable(&uri, &context) {
+        if self.find_readable(&uri, &context)? {
             return self.add_subscription(&uri, &context);
         }
         if !self.may_provide_resource(&uri) {

@@ -332,15 +332,27 @@ impl Server {
         Ok(self.0.catalogs.templates.find(principal, matched))
     }
 
-    /// Returns whether this principal can read a resource at a URI.
-    pub(super) fn is_readable(&self, uri: &str, context: &RequestContext) -> bool {
+    /// Returns whether a registered resource or template has the URI.
+    ///
+    /// # Errors
+    /// If the principal lacks a scope that it requires.
+    pub(super) fn find_readable(
+        &self,
+        uri: &str,
+        context: &RequestContext,
+    ) -> Result<bool, ProtocolError> {
         let principal = context.principal();
         let listed = self.0.catalogs.resources.get(uri, principal);
         if let Some(resource) = listed {
-            return resource.access().check_scopes(principal).is_ok();
+            resource.access().check_scopes(principal)?;
+            return Ok(true);
         }
         let found = self.find_template(uri, principal).ok().flatten();
-        found.is_some_and(|(template, _)| template.access().check_scopes(principal).is_ok())
+        let Some((template, _)) = found else {
+            return Ok(false);
+        };
+        template.access().check_scopes(principal)?;
+        Ok(true)
     }
 
     fn listen(
@@ -366,7 +378,7 @@ impl Server {
             uris.retain(|uri| named.insert(uri.clone()));
             check_subscription_count(uris.len(), self.0.subscription_limits.per_subscriber)?;
             if capabilities.resources.is_some() {
-                let readable = |uri: &String| self.is_readable(uri, &context);
+                let readable = |uri: &String| matches!(self.find_readable(uri, &context), Ok(true));
                 (uris, unregistered) = uris.into_iter().partition(readable);
                 unregistered.retain(|uri| self.may_provide_resource(uri));
                 honoured.resource_subscriptions = Some(uris);

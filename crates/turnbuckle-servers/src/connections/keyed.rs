@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
+use turnbuckle_server::HandlerContext;
 use turnbuckle_session::handler::Change;
 use turnbuckle_session::internal::ChangeFeed;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
@@ -36,6 +37,8 @@ pub(super) struct OwnConnection {
     pub(super) key: ConnectionKey,
     /// The session whose connection it is; `None` for that of a client without one.
     pub(super) session: Option<Weak<ChangeFeed>>,
+    /// A request of that session, if it has told its client's capabilities in a handshake.
+    pub(super) handshaken: Option<HandlerContext>,
 }
 
 /// The connections of sessions or principals.
@@ -165,7 +168,11 @@ impl KeyedConnections {
         shared: &Shared,
         member: &Arc<Member>,
     ) -> Result<Lease, Error> {
-        let OwnConnection { key, session } = own;
+        let OwnConnection {
+            key,
+            session,
+            handshaken,
+        } = own;
         let client = key.client;
         let slot_use = self
             .begin_use(key.clone(), session)
@@ -202,7 +209,8 @@ impl KeyedConnections {
         };
         let connector = member.connector_for(&key.settings)?;
         let era = member.era();
-        match open(shared, member, connector, era, NO_ATTEMPTS).await {
+        let capabilities = handshaken.as_ref().map(|it| it.client_capabilities());
+        match open(shared, member, connector, era, NO_ATTEMPTS, capabilities).await {
             Ok(client) => {
                 let lists = OwnLists::new(client.clone());
                 *slot.lists() = Some(lists.clone());
@@ -244,12 +252,14 @@ impl KeyedConnections {
     }
 
     fn too_many(&self, member: &Member) -> Error {
-        let reason = format!(
-            "its clients have as many connections as they may ({}, and half of them of one client: \
-             UpstreamOptions::max_connections; in all ServersLimits::max_connections)",
-            self.max_connections
-        );
-        member.not_ready(&reason)
+        Error::TooManyConnections {
+            server: member.name.clone(),
+            reason: format!(
+                "its clients have as many connections as they may ({}, and half of them of one client: \
+                 UpstreamOptions::max_connections; in all ServersLimits::max_connections)",
+                self.max_connections
+            ),
+        }
     }
 
     /// Removes the slots that nobody needs any more, and returns their connections.

@@ -124,6 +124,9 @@ impl Connections {
                 settings: settings.into(),
             },
             session: session.map(Arc::downgrade),
+            handshaken: session
+                .filter(|_| context.is_legacy())
+                .map(|_| context.clone()),
         })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_client::{Client, ClientBuilder, EraKind, EraPreference, Error, ReconnectPolicy};
 use turnbuckle_session::transport::Connector;
+use turnbuckle_types::ClientCapabilities;
 
 use crate::member::shared::Shared;
 use crate::member::state::Member;
@@ -15,7 +16,8 @@ pub(crate) const FEW_ATTEMPTS: usize = 1;
 /// No attempt of a client: subscriptions would open the connection that no request needs.
 pub(crate) const NO_ATTEMPTS: usize = 0;
 
-/// Opens a connection to a server. Its owner opens another one when it is lost.
+/// Opens a connection to a server. Its owner opens another one when it is lost. With the capabilities of the one client
+/// whose connection it is, the server is told of no questions that this client does not have.
 ///
 /// # Errors
 /// Returns the error of the attempt.
@@ -25,6 +27,7 @@ pub(crate) async fn open(
     connector: Arc<dyn Connector>,
     era: Option<EraKind>,
     attempts: usize,
+    capabilities: Option<&ClientCapabilities>,
 ) -> Result<Client, Error> {
     let policy = ReconnectPolicy::new().max_attempts(attempts);
     let mut builder: ClientBuilder =
@@ -34,6 +37,9 @@ pub(crate) async fn open(
     }
     for configure in &member.configure {
         builder = configure(builder);
+    }
+    if let Some(capabilities) = capabilities {
+        builder = builder.limit_questions(capabilities);
     }
     builder.connect(connector).await
 }

@@ -116,11 +116,13 @@ impl Pool {
         let permit = match timeout(MAX_WAIT, self.permits.acquire(client)).await {
             Ok(Ok(permit)) => permit,
             _ => {
-                let reason = format!(
-                    "all of its {} connections are in use, or half of them by one client (pool)",
-                    self.size
-                );
-                return Err(member.not_ready(&reason));
+                return Err(Error::TooManyConnections {
+                    server: member.name.clone(),
+                    reason: format!(
+                        "all of its {} connections are in use, or half of them by one client (pool)",
+                        self.size
+                    ),
+                });
             }
         };
         // Dropped early, it gives the connection back, too.
@@ -182,7 +184,7 @@ impl Pool {
         sleep(remaining).await;
         let connector = member.connector.clone();
         let connector = connector.map_err(|reason| member.not_ready(&reason))?;
-        match open(shared, member, connector, member.era(), FEW_ATTEMPTS).await {
+        match open(shared, member, connector, member.era(), FEW_ATTEMPTS, None).await {
             Ok(client) => Ok(Connection::new(member.name.clone(), client)),
             Err(error) => {
                 let error = error.to_string();

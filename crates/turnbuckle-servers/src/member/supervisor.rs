@@ -147,6 +147,7 @@ impl Supervisor<'_> {
             connector.clone(),
             era,
             FEW_ATTEMPTS,
+            None,
         )
         .await?;
         let mut connected = Connected {

@@ -11,11 +11,11 @@ use foldhash::HashMap;
 use tokio::time::timeout;
 use turnbuckle_cluster::Cluster;
 use turnbuckle_server::{Failure, HandlerContext, Result};
+use turnbuckle_session::internal::FailureCause;
 use turnbuckle_types::base::fair_permits::{FairPermits, Permit};
-use turnbuckle_types::{LoggingLevel, ProtocolError};
+use turnbuckle_types::{LoggingLevel, ProtocolError, UpstreamFailure};
 
 use crate::connections::client_key::{ClientKey, ClientKeys};
-use crate::proxy::call_cause::CallCause;
 use crate::proxy::elsewhere::Instances;
 use crate::proxy::elsewhere::remote_call::RemoteCall;
 use crate::proxy::parked::ParkedCalls;
@@ -135,7 +135,10 @@ impl ActiveCalls {
             // Boxed, so that the rare case does not enlarge the future of every call.
             None => {
                 let waited = Box::pin(wait_for_permit(&calls.permits, key, server)).await;
-                waited.inspect_err(|_| CallCause::TooManyInFlight.record(context))?
+                waited.inspect_err(|_| {
+                    let failure = UpstreamFailure::TooManyInFlight;
+                    context.set_failure_cause(FailureCause::Upstream(failure));
+                })?
             }
         };
         let log_level = context.log_level();

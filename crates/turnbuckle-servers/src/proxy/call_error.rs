@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use turnbuckle_server::{Failure, HandlerContext};
+use turnbuckle_session::internal::FailureCause;
 use turnbuckle_session::transport::{LinkError, TimeoutKind};
-use turnbuckle_types::{ErrorKind, ErrorObject, ProtocolError};
+use turnbuckle_types::{ErrorKind, ErrorObject, ProtocolError, UpstreamFailure};
 
 use crate::error::Error;
-use crate::proxy::call_cause::CallCause;
 
 /// The code of "resource not found" in the revisions that have one.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -19,8 +19,8 @@ pub(super) enum CallError {
     /// There is no response.
     NoResponse {
         reason: String,
-        /// The cause, where the audit log has a name for it.
-        cause: Option<CallCause>,
+        /// The cause, where records of an audit have a name for it.
+        cause: Option<UpstreamFailure>,
     },
 }
 
@@ -49,7 +49,7 @@ impl CallError {
             cause: Some(cause), ..
         } = self
         {
-            cause.record(context);
+            context.set_failure_cause(FailureCause::Upstream(cause));
         }
         self.into()
     }
@@ -89,22 +89,23 @@ fn without_types(text: String) -> String {
     TYPES.iter().fold(text, |text, name| text.replace(name, ""))
 }
 
-fn cause_of(error: &Error) -> Option<CallCause> {
+fn cause_of(error: &Error) -> Option<UpstreamFailure> {
     let error = match error {
-        Error::NotReady { .. } => return Some(CallCause::Unavailable),
+        Error::NotReady { .. } => return Some(UpstreamFailure::Unavailable),
+        Error::TooManyConnections { .. } => return Some(UpstreamFailure::TooManyConnections),
         error => error.request_error()?,
     };
     Some(match error {
-        turnbuckle_client::Error::TimedOut(TimeoutKind::Total(_)) => CallCause::TotalTimeout,
-        turnbuckle_client::Error::TimedOut(_) => CallCause::IdleTimeout,
+        turnbuckle_client::Error::TimedOut(TimeoutKind::Total(_)) => UpstreamFailure::TimedOut,
+        turnbuckle_client::Error::TimedOut(_) => UpstreamFailure::Silent,
         turnbuckle_client::Error::ResultTooLarge { .. }
         | turnbuckle_client::Error::ConnectionLost {
             reason: LinkError::MessageTooLarge { .. },
             ..
-        } => CallCause::ResultTooLarge,
-        error if error.is_connection_lost() => CallCause::Unavailable,
+        } => UpstreamFailure::ResultTooLarge,
+        error if error.is_connection_lost() => UpstreamFailure::Unavailable,
         turnbuckle_client::Error::Unreachable { .. }
-        | turnbuckle_client::Error::ConnectTimedOut { .. } => CallCause::Unavailable,
+        | turnbuckle_client::Error::ConnectTimedOut { .. } => UpstreamFailure::Unavailable,
         _ => return None,
     })
 }
@@ -133,7 +134,8 @@ impl From<CallError> for ProtocolError {
     }
 }
 
-fn response_error(response: ErrorObject) -> ProtocolError {
+/// Converts an error response, whose code stays.
+pub(super) fn response_error(response: ErrorObject) -> ProtocolError {
     let kind = match response.code {
         -32600 => ErrorKind::InvalidRequest,
         -32601 => ErrorKind::MethodNotFound,

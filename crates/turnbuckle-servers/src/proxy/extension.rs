@@ -4,15 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::time::Instant;
 use turnbuckle_server::{Failure, HandlerContext, Result, ServerBuilder};
+use turnbuckle_session::internal::FailureCause;
 use turnbuckle_types::{
-    ClientCapabilities, ErrorKind, Json, Map, Meta, ProtocolError, RawObject, TASKS_EXTENSION, meta,
+    ErrorKind, Json, Map, Meta, ProtocolError, RawObject, TASKS_EXTENSION, UpstreamFailure, meta,
 };
 
 use crate::error::Error;
 use crate::member::state::Member;
-use crate::proxy::call_cause::CallCause;
 use crate::proxy::call_error::OrFailure as _;
-use crate::proxy::items::forwarded_meta;
+use crate::proxy::forwarded_meta::{declare_client, forwarded_meta};
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::servers::Servers;
@@ -49,9 +49,8 @@ async fn pass_on(
     let (_, _active, lease) = route.begin(request, context).await?;
     let lease = lease.ok_or_else(|| Failure::new("there is no connection for the request"))?;
     let mut meta = forwarded_meta(context);
-    let mut capabilities = ClientCapabilities::new();
-    capabilities.extensions = context.client_capabilities().extensions.clone();
-    meta.insert_unchecked(meta::CLIENT_CAPABILITIES, Json::encode(&capabilities)?);
+    // The proxy has no tasks of methods that it does not know.
+    declare_client(&mut meta, context, None);
     params.insert(META, Json::encode(&meta)?);
     let params = RawObject::encode(&params)?;
     let timeout = member.options.total_timeout;
@@ -75,7 +74,7 @@ async fn pass_on(
         let reason = format!(
             "the result of {method:.64} has {bytes} bytes (UpstreamOptions::max_result_bytes)"
         );
-        CallCause::ResultTooLarge.record(context);
+        context.set_failure_cause(FailureCause::Upstream(UpstreamFailure::ResultTooLarge));
         return Err(Failure::new(reason));
     }
     let mut result: Map<Json> = result.decode()?;

@@ -10,6 +10,7 @@ use turnbuckle_types::{ElicitAction, ErrorKind, LoggingMessageNotificationParams
 
 use crate::builder::ServersBuilder;
 use crate::connections::client_key::ClientKeys;
+use crate::proxy::call_error::response_error;
 use crate::proxy::call_messages::CallMessageSender;
 use crate::proxy::question::{Answer, Question};
 use crate::question::ServerQuestion;
@@ -85,11 +86,17 @@ async fn pass_question(asked: &ServerQuestion, question: Question) -> Option<Ans
     answered.await.ok()
 }
 
-/// Returns what a client answers that does not have such questions. Forms and URLs have no such answer: their server
-/// reads that the user has cancelled.
-fn missing_method(kind: &str) -> ProtocolError {
-    let message = format!("the client of the proxy does not support {kind}");
-    ProtocolError::new(ErrorKind::MethodNotFound, message)
+/// Returns the error response to a question that the client of the proxy does not have, has refused, or never got. Forms
+/// and URLs have no such answer: their server reads that the user has cancelled.
+fn refusal(answer: Option<Answer>, kind: &str) -> ProtocolError {
+    match answer {
+        Some(Answer::Refused(error)) => response_error(error),
+        Some(Answer::Unsupported) => {
+            let message = format!("the client of the proxy does not support {kind}");
+            ProtocolError::new(ErrorKind::MethodNotFound, message)
+        }
+        _ => ProtocolError::internal(format!("no client can be asked for {kind}")),
+    }
 }
 
 /// Installs handlers that pass questions and log messages on to the clients of the proxy.
@@ -103,10 +110,7 @@ pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
         .on_roots(async |asked: ServerQuestion| {
             match pass_question(&asked, Question::Roots).await {
                 Some(Answer::Roots(roots)) => Ok(roots),
-                Some(Answer::Unsupported) => Err(missing_method("roots")),
-                _ => Err(ProtocolError::internal(
-                    "no client can be asked for its roots",
-                )),
+                answer => Err(refusal(answer, "roots")),
             }
         })
         .on_form(async |form: Form, asked: ServerQuestion| {
@@ -129,8 +133,8 @@ pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
         .on_sampling(async |params, asked: ServerQuestion| {
             match pass_question(&asked, Question::Sampling(Box::new(params))).await {
                 Some(Answer::Sampling(Some(answer))) => Ok(*answer),
-                Some(Answer::Unsupported) => Err(missing_method("sampling")),
-                _ => Err(SamplingRejected.into()),
+                None | Some(Answer::Sampling(None)) => Err(SamplingRejected.into()),
+                answer => Err(refusal(answer, "sampling")),
             }
         })
 }

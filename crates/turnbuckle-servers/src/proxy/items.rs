@@ -11,14 +11,15 @@ use turnbuckle_server::{
 };
 use turnbuckle_types::method::Complete;
 use turnbuckle_types::{
-    CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Json, Map, Meta, Prompt,
+    CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Map, Prompt,
     PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
-    ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool, meta,
+    ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool,
 };
 
 use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::call_messages;
 use crate::proxy::forward::forward;
+use crate::proxy::forwarded_meta::{asking_meta, forwarded_meta};
 use crate::proxy::from_server;
 use crate::proxy::route::Route;
 use crate::proxy::template_completion::TemplateCompletion;
@@ -149,43 +150,6 @@ macro_rules! restrict {
             }
         }
     };
-}
-
-/// The `_meta` keys of requests that are about the connection which a message came on.
-const CONNECTION_KEYS: [&str; 6] = [
-    meta::PROGRESS_TOKEN,
-    meta::PROTOCOL_VERSION,
-    meta::CLIENT_INFO,
-    meta::CLIENT_CAPABILITIES,
-    meta::LOG_LEVEL,
-    meta::RELATED_TASK,
-];
-
-/// Returns the `_meta` of a request as it is passed on.
-pub(super) fn forwarded_meta(context: &HandlerContext) -> Meta {
-    context.meta_without(&CONNECTION_KEYS)
-}
-
-/// Returns the `_meta` of a request as it is passed on to a server that may ask the client. A server of the modern era
-/// reads there which questions the client has; that of a session has read it in the handshake of the proxy.
-fn asking_meta(context: &HandlerContext, client: &Client) -> Meta {
-    let mut meta = forwarded_meta(context);
-    let is_modern = client
-        .server_info()
-        .is_some_and(|info| info.era() == EraKind::Modern);
-    if is_modern {
-        let mut capabilities = context.client_capabilities().clone();
-        capabilities.tasks = None;
-        // The proxy waits for tasks where its client does not.
-        let tasks = TASKS_EXTENSION;
-        if !capabilities.extensions.contains_key(tasks) {
-            capabilities.extensions.insert(tasks, Json::empty_object());
-        }
-        if let Ok(capabilities) = Json::encode(&capabilities) {
-            meta.insert_unchecked(meta::CLIENT_CAPABILITIES, capabilities);
-        }
-    }
-    meta
 }
 
 /// A type of item that a proxy serves.

@@ -2,13 +2,13 @@
 
 mod active_calls;
 mod call;
-pub(crate) mod call_cause;
 mod call_error;
 mod call_messages;
 mod capabilities;
 mod elsewhere;
 mod extension;
 mod forward;
+mod forwarded_meta;
 mod from_server;
 mod items;
 mod own_items;

@@ -5,7 +5,7 @@ use turnbuckle_client::{Form, UrlRequest};
 use turnbuckle_server::{Ask, AskError, Result};
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
-    ElicitResult, Root,
+    ElicitResult, ErrorObject, Root,
 };
 
 /// A question of a server.
@@ -27,6 +27,8 @@ pub(super) enum Answer {
     Roots(Vec<Root>),
     /// The client does not have such questions.
     Unsupported,
+    /// The client answered with an error response.
+    Refused(ErrorObject),
 }
 
 impl From<Form> for Question {
@@ -75,6 +77,7 @@ impl Question {
         };
         match answered {
             Err(AskError::Unsupported(_)) => Ok(Answer::Unsupported),
+            Err(AskError::Refused(error)) => Ok(Answer::Refused(error)),
             answered => Ok(answered?),
         }
     }

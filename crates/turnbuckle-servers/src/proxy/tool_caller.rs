@@ -7,7 +7,7 @@ use turnbuckle_types::{CallToolResult, Json};
 use crate::error::Error;
 use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::forward::forward;
-use crate::proxy::items::forwarded_meta;
+use crate::proxy::forwarded_meta::asking_meta;
 use crate::proxy::route::Route;
 use crate::view::item_kind::ItemKind;
 
@@ -39,7 +39,6 @@ impl ToolCaller {
         context: &HandlerContext,
         ask: &Ask,
     ) -> Result<CallToolResult> {
-        let meta = forwarded_meta(context);
         let found = self.0.servers()?.tool_for(tool, context).await;
         let Some(found) = found.or_failure(context)? else {
             let name = tool.to_owned();
@@ -48,7 +47,7 @@ impl ToolCaller {
         };
         let request = self.0.request(&found.server, context, |client| {
             let mut request = client.call_tool(&*found.own_name, arguments);
-            request.params_mut().meta = meta;
+            request.params_mut().meta = asking_meta(context, client);
             request
         });
         let request = request.await?;

@@ -16,11 +16,12 @@ use turnbuckle_server::{
 };
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::{
-    ContentBlock, CreateMessageResult, FieldValue, LoggingLevel, Map, PromptReference, Root,
+    ContentBlock, CreateMessageResult, ErrorKind, FieldValue, LoggingLevel, Map, PromptReference,
+    ProtocolError, Root,
 };
 
 use super::support::{ERAS, speak, until};
-use crate::{InProcess, Proxy, Servers};
+use crate::{InProcess, Proxy, Servers, UpstreamMode};
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Name {
@@ -286,6 +287,69 @@ async fn a_server_learns_that_the_client_in_front_lacks_a_question_in_every_pair
                 "{missing:?}"
             );
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_reads_the_error_with_which_the_client_in_front_answers() {
+    for sampled in [false, true] {
+        fn refuse<T>() -> std::result::Result<T, ProtocolError> {
+            Err(ProtocolError::new(ErrorKind::Forwarded(-5), "not today"))
+        }
+        let client = Client::builder("c", "1").era(EraPreference::Legacy);
+        let client = client
+            .on_roots(async |_: QuestionContext| refuse())
+            .on_sampling(async |_, _: QuestionContext| refuse())
+            .on_form(async |_: Form, _: QuestionContext| {
+                let mut content = Map::new();
+                content.insert("name", FieldValue::String("Bob".into()));
+                FormAnswer::Accept(content)
+            });
+        let connected = connect(EraPreference::Legacy, client).await;
+        let result = match sampled {
+            false => connected.client.call_tool("one__roots", &()).await,
+            true => {
+                let arguments = json!({"name": "Ann"});
+                connected.client.call_tool("one__greet", &arguments).await
+            }
+        };
+        let text = result.unwrap().text().into_owned();
+        assert!(text.contains("the client refused: not today"), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_of_one_session_is_told_of_the_questions_that_its_client_has() {
+    let declared = Tool::builder("declared").handler(|context: HandlerContext| {
+        let capabilities = context.client_capabilities();
+        let has = [
+            capabilities.supports_roots(),
+            capabilities.supports_sampling(),
+            capabilities.supports_elicitation_form(),
+            capabilities.supports_elicitation_url(),
+        ];
+        format!("{has:?}")
+    });
+    let origin = Server::new("origin", "1").tool(declared).build().unwrap();
+    let proxy = Servers::builder("host", "1")
+        .server("one", InProcess::new(origin))
+        .upstream("one", |options| options.mode(UpstreamMode::PerSession))
+        .clients(speak(EraPreference::Legacy))
+        .proxy(Server::new("gateway", "1"))
+        .await
+        .unwrap();
+    let plain = || Client::builder("c", "1").era(EraPreference::Legacy);
+    let rooted = plain().roots(Roots::new());
+    let sampled =
+        rooted.on_sampling(async |_, _: QuestionContext| Err(ProtocolError::internal("none")));
+    for (builder, expected) in [
+        (plain(), "[false, false, false, false]"),
+        (sampled, "[true, true, false, false]"),
+    ] {
+        let gateway = InProcess::new(proxy.server().clone());
+        let client = builder.connect(gateway).await.unwrap();
+        let result = client.call_tool("one__declared", &()).await.unwrap();
+        assert_eq!(result.text(), expected);
     }
 }
 

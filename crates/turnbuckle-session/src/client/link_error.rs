@@ -2,6 +2,16 @@
 
 use turnbuckle_types::AuthorizationFailure;
 
+/// The words before the output of a process.
+const OUTPUT_MARK: &str = "; it said: ";
+
+/// Removes the output of a process from a text that ends with a [`LinkError::ProcessExited`].
+pub fn cut_process_output(text: &mut String) {
+    if let Some(begin) = text.find(OUTPUT_MARK) {
+        text.truncate(begin);
+    }
+}
+
 /// The reason why a link could not deliver a message, or died.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -19,10 +29,7 @@ pub enum LinkError {
         reason: String,
     },
     /// The server's process has ended.
-    #[error(
-        "the server's process ended ({status}){}",
-        detail("; it said: ", stderr)
-    )]
+    #[error("the server's process ended ({status}){}", detail(OUTPUT_MARK, stderr))]
     ProcessExited {
         /// The exit status, in words.
         status: String,

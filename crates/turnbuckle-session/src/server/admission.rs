@@ -32,7 +32,8 @@ use crate::shared::limits::Limits;
 use crate::shared::reply_sink::EncodedResponse;
 use crate::shared::signal::LazySignal;
 use crate::shared::trace::{
-    FailureFacts, RequestTrace, Side, TracedRequest, is_traced, received_context, target_of,
+    FailureFacts, RequestTrace, Side, TracedRequest, arguments_of, is_traced, received_context,
+    target_of,
 };
 use crate::shared::transport::Binding;
 
@@ -198,7 +199,7 @@ impl<L: Lifecycle> Admission<'_, L> {
             side: Side::Server,
             method: &request.method,
             target: target_of(&request.method, params, frame.text).as_deref(),
-            arguments: params.arguments,
+            arguments: arguments_of(&request.method, params, frame.text),
             id: Some(&request.id),
             features: self.features,
             transport: frame.transport_name(self.binding),

@@ -282,6 +282,11 @@ async fn a_list_has_the_items_that_the_client_may_see() {
             }
             let scoped = read(&mut client, "note:scoped").await;
             assert!(message(&scoped).contains("write"), "{case}");
+            if !case.is_modern() {
+                let params = json!({"uri": "note:scoped"});
+                let scoped = client.request("resources/subscribe", params).await;
+                assert!(message(&scoped).contains("write"), "{case}");
+            }
         }
     }
 }

@@ -32,6 +32,7 @@ impl From<LegacyInputError> for AskError {
     fn from(reason: LegacyInputError) -> Self {
         match reason {
             LegacyInputError::Unsupported(error) => Self::before_asking(error),
+            LegacyInputError::Failed(PeerError::Refused(error)) => Self::Refused(error),
             LegacyInputError::Failed(error) => {
                 Self::Failed(crate::error::failure::Failure::new(error.to_string()))
             }

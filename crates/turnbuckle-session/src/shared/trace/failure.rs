@@ -1,7 +1,7 @@
 //! Failures of requests, as spans, log lines, metrics and audit records show them.
 
 use crate::shared::panic_guard::HandlerPanic;
-use turnbuckle_types::{AuditOutcome, ErrorKind, ProtocolError};
+use turnbuckle_types::{AuditOutcome, ErrorKind, ProtocolError, UpstreamFailure};
 
 /// The cause of a failed request, where its reply does not tell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum FailureCause {
     Panic,
     /// A limit was reached: the setting of that name.
     Limit(&'static str),
+    /// Another server, which the request was passed on to, has not served it.
+    Upstream(UpstreamFailure),
 }
 
 /// The facts about a failed request beside its reply.
@@ -86,6 +88,9 @@ impl<'a> TracedFailure<'a> {
             Some(FailureCause::Limit(limit)) => {
                 self.outcome = AuditOutcome::Refused { limit };
                 self.limit = Some(limit);
+            }
+            Some(FailureCause::Upstream(failure)) => {
+                self.outcome = AuditOutcome::Upstream(failure);
             }
             None => {}
         }

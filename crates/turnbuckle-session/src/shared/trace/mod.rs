@@ -38,7 +38,7 @@ pub(crate) use failure::{FailureFacts, TracedFailure};
 pub(crate) use notification::{TracedNotification, notification_span};
 pub use propagation::TraceContext;
 pub(crate) use propagation::received_context;
-pub(crate) use target::target_of;
+pub(crate) use target::{arguments_of, target_of};
 pub use telemetry::{
     EndedRequest, EndedSession, Level, Side, StreamCount, Telemetry, count_refusal,
     count_store_operation, limit_error, set_local_metrics, set_telemetry,
@@ -126,7 +126,7 @@ pub(crate) struct TracedRequest<'a> {
     pub(crate) method: &'a str,
     /// The name of the tool or prompt, or the URI.
     pub(crate) target: Option<&'a str>,
-    /// The arguments of a tool call, on servers.
+    /// The arguments for the item that the request names, on servers.
     pub(crate) arguments: Option<RawJson<'a>>,
     /// The id; a client learns it later.
     pub(crate) id: Option<&'a RequestId>,

@@ -1,4 +1,4 @@
-//! The item that a request names.
+//! The item that a request names, and the arguments for it.
 
 use std::borrow::Cow;
 
@@ -22,4 +22,16 @@ pub(crate) fn target_of<'a>(
         _ => params.name.or(params.uri),
     };
     named.and_then(RawJson::text)
+}
+
+/// Returns the arguments for the item that a request names: of a completion, its one argument. `text` is the whole message.
+pub(crate) fn arguments_of<'a>(
+    method: &str,
+    params: &Params<'a>,
+    text: &'a str,
+) -> Option<RawJson<'a>> {
+    match Method::parse(method) {
+        Some(Method::Complete) => raw_param(text, "argument"),
+        _ => params.arguments,
+    }
 }
