@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use turnbuckle_session::internal::ProgressHandler;
 use turnbuckle_session::transport::{ClientLimits, RequestTag, Timeouts};
 use turnbuckle_types::method::CallTool;
-use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, Request};
+use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RawObject, Request};
 
 use crate::error::Error;
 use crate::method::ServerMethod;
@@ -126,6 +126,13 @@ impl<M: ServerMethod> RequestBuilder<M> {
     /// [`Client::set_log_level`](crate::Client::set_log_level).
     pub fn log_level(mut self, level: LoggingLevel) -> Self {
         self.options.log_level = Some(level);
+        self
+    }
+
+    /// Sets the capabilities that the request carries, for a client that speaks for another one. Default: those of this client.
+    /// A server of the legacy era reads those of the handshake.
+    pub fn capabilities(mut self, capabilities: Arc<RawObject>) -> Self {
+        self.options.capabilities = Some(capabilities);
         self
     }
 

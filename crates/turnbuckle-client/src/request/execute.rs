@@ -427,6 +427,7 @@ impl ClientInner {
         outbound.wants_progress = facts.reports_progress();
         outbound.progress_handler = options.listener.clone();
         outbound.log_level = options.log_level.or(self.log_level);
+        outbound.capabilities = options.capabilities.as_deref();
         outbound.tag.clone_from(&options.tag);
         connection.session.send_request(outbound)
     }

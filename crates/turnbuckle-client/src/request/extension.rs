@@ -30,7 +30,7 @@ impl<M: ExtensionRequest> ExtensionRequestBuilder<M> {
             inner,
             params,
             options: RequestOptions {
-                extension: Some(ExtensionFacts::new::<M>()),
+                extension: Some(const { &ExtensionFacts::new::<M>() }),
                 ..RequestOptions::default()
             },
         }
@@ -80,7 +80,7 @@ impl ClientInner {
             RawObject::encode(params).map_err(|error| Error::InvalidRequest(error.to_string()))?;
         let options = RequestOptions {
             timeouts,
-            extension: Some(ExtensionFacts::new::<M>()),
+            extension: Some(const { &ExtensionFacts::new::<M>() }),
             ..RequestOptions::default()
         };
         let sent = self.raw_request_directly(M::METHOD, Some(params), &options);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle_session::internal::ProgressHandler;
 use turnbuckle_session::transport::{RequestTag, Timeouts};
-use turnbuckle_types::{ExtensionRequest, LoggingLevel};
+use turnbuckle_types::{ExtensionRequest, LoggingLevel, RawObject};
 
 use crate::error::Error;
 use crate::request::progress::ProgressListener;
@@ -21,6 +21,8 @@ pub(crate) struct RequestOptions {
     /// Also `listener`, if its reader must be told when the request has ended.
     pub(crate) progress: Option<Arc<ProgressListener>>,
     pub(crate) log_level: Option<LoggingLevel>,
+    /// The capabilities of the client that the request is for, instead of those of this one.
+    pub(crate) capabilities: Option<Arc<RawObject>>,
     pub(crate) tag: Option<RequestTag>,
     /// True if the request may be sent again although the server may have acted on it.
     pub(crate) allow_retry: bool,
@@ -37,7 +39,7 @@ pub(crate) struct RequestOptions {
     /// Called when the call has become a task that is waited for.
     pub(crate) on_task: Option<TaskCallback>,
     /// The facts about a request of an extension.
-    pub(crate) extension: Option<ExtensionFacts>,
+    pub(crate) extension: Option<&'static ExtensionFacts>,
 }
 
 impl RequestOptions {
@@ -75,7 +77,7 @@ pub(crate) struct ExtensionFacts {
 }
 
 impl ExtensionFacts {
-    pub(crate) fn new<M: ExtensionRequest>() -> Self {
+    pub(crate) const fn new<M: ExtensionRequest>() -> Self {
         Self {
             id: M::EXTENSION,
             mirrored_param: M::MIRRORED_PARAM,

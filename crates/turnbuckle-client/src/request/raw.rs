@@ -101,7 +101,7 @@ impl ClientInner {
                 Err(error) if may_retry && error.is_connection_lost() => {
                     let is_safe = |facts: &ExtensionFacts| facts.is_safe_to_resend;
                     if !is_unknown_session(&error)
-                        && !options.extension.as_ref().is_some_and(is_safe)
+                        && !options.extension.is_some_and(is_safe)
                     {
                         return Err(error);
                     }
@@ -127,7 +127,7 @@ impl ClientInner {
         };
         let fields = params.and_then(|params| params.0.decode().ok());
         let fields: Params<'_> = fields.unwrap_or_default();
-        let name = match &options.extension {
+        let name = match options.extension {
             Some(facts) => {
                 check_extension(method, facts, &connection.server)?;
                 mirrored_param(method, facts, params)?

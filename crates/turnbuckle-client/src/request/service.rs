@@ -61,7 +61,7 @@ impl ClientRequest {
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let params = self.params.as_ref()?;
-        let name = match &self.options.extension {
+        let name = match self.options.extension {
             Some(facts) => member_of(params.as_str(), facts.mirrored_param?)?,
             None => {
                 let fields: Params<'_> = params.decode().ok()?;

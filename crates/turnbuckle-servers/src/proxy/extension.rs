@@ -12,7 +12,8 @@ use turnbuckle_types::{
 use crate::error::Error;
 use crate::member::state::Member;
 use crate::proxy::call_error::OrFailure as _;
-use crate::proxy::forwarded_meta::{declare_client, forwarded_meta};
+use crate::proxy::capability_cache;
+use crate::proxy::forwarded_meta::forwarded_meta;
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::servers::Servers;
@@ -50,7 +51,8 @@ async fn pass_on(
     let lease = lease.ok_or_else(|| Failure::new("there is no connection for the request"))?;
     let mut meta = forwarded_meta(context);
     // The proxy has no tasks of methods that it does not know.
-    declare_client(&mut meta, context, None);
+    let capabilities = capability_cache::encode(context, None)?;
+    meta.insert_unchecked(meta::CLIENT_CAPABILITIES, capabilities.into());
     params.insert(META, Json::encode(&meta)?);
     let params = RawObject::encode(&params)?;
     let timeout = member.options.total_timeout;

@@ -12,14 +12,14 @@ use turnbuckle_server::{
 use turnbuckle_types::method::Complete;
 use turnbuckle_types::{
     CallToolResult, CompleteResult, CompletionContext, GetPromptResult, Map, Prompt,
-    PromptReference, ProtocolError, ReadResourceResult, Resource, ResourceTemplate,
+    PromptReference, ProtocolError, RawObject, ReadResourceResult, Resource, ResourceTemplate,
     ResourceTemplateReference, TASKS_EXTENSION, TaskSupportLevel, Tool,
 };
 
 use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::call_messages;
 use crate::proxy::forward::forward;
-use crate::proxy::forwarded_meta::{asking_meta, forwarded_meta};
+use crate::proxy::forwarded_meta::forwarded_meta;
 use crate::proxy::from_server;
 use crate::proxy::route::Route;
 use crate::proxy::template_completion::TemplateCompletion;
@@ -193,10 +193,12 @@ impl Proxied for Tool {
         let handler = move |arguments: RawArguments, context: HandlerContext, ask: Ask| {
             let (route, owner) = (route.clone(), owner.clone());
             async move {
+                let arguments = RawObject::try_from(arguments.0)?;
                 let request = owner.request(&route, &context, |client, name| {
-                    let mut request = client.call_tool(name, &arguments.0);
-                    request.params_mut().meta = asking_meta(&context, client);
-                    request
+                    let mut request = client.call_tool(name, &());
+                    request.params_mut().arguments = Some(arguments);
+                    request.params_mut().meta = forwarded_meta(&context);
+                    route.capabilities.declare(request, client, &context)
                 });
                 let request = request.await?;
                 forward(&route, request, &context, &ask).await as server::Result<CallToolResult>
@@ -253,8 +255,8 @@ impl Proxied for Prompt {
                 let given: Vec<(String, String)> = given.collect();
                 let request = owner.request(&route, &context, |client, name| {
                     let mut request = client.get_prompt(name, given);
-                    request.params_mut().meta = asking_meta(&context, client);
-                    request
+                    request.params_mut().meta = forwarded_meta(&context);
+                    route.capabilities.declare(request, client, &context)
                 });
                 let request = request.await?;
                 forward(&route, request, &context, &ask).await as server::Result<GetPromptResult>
@@ -288,8 +290,8 @@ async fn read(
     }
     let request = route.request(&readable.server, &context, |client| {
         let mut request = client.read_resource(&*readable.own_uri);
-        request.params_mut().meta = asking_meta(&context, client);
-        request
+        request.params_mut().meta = forwarded_meta(&context);
+        route.capabilities.declare(request, client, &context)
     });
     let request = request.await?;
     forward(&route, request, &context, &ask).await

@@ -5,6 +5,7 @@ mod call;
 mod call_error;
 mod call_messages;
 mod capabilities;
+mod capability_cache;
 mod elsewhere;
 mod extension;
 mod forward;
@@ -150,6 +151,7 @@ impl ServersBuilder {
         let route = Route {
             servers: servers.downgrade(),
             calls: Arc::new(ActiveCalls::new(server.cluster())),
+            capabilities: Arc::default(),
             declared,
         };
         later_route.get_or_init(|| route.clone());

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::proxy::active_calls::{ActiveCall, ActiveCalls};
 use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::capabilities::Declared;
+use crate::proxy::capability_cache::CapabilityCache;
 use crate::request::ServerRequest;
 use crate::servers::{Servers, WeakServers};
 
@@ -24,6 +25,7 @@ const COUNTED_WAIT: Duration = Duration::from_millis(10);
 pub(super) struct Route {
     pub(super) servers: WeakServers,
     pub(super) calls: Arc<ActiveCalls>,
+    pub(super) capabilities: Arc<CapabilityCache>,
     pub(super) declared: Declared,
 }
 
@@ -51,7 +53,6 @@ impl Route {
         request: ServerRequest<M>,
         context: &HandlerContext,
     ) -> Result<(ServerRequest<M>, ActiveCall, Option<Lease>), Failure> {
-        let begun = Instant::now();
         let server = request.server_name().or_failure(context)?;
         let total_timeout = request.upstream_timeout();
         let waiting = async {
@@ -64,6 +65,7 @@ impl Route {
             let (active, lease) = waiting.await?;
             return Ok((request, active, lease));
         };
+        let begun = Instant::now();
         let server = server.clone();
         let waited = Box::pin(timeout(total_timeout, waiting)).await;
         let remaining = total_timeout.saturating_sub(begun.elapsed());

@@ -7,7 +7,7 @@ use turnbuckle_types::{CallToolResult, Json};
 use crate::error::Error;
 use crate::proxy::call_error::OrFailure as _;
 use crate::proxy::forward::forward;
-use crate::proxy::forwarded_meta::asking_meta;
+use crate::proxy::forwarded_meta::forwarded_meta;
 use crate::proxy::route::Route;
 use crate::view::item_kind::ItemKind;
 
@@ -47,8 +47,8 @@ impl ToolCaller {
         };
         let request = self.0.request(&found.server, context, |client| {
             let mut request = client.call_tool(&*found.own_name, arguments);
-            request.params_mut().meta = asking_meta(context, client);
-            request
+            request.params_mut().meta = forwarded_meta(context);
+            self.0.capabilities.declare(request, client, context)
         });
         let request = request.await?;
         forward(&self.0, request, context, ask).await

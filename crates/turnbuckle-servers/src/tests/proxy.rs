@@ -318,8 +318,8 @@ async fn a_server_reads_the_error_with_which_the_client_in_front_answers() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_server_of_one_session_is_told_of_the_questions_that_its_client_has() {
+/// Returns a server whose tool `declared` tells which questions its client has: roots, sampling, forms, URLs.
+fn reader_of_capabilities() -> Server {
     let declared = Tool::builder("declared").handler(|context: HandlerContext| {
         let capabilities = context.client_capabilities();
         let has = [
@@ -330,9 +330,43 @@ async fn the_server_of_one_session_is_told_of_the_questions_that_its_client_has(
         ];
         format!("{has:?}")
     });
-    let origin = Server::new("origin", "1").tool(declared).build().unwrap();
+    Server::new("origin", "1").tool(declared).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_reads_the_capabilities_of_each_client() {
     let proxy = Servers::builder("host", "1")
-        .server("one", InProcess::new(origin))
+        .server("one", InProcess::new(reader_of_capabilities()))
+        .clients(speak(EraPreference::Modern))
+        .proxy(Server::new("gateway", "1"))
+        .await
+        .unwrap();
+    let mut clients = Vec::new();
+    for front in ERAS {
+        let plain = || Client::builder("c", "1").era(front);
+        let rooted = plain().roots(Roots::new());
+        for (builder, expected) in [
+            (plain(), "[false, false, false, false]"),
+            (rooted, "[true, false, false, false]"),
+        ] {
+            let gateway = InProcess::new(proxy.server().clone());
+            clients.push((builder.connect(gateway).await.unwrap(), expected));
+        }
+    }
+    for _ in 0..2 {
+        for (client, expected) in &clients {
+            for _ in 0..2 {
+                let result = client.call_tool("one__declared", &()).await.unwrap();
+                assert_eq!(result.text(), *expected);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_server_of_one_session_is_told_of_the_questions_that_its_client_has() {
+    let proxy = Servers::builder("host", "1")
+        .server("one", InProcess::new(reader_of_capabilities()))
         .upstream("one", |options| options.mode(UpstreamMode::PerSession))
         .clients(speak(EraPreference::Legacy))
         .proxy(Server::new("gateway", "1"))

@@ -1,9 +1,10 @@
 //! The merged view: the items of all servers, in the order in which the servers were added.
 
+use std::collections::HashSet;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use turnbuckle_types::base::text::shorten;
 use turnbuckle_types::{Prompt, Resource, ResourceTemplate, Tool};
 
@@ -203,7 +204,7 @@ impl<'a, T: Merged> NameOwners<'a, T> {
         beside: &'a MergedView,
         before: &'a MergedView,
     ) -> Self {
-        let mut owners: HashMap<&str, &ServerItem<T>> = HashMap::new();
+        let mut owners: HashMap<&str, &ServerItem<T>> = HashMap::default();
         for item in lists.flat_map(|list| list.iter()) {
             let item = &item.item;
             let name = item.item.key();
@@ -227,7 +228,7 @@ impl<'a, T: Merged> NameOwners<'a, T> {
     /// Returns the owners of URIs, which no two servers share.
     fn of_uris(reserved: &'a HashSet<String>) -> Self {
         Self {
-            owners: HashMap::new(),
+            owners: HashMap::default(),
             reserved,
         }
     }

@@ -4,13 +4,15 @@
 //! A semaphore with one queue serves whoever asks most. Here permits belong to keys, such as the
 //! network addresses of clients, and a key holds half of the permits at most.
 
+use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+use foldhash::HashMap;
 
 /// A bounded number of permits, of which no key holds more than half at a time.
 ///
@@ -80,7 +82,7 @@ impl<K: Hash + Eq + Clone> FairPermits<K> {
             waiting: 0,
             max_waiting,
             max_waiting_per_key: max_waiting.div_ceil(2),
-            keys: HashMap::new(),
+            keys: HashMap::default(),
             turns: BTreeMap::new(),
             last_number: 0,
         })))

@@ -44,6 +44,8 @@ impl RequestEnvelope {
 pub struct RequestAdditions<'a> {
     /// The envelope, in the modern era.
     pub envelope: Option<&'a RequestEnvelope>,
+    /// The capabilities of the client that the request is for, as JSON, instead of those of the envelope.
+    pub capabilities: Option<&'a str>,
     /// `true` to ask for progress, with the request's own id as the token.
     pub progress: bool,
     /// The least level of log messages, in revisions where each request states it.
@@ -115,7 +117,11 @@ pub fn write_request(
     if let Some(envelope) = added.envelope {
         add(meta_key::PROTOCOL_VERSION, &*envelope.version);
         add(meta_key::CLIENT_INFO, &*envelope.info);
-        add(meta_key::CLIENT_CAPABILITIES, &*envelope.capabilities);
+        let capabilities = added.capabilities.map(str::as_bytes);
+        add(
+            meta_key::CLIENT_CAPABILITIES,
+            capabilities.unwrap_or(&envelope.capabilities),
+        );
     }
     if !token.is_empty() {
         add(meta_key::PROGRESS_TOKEN, token);
@@ -183,6 +189,7 @@ mod tests {
         let envelope = envelope();
         let added = RequestAdditions {
             envelope: Some(&envelope),
+            capabilities: None,
             progress: true,
             log_level: Some(LoggingLevel::Info),
             trace: &[
@@ -211,6 +218,14 @@ mod tests {
         assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
         let params_json = written(None, Revision::NEWEST, added);
         assert_eq!(params_json["_meta"].as_object().unwrap().len(), 7);
+
+        let added = RequestAdditions {
+            capabilities: Some(r#"{"roots":{}}"#),
+            ..added
+        };
+        let params_json = written(Some(&params), Revision::NEWEST, added);
+        let declared = &params_json["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+        assert_eq!(*declared, json!({"roots": {}}));
     }
 
     #[test]

@@ -157,6 +157,7 @@ impl ClientSession {
             let trace_members = context.to_members();
             let additions = RequestAdditions {
                 envelope: request.revision.envelope(),
+                capabilities: request.capabilities.map(|it| it.as_str()),
                 progress: wants_progress,
                 log_level: request.log_level,
                 trace: &trace_members,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use turnbuckle_types::base::debug_fields;
 
-use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RequestId};
+use turnbuckle_types::{LoggingLevel, ProgressNotificationParams, RawObject, RequestId};
 use turnbuckle_wire::era::WriteParams;
 
 use super::request_tag::RequestTag;
@@ -37,6 +37,9 @@ pub struct OutboundRequest<'a> {
     /// The lowest level of log messages that the server may send for this request. Written only in
     /// revisions whose requests carry it.
     pub log_level: Option<LoggingLevel>,
+    /// The capabilities of the client that the request is for, instead of those of this one. Written only in revisions
+    /// whose requests carry them.
+    pub capabilities: Option<&'a RawObject>,
     /// A callback that receives the request's id before the request is sent.
     pub on_id_assigned: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
     /// The tag that handlers get with the server's messages about the request.
@@ -64,6 +67,7 @@ impl<'a> OutboundRequest<'a> {
             wants_progress: false,
             progress_handler: None,
             log_level: None,
+            capabilities: None,
             on_id_assigned: None,
             tag: None,
             ignores_limit: false,

@@ -92,6 +92,17 @@ impl RequestContext {
         }
     }
 
+    /// Returns the capabilities that the client declared in this very request, as JSON.
+    #[must_use]
+    pub fn raw_client_capabilities(&self) -> Option<&str> {
+        match &self.state.client {
+            ClientDetails::Envelope { capabilities, .. } => {
+                str::from_utf8(capabilities.of_frame(&self.state.frame)).ok()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the client's description of itself. It may say anything: use it for display and
     /// logs only.
     #[must_use]
