@@ -100,9 +100,7 @@ impl ClientInner {
             match sent.await {
                 Err(error) if may_retry && error.is_connection_lost() => {
                     let is_safe = |facts: &ExtensionFacts| facts.is_safe_to_resend;
-                    if !is_unknown_session(&error)
-                        && !options.extension.is_some_and(is_safe)
-                    {
+                    if !is_unknown_session(&error) && !options.extension.is_some_and(is_safe) {
                         return Err(error);
                     }
                     may_retry = false;

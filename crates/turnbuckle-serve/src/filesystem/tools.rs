@@ -53,7 +53,10 @@ impl Filesystem {
         match timeout(roots_timeout, ask.roots()).await {
             Ok(Ok(roots)) => Ok(Some(roots)),
             Ok(Err(AskError::Unsupported(_))) => Ok(None),
-            Ok(Err(AskError::Failed(_) | AskError::Malformed(_))) | Err(_) if has_others => {
+            Ok(Err(AskError::Refused(_) | AskError::Failed(_) | AskError::Malformed(_)))
+            | Err(_)
+                if has_others =>
+            {
                 Ok(None)
             }
             Ok(Err(error)) => Err(error.into()),
