@@ -42,7 +42,7 @@ pub enum Error {
         reason: String,
     },
     /// The request to the server failed.
-    #[error("{server}: {error}")]
+    #[error("{}", request_text(server, error))]
     Request {
         /// The name of the server that was asked.
         server: Arc<str>,
@@ -50,6 +50,16 @@ pub enum Error {
         #[source]
         error: turnbuckle_client::Error,
     },
+}
+
+/// Returns the text of a failed request with the name of its server, which some errors of requests have already.
+fn request_text(server: &str, error: &turnbuckle_client::Error) -> String {
+    let text = error.to_string();
+    let rest = text.strip_prefix(server);
+    match rest.is_some_and(|rest| rest.starts_with(": ")) {
+        true => text,
+        false => format!("{server}: {text}"),
+    }
 }
 
 impl Error {

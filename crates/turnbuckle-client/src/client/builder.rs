@@ -53,6 +53,7 @@ pub struct ClientBuilder {
     keep_alive: Option<(Duration, Duration)>,
     layers: Vec<Arc<dyn LayerService>>,
     observer: Option<Arc<dyn MessageObserver>>,
+    server_name: Option<String>,
 }
 
 impl ClientBuilder {
@@ -73,6 +74,7 @@ impl ClientBuilder {
             keep_alive: None,
             layers: Vec::new(),
             observer: None,
+            server_name: None,
         }
     }
 
@@ -235,6 +237,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the name under which errors and questions show the server, instead of its address: where who reads them must not
+    /// know the address.
+    pub fn server_name(mut self, name: impl Into<String>) -> Self {
+        self.server_name = Some(name.into());
+        self
+    }
+
     /// Returns the capabilities that the client declares; they follow from the installed handlers.
     #[must_use]
     pub fn capabilities(&self) -> ClientCapabilities {
@@ -261,7 +270,8 @@ impl ClientBuilder {
         self.input.rates = Arc::new(QuestionRates::new(&self.limits));
         self.input.tasks = Arc::new(ReceivedTasks::new(&self.limits));
         let connector: Arc<dyn Connector> = Arc::new(connector);
-        let address = connector.description();
+        let name = self.server_name;
+        let address = name.unwrap_or_else(|| connector.description());
         let user_waits = connector.user_waits();
         let options = ConnectOptions {
             info: self.info,

@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use turnbuckle_client::{RequestBuilder, ServerMethod};
@@ -35,11 +36,21 @@ pub(super) struct UpstreamCall<M: ServerMethod> {
     answered: Vec<Question>,
     /// The right to wait for answers that come in other requests.
     pub(super) place: Option<ParkingPlace>,
+    /// The newest request of the client, which becomes a task if that at the server does.
+    task: Option<TaskRequest>,
     /// The principal that sent the request.
     owner: Option<SessionOwner>,
     /// True if the client may read what the process of the server has written.
     has_process_output: bool,
-    _active: ActiveCall,
+    /// The share of the server's requests, until the request has ended.
+    active: Option<ActiveCall>,
+}
+
+/// The request of a client whose call may become a task.
+type TaskRequest = Arc<Mutex<HandlerContext>>;
+
+fn lock(task: &Mutex<HandlerContext>) -> MutexGuard<'_, HandlerContext> {
+    task.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 type Outcome<M> = std::result::Result<<M as Request>::Result, Error>;
@@ -50,6 +61,8 @@ pub(super) enum CallEvent<R> {
     Log(Box<LoggingMessageNotificationParams>),
     /// There is an [open question](UpstreamCall::open_question).
     Question,
+    /// The server no longer waits for the answer to the open question.
+    Withdrawn,
     Ended(std::result::Result<R, CallError>),
 }
 
@@ -70,10 +83,12 @@ where
         let (sender, messages) = call_messages::channel();
         let is_own = request.has_own_connection(lease.as_ref());
         let tag = from_server::tag(context, &route.calls.keys, is_own, sender.clone());
-        let taskable = context.takes_task().then(|| context.clone());
+        let task = context
+            .takes_task()
+            .then(|| TaskRequest::new(Mutex::new(context.clone())));
         let request = request.with_lease(lease, |mut request: RequestBuilder<M>| {
-            if let Some(context) = taskable {
-                request = request.on_task(move |_| context.continue_as_task());
+            if let Some(task) = task.clone() {
+                request = request.on_task(move |_| lock(&task).continue_as_task());
             }
             let request = request.tag(tag).skip_output_check();
             let request = request.on_progress(move |report| sender.report(report));
@@ -95,21 +110,31 @@ where
             open: None,
             answered: Vec::new(),
             place: None,
+            task,
             owner: context.principal().map(SessionOwner::from),
             has_process_output: may_read_process_output(context),
-            _active: active,
+            active: Some(active),
         }))
     }
 
     /// Polls for the next event. Reports, log messages and questions that came before the result are returned
-    /// before it.
+    /// before it. While a question is open, no other one is returned, and the result does not wait for them.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<CallEvent<M::Result>> {
         // First of all: what came before the result is in the queue then.
         let outcome = match self.outcome.take() {
             Some(outcome) => Poll::Ready(*outcome),
             None => self.sending.as_mut().poll(cx),
         };
-        let Poll::Ready(message) = self.messages.poll_next(cx) else {
+        let open = self.open.as_mut();
+        if open.is_some_and(|open| open.answer.poll_closed(cx).is_ready()) {
+            self.open = None;
+            if let Poll::Ready(outcome) = outcome {
+                self.outcome = Some(Box::new(outcome));
+            }
+            return Poll::Ready(CallEvent::Withdrawn);
+        }
+        let takes_questions = self.open.is_none();
+        let Poll::Ready(message) = self.messages.poll_next(takes_questions, cx) else {
             return outcome.map(|outcome| {
                 CallEvent::Ended(match outcome {
                     Ok(mut result) => {
@@ -148,11 +173,16 @@ where
         &self.answered
     }
 
-    /// Passes the answer to the open question on, or nothing if there can be none.
-    pub(super) fn close_question(&mut self, answer: Option<Answer>) {
-        if let Some(open) = self.open.take()
-            && let Some(answer) = answer
-        {
+    /// Goes on for another request of the client.
+    pub(super) fn resume(&mut self, context: &HandlerContext) {
+        if let Some(task) = &self.task {
+            lock(task).clone_from(context);
+        }
+    }
+
+    /// Passes the answer to the open question on.
+    pub(super) fn close_question(&mut self, answer: Answer) {
+        if let Some(open) = self.open.take() {
             // A server that no longer waits for an answer needs none.
             let _ = open.answer.send(answer);
             self.answered.push(open.question);
@@ -184,13 +214,24 @@ where
         self.answered.len() + usize::from(self.open.is_some())
     }
 
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.outcome.is_none() {
+            let outcome = std::task::ready!(self.sending.as_mut().poll(cx));
+            self.outcome = Some(Box::new(outcome));
+            // Other calls need not wait for the client of this one.
+            self.sending = Box::pin(std::future::pending());
+            self.active = None;
+        }
+        Poll::Ready(())
+    }
+
     fn answer_from_elsewhere(
         mut self: Box<Self>,
         answer: Answer,
         mut exchange: ForeignExchange,
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         Box::pin(async move {
-            self.close_question(Some(answer));
+            self.close_question(answer);
             loop {
                 let event = tokio::select! {
                     biased;
@@ -203,6 +244,7 @@ where
                     }
                     CallEvent::Log(message) => exchange.report(Content::Log(*message)).await,
                     CallEvent::Question => return exchange.park(self).await,
+                    CallEvent::Withdrawn => continue,
                     CallEvent::Ended(outcome) => return exchange.end(outcome).await,
                 };
                 if !is_there {

@@ -37,7 +37,7 @@ impl CallError {
                 Self::Response(ErrorObject::clone(response))
             }
             _ => Self::NoResponse {
-                reason: without_types(error.to_string()),
+                reason: without_settings(&error.to_string()),
                 cause: cause_of(&error),
             },
         }
@@ -75,18 +75,40 @@ impl<T> OrFailure<T> for Result<T, Error> {
     }
 }
 
-/// Returns a text in which settings stand without the types that they are of: who reads it has a file or options.
-fn without_types(text: String) -> String {
-    const TYPES: [&str; 7] = [
-        "UpstreamOptions::",
-        "ServersLimits::",
-        "ClientLimits::",
-        "ClientBuilder::",
-        "HttpClientOptions::",
-        "Command::",
-        "Timeouts::",
-    ];
-    TYPES.iter().fold(text, |text, name| text.replace(name, ""))
+/// Returns a text without the settings of the libraries that it names: who reads it has none of them, or has them under
+/// other names, in a file or options.
+fn without_settings(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" (") {
+        shown.push_str(before);
+        rest = match after.split_once(')') {
+            Some((inside, after)) if inside.split(", ").all(is_setting) => after,
+            _ => {
+                shown.push_str(" (");
+                after
+            }
+        };
+    }
+    shown.push_str(rest);
+    let words = shown.split(' ').map(|word| match is_setting(word) {
+        true => word.split_once("::").map_or(word, |(_, name)| name),
+        false => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns whether a word is the name of a setting with the type that it is of.
+fn is_setting(word: &str) -> bool {
+    let is_name = |name: &str| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    word.trim_end_matches([')', ';'])
+        .split_once("::")
+        .is_some_and(|(of, name)| {
+            of.starts_with(|first: char| first.is_ascii_uppercase()) && is_name(of) && is_name(name)
+        })
 }
 
 fn cause_of(error: &Error) -> Option<UpstreamFailure> {
@@ -148,5 +170,33 @@ pub(super) fn response_error(response: ErrorObject) -> ProtocolError {
     match &response.data {
         Some(data) => error.with_data(data),
         None => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_settings;
+
+    #[test]
+    fn settings_of_libraries_are_left_out_of_texts() {
+        for (text, shown) in [
+            (
+                "one: no answer within 4s (Timeouts::total_timeout)",
+                "one: no answer within 4s",
+            ),
+            (
+                "more than 9 bytes (Command::max_bytes, Http::max_bytes); lost",
+                "more than 9 bytes; lost",
+            ),
+            (
+                "as many (2, and half: Options::max; in all Limits::max_all)",
+                "as many (2, and half: max; in all max_all)",
+            ),
+            ("a (b) c (d", "a (b) c (d"),
+            ("at http://[::1]:9/ std::fmt", "at http://[::1]:9/ std::fmt"),
+            ("", ""),
+        ] {
+            assert_eq!(without_settings(text), shown);
+        }
     }
 }

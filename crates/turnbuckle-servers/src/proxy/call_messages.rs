@@ -86,10 +86,20 @@ fn send(mut queue: MutexGuard<'_, Queue>, message: CallMessage) {
 }
 
 impl CallMessages {
-    /// Polls for the next message.
-    pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<CallMessage> {
+    /// Polls for the next message. Without `takes_questions`, a question stays where it is, and all that came after it.
+    pub(super) fn poll_next(
+        &self,
+        takes_questions: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<CallMessage> {
         let mut queue = self.0.queue();
-        let Some(message) = queue.messages.pop_front() else {
+        let first = queue.messages.front();
+        let stays = !takes_questions && matches!(first, Some(CallMessage::Question(_)));
+        let message = match stays {
+            true => None,
+            false => queue.messages.pop_front(),
+        };
+        let Some(message) = message else {
             match &mut queue.receiver {
                 Some(receiver) => receiver.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
@@ -136,7 +146,7 @@ mod tests {
     fn take_all(messages: &CallMessages) -> String {
         let mut cx = Context::from_waker(Waker::noop());
         let mut kinds = String::new();
-        while let Poll::Ready(message) = messages.poll_next(&mut cx) {
+        while let Poll::Ready(message) = messages.poll_next(true, &mut cx) {
             kinds.push(match message {
                 CallMessage::Progress(_) => 'p',
                 CallMessage::Log(_) => 'l',

@@ -73,9 +73,7 @@ async fn pass_on(
         .max_result_bytes
         .is_some_and(|max| bytes > max)
     {
-        let reason = format!(
-            "the result of {method:.64} has {bytes} bytes (UpstreamOptions::max_result_bytes)"
-        );
+        let reason = format!("the result of {method:.64} has too many bytes: {bytes}");
         context.set_failure_cause(FailureCause::Upstream(UpstreamFailure::ResultTooLarge));
         return Err(Failure::new(reason));
     }

@@ -12,7 +12,7 @@ use crate::proxy::elsewhere::call_is_gone;
 use crate::proxy::elsewhere::message::Content;
 use crate::proxy::elsewhere::remote_call::RemoteCall;
 use crate::proxy::parked::ParkingPlace;
-use crate::proxy::question::{Answer, Question};
+use crate::proxy::question::Unanswered;
 use crate::proxy::route::Route;
 use crate::request::ServerRequest;
 use crate::view::merged_uris::MergedUris;
@@ -50,7 +50,9 @@ where
             let parked = calls.parked.take(&id);
             let parked = parked.map(|call| call as Box<dyn Any + Send>);
             let parked = parked.and_then(|call| call.downcast::<UpstreamCall<M>>().ok());
-            parked.ok_or_else(call_is_gone)?
+            let mut parked = parked.ok_or_else(call_is_gone)?;
+            parked.resume(context);
+            parked
         }
     };
     // When the call ends at a question, the request to the server is kept.
@@ -61,23 +63,38 @@ where
     });
     let upstream = &mut **upstream;
     for question in upstream.closed_questions() {
-        Box::pin(question.ask(ask)).await?;
+        Box::pin(question.ask(ask, context))
+            .await
+            .map_err(|unanswered| unanswered.failure)?;
     }
+    let mut asking = None;
     loop {
-        if let Some(question) = upstream.open_question() {
-            let answer = Box::pin(ask_client(question, ask, context)).await;
-            // Nobody comes back to a question that has failed.
-            let (answer, failure) = match answer {
-                Ok(answer) => (Some(answer), Ok(())),
-                Err(failure) => (None, Err(failure)),
-            };
-            upstream.close_question(answer);
-            failure?;
+        if asking.is_none()
+            && let Some(question) = upstream.open_question().cloned()
+        {
+            asking = Some(Box::pin(async move { question.ask(ask, context).await }));
         }
         let event = tokio::select! {
             biased;
+            // First of all: a request that brings the answer has to ask again before it goes on.
+            answer = answer(&mut asking) => {
+                asking = None;
+                match answer {
+                    Ok(answer) => upstream.close_question(answer),
+                    Err(unanswered) => {
+                        if !unanswered.may_be_answered {
+                            upstream.place = None;
+                        }
+                        return Err(unanswered.failure);
+                    }
+                }
+                continue;
+            }
             event = upstream.next() => event,
-            () = context.cancelled() => return Err(cancelled()),
+            () = context.cancelled() => {
+                upstream.place = None;
+                return Err(cancelled());
+            }
         };
         match event {
             CallEvent::Progress(report) => Box::pin(pass_progress(*report, context)).await,
@@ -87,10 +104,20 @@ where
                     upstream.place = Some(Box::pin(reserve_place(calls, context, ask)).await?);
                 }
             }
+            // The client is told that nobody waits for its answer.
+            CallEvent::Withdrawn => asking = None,
             CallEvent::Ended(outcome) => {
                 return outcome.map_err(|error| error.into_failure(context));
             }
         }
+    }
+}
+
+/// Waits for the answer to the question that the client is asked.
+async fn answer<F: Future + Unpin>(asking: &mut Option<F>) -> F::Output {
+    match asking {
+        Some(asking) => asking.await,
+        None => std::future::pending().await,
     }
 }
 
@@ -118,14 +145,21 @@ async fn forward_elsewhere<M: ServerMethod>(
     let mut open = answered.pop().ok_or_else(call_is_gone)?;
     let mut asked = answered.len() + 1;
     for question in &answered {
-        question.ask(ask).await?;
+        let answered = question.ask(ask, context).await;
+        answered.map_err(|unanswered| unanswered.failure)?;
     }
     loop {
-        let answer = match ask_client(&open, ask, context).await {
+        let answer = tokio::select! {
+            answer = open.ask(ask, context) => answer,
+            () = context.cancelled() => Err(Unanswered::for_ever(cancelled())),
+        };
+        let answer = match answer {
             Ok(answer) => answer,
-            Err(failure) => {
-                call.cancel().await;
-                return Err(failure);
+            Err(unanswered) => {
+                if !unanswered.may_be_answered {
+                    call.cancel().await;
+                }
+                return Err(unanswered.failure);
             }
         };
         let mut exchange = call.answer(asked, answer)?;
@@ -147,14 +181,6 @@ async fn forward_elsewhere<M: ServerMethod>(
             }
         };
         asked += 1;
-    }
-}
-
-/// Asks the client a question of the server.
-async fn ask_client(question: &Question, ask: &Ask, context: &HandlerContext) -> Result<Answer> {
-    tokio::select! {
-        answer = question.ask(ask) => answer,
-        () = context.cancelled() => Err(cancelled()),
     }
 }
 

@@ -29,8 +29,8 @@ struct Receiver {
     _session: Option<Arc<ChangeFeed>>,
 }
 
-/// Returns the tag of a request that is forwarded, whose messages of the server go to `messages`. On a client's
-/// own connection they are about no other client.
+/// Returns the tag of a request that is forwarded, whose messages of the server go to `messages`. On the own connection
+/// of a session or a principal they are about no other client. That of an address may be for several, which are one user.
 pub(super) fn tag(
     context: &HandlerContext,
     keys: &ClientKeys,
@@ -44,7 +44,8 @@ pub(super) fn tag(
     };
     let sender = keys.sender(context);
     let tag = RequestTag::new(sender, receiver);
-    if is_own_connection {
+    let principal = keys.principal(context);
+    if is_own_connection && (context.session_change_feed().is_some() || principal.is_some()) {
         // Whatever comes on the connection is for its client.
         return tag.with_connection(0, ());
     }
@@ -52,7 +53,7 @@ pub(super) fn tag(
         (Some(session), _) => tag.with_connection(sender, Arc::downgrade(session)),
         (None, Some(connection)) => tag.with_connection(keys.connection(&connection), connection),
         // Questions reach the very request, and log messages the user.
-        (None, None) => match keys.principal(context) {
+        (None, None) => match principal.or(is_own_connection.then_some(0)) {
             Some(principal) => tag.with_party(principal),
             None => tag,
         },
@@ -99,9 +100,11 @@ fn refusal(answer: Option<Answer>, kind: &str) -> ProtocolError {
     }
 }
 
-/// Installs handlers that pass questions and log messages on to the clients of the proxy.
+/// Installs handlers that pass questions and log messages on to the clients of the proxy, which read no addresses of
+/// servers in errors.
 pub(super) fn install(builder: ServersBuilder) -> ServersBuilder {
     builder
+        .install(|builder, server| builder.server_name(&**server))
         // Each request brings the level of its client along.
         .install(|builder, server| {
             let server: Arc<str> = server.clone();

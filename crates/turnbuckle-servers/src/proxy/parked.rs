@@ -3,11 +3,14 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::pin::Pin;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 use turnbuckle_server::Result;
 use turnbuckle_session::internal::SessionOwner;
 use turnbuckle_types::ProtocolError;
@@ -63,6 +66,10 @@ pub(super) trait ParkedCall: Any + Send {
     /// Returns the number of all questions so far.
     fn question_count(&self) -> usize;
 
+    /// Polls for the end of the request, which its server or its timeout may end meanwhile. The outcome is kept for the
+    /// client.
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+
     /// Answers the last question, and goes on for a client that has come to another instance.
     fn answer_from_elsewhere(
         self: Box<Self>,
@@ -73,8 +80,8 @@ pub(super) trait ParkedCall: Any + Send {
 
 struct Parked {
     call: Box<dyn ParkedCall>,
-    /// Drops the request when its time is over.
-    _expiry: JoinSet<()>,
+    /// Sees to it that the request ends, and drops it when its time is over.
+    _attendant: JoinSet<()>,
 }
 
 impl ParkedCalls {
@@ -105,18 +112,41 @@ impl ParkedCalls {
     /// Keeps a request, which has a place, for ten minutes. Then it is dropped.
     pub(super) fn park(self: &Arc<Self>, id: String, call: Box<dyn ParkedCall>) {
         let (calls, name) = (Arc::downgrade(self), id.clone());
-        let mut expiry = JoinSet::new();
-        expiry.spawn(async move {
-            tokio::time::sleep(PARKED_TTL).await;
+        let expiry = sleep(PARKED_TTL);
+        // Before the task looks for it.
+        let mut by_id = self.by_id();
+        let mut attendant = JoinSet::new();
+        attendant.spawn(async move {
+            let ended = poll_fn(|cx| match calls.upgrade() {
+                Some(calls) => calls.poll_end(&name, cx),
+                None => Poll::Ready(()),
+            });
+            let mut expiry = pin!(expiry);
+            tokio::select! {
+                () = ended => {}
+                () = &mut expiry => {}
+            }
+            // The outcome waits for the client as long as the question would have.
+            if !expiry.is_elapsed() {
+                expiry.await;
+            }
             if let Some(calls) = calls.upgrade() {
                 drop(calls.take(&name));
             }
         });
         let parked = Parked {
             call,
-            _expiry: expiry,
+            _attendant: attendant,
         };
-        self.by_id().insert(id, parked);
+        by_id.insert(id, parked);
+    }
+
+    /// Polls for the end of the request of this id.
+    fn poll_end(&self, id: &str, cx: &mut Context<'_>) -> Poll<()> {
+        match self.by_id().get_mut(id) {
+            Some(parked) => parked.call.poll_end(cx),
+            None => Poll::Ready(()),
+        }
     }
 
     /// Takes a request that waits.
@@ -160,6 +190,10 @@ mod tests {
 
         fn question_count(&self) -> usize {
             2
+        }
+
+        fn poll_end(&mut self, _: &mut Context<'_>) -> Poll<()> {
+            Poll::Pending
         }
 
         fn answer_from_elsewhere(

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use turnbuckle_client::{Form, UrlRequest};
-use turnbuckle_server::{Ask, AskError, Result};
+use turnbuckle_server::{Ask, AskError, Failure, HandlerContext};
 use turnbuckle_types::{
     CreateMessageRequestParams, CreateMessageResult, ElicitAction, ElicitRequestFormParams,
     ElicitResult, ErrorObject, Root,
 };
+
+/// The code of the error with which a server reads that an answer is malformed.
+const INVALID_PARAMS: i64 = -32602;
 
 /// A question of a server.
 #[derive(Clone, Serialize, Deserialize)]
@@ -46,12 +49,33 @@ impl From<UrlRequest> for Question {
     }
 }
 
+/// The end of a request whose question has no answer.
+pub(super) struct Unanswered {
+    pub(super) failure: Failure,
+    /// True if the client may send the request again with another answer.
+    pub(super) may_be_answered: bool,
+}
+
+impl Unanswered {
+    /// Creates the end of a request that nobody comes back to.
+    pub(super) fn for_ever(failure: Failure) -> Self {
+        Self {
+            failure,
+            may_be_answered: false,
+        }
+    }
+}
+
 impl Question {
     /// Asks the client, and returns its answer.
     ///
     /// # Errors
     /// Fails if the request has to end for the question.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
+    pub(super) async fn ask(
+        &self,
+        ask: &Ask,
+        context: &HandlerContext,
+    ) -> Result<Answer, Unanswered> {
         let answered = match self {
             Self::Form(form) => match ask.raw_form(form.clone()).await {
                 Ok(result) => Ok(Answer::Form(result)),
@@ -78,7 +102,18 @@ impl Question {
         match answered {
             Err(AskError::Unsupported(_)) => Ok(Answer::Unsupported),
             Err(AskError::Refused(error)) => Ok(Answer::Refused(error)),
-            answered => Ok(answered?),
+            Err(error @ AskError::Malformed(_)) => match context.is_legacy() {
+                // The client has answered, and is not asked again.
+                true => Ok(Answer::Refused(ErrorObject::new(
+                    INVALID_PARAMS,
+                    error.to_string(),
+                ))),
+                false => Err(Unanswered {
+                    failure: error.into(),
+                    may_be_answered: true,
+                }),
+            },
+            answered => answered.map_err(|error| Unanswered::for_ever(error.into())),
         }
     }
 }
@@ -90,7 +125,7 @@ impl Question {
 fn action_without_answer(error: AskError) -> Result<ElicitAction, AskError> {
     match error {
         AskError::Declined => Ok(ElicitAction::Decline),
-        AskError::Cancelled | AskError::Malformed(_) => Ok(ElicitAction::Cancel),
+        AskError::Cancelled => Ok(ElicitAction::Cancel),
         error => Err(error),
     }
 }

@@ -6,6 +6,7 @@ mod config;
 mod connections;
 mod fidelity;
 mod items;
+mod open_questions;
 mod own_lists;
 mod own_updates;
 mod pass_on;
