@@ -1,6 +1,6 @@
 //! The directories that are served, and the paths inside of them.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -19,16 +19,12 @@ const MAX_PATH_BYTES: usize = 4_096;
 /// The roots of a client that are looked at.
 const MAX_ROOTS: usize = 64;
 
-/// A directory that is served.
+/// A directory that is served. Each call opens it, so that the one of that path is served, also after it was replaced.
 struct Directory {
     /// The path that the user named, absolute.
     named: PathBuf,
     /// The path without symlinks.
     real: PathBuf,
-    /// The open directory, to which all accesses are relative.
-    handle: Dir,
-    /// True if files whose names are in memory are opened without waiting for anybody.
-    is_local: bool,
 }
 
 /// The directories that are served.
@@ -37,10 +33,12 @@ pub(super) struct Directories(Vec<Directory>);
 /// A path inside of a directory that is served.
 pub(super) struct Location<'d> {
     directory: &'d Directory,
+    /// The open directory, to which all accesses are relative.
+    handle: Dir,
     /// The path below the directory, without symlinks at the time of the check; `.` for itself.
     below: PathBuf,
-    /// True if there is something at the path.
-    pub(super) exists: bool,
+    /// The names at the end of the path that do not exist.
+    missing: usize,
 }
 
 impl Directories {
@@ -48,7 +46,7 @@ impl Directories {
     pub(super) fn open(paths: &[PathBuf]) -> Result<Self, Error> {
         let open = |path: &PathBuf| {
             let expanded = expand_home(path);
-            Directory::open(&expanded).map_err(|error| {
+            Directory::new(&expanded).map_err(|error| {
                 Error::new(format!(
                     "cannot open the directory {}: {error}",
                     path.display()
@@ -65,15 +63,13 @@ impl Directories {
         let chosen = |root: &Root| {
             let path = path_of_uri(root.uri.as_str())?;
             if self.0.is_empty() {
-                return Directory::open(&path).ok();
+                return Directory::new(&path).ok();
             }
             let location = self.locate(path.to_str()?).ok()?;
-            let handle = location.open_dir().ok()?;
+            location.open_dir().ok()?;
             Some(Directory {
                 named: location.path(),
                 real: location.path(),
-                is_local: cached::is_local(&handle),
-                handle,
             })
         };
         let chosen: Vec<_> = roots.iter().take(MAX_ROOTS).filter_map(chosen).collect();
@@ -97,29 +93,36 @@ impl Directories {
         paths
     }
 
-    /// Finds the place of a path that a client named. A path that is not absolute is below the first directory.
+    /// Finds the place of a path that a client named, in a directory that exists. A path that is not absolute is below the
+    /// first directory.
     pub(super) fn locate(&self, path: &str) -> Result<Location<'_>> {
-        let (directory, below, absolute) = self.find(path)?;
-        self.resolve(directory, below, &absolute)
+        let location = self.resolve(path)?;
+        if location.missing > 1 {
+            let path = location.path();
+            let parent = path.parent().unwrap_or(&path);
+            return Err(Fault::new(format!(
+                "Parent directory does not exist: {}",
+                parent.display()
+            )));
+        }
+        Ok(location)
     }
 
     /// Returns the content of a file if it takes no time. Otherwise, [`locate`](Self::locate) finds it, or says what is
     /// wrong.
     pub(super) fn read_cached(&self, path: &str) -> Option<Vec<u8>> {
         let (directory, below, _) = self.find(path).ok()?;
-        directory
-            .is_local
-            .then(|| cached::read(&directory.handle, &below))?
+        cached::read(&directory.real, &below)
     }
 
     /// Makes a directory and those above it.
     pub(super) fn create_dir(&self, path: &str) -> Result<()> {
-        let (directory, below, absolute) = self.find(path)?;
-        if below.as_os_str().is_empty() {
+        let location = self.resolve(path)?;
+        if location.below == Path::new(".") {
             return Ok(());
         }
-        let made = directory.handle.create_dir_all(&below);
-        made.map_err(|error| Fault::new(format!("{error}: {}", absolute.display())))
+        let made = location.handle.create_dir_all(&location.below);
+        made.map_err(|error| location.failure(&error))
     }
 
     /// Returns the directory of a path, the path below it, and the absolute path, before symlinks are followed.
@@ -159,93 +162,92 @@ impl Directories {
         inside.min_by_key(|(_, rest)| rest.components().count())
     }
 
-    /// Follows the symlinks of a path inside of a directory.
-    fn resolve<'d>(
-        &'d self,
-        directory: &'d Directory,
-        below: PathBuf,
-        absolute: &Path,
-    ) -> Result<Location<'d>> {
-        if below.as_os_str().is_empty() {
-            return Ok(Location::new(directory, PathBuf::from("."), true));
-        }
-        let error = match directory.handle.canonicalize(&below) {
-            Ok(real) => return Ok(Location::new(directory, real, true)),
-            Err(error) => error,
-        };
-        if error.kind() == io::ErrorKind::NotFound {
-            return resolve_new(directory, &below, absolute);
-        }
-        // An absolute symlink may lead to another place inside: the handle of that one is used then.
-        if let Ok(real) = absolute.canonicalize()
-            && let Some((directory, below)) = self.split(&real)
-            && directory
-                .handle
-                .canonicalize(&below)
-                .is_ok_and(|again| again == below)
-        {
-            return Ok(Location::new(directory, below, true));
-        }
-        if error.kind() == io::ErrorKind::PermissionDenied {
-            return Err(Fault::new(format!(
-                "Access denied - {} is not readable, or a symlink leads outside allowed directories",
+    /// Follows the symlinks of a path that a client named. They may lead anywhere inside of the directories.
+    ///
+    /// The path that is found only says which handle is used and what is locked: a symlink that comes later leads out of
+    /// no handle.
+    fn resolve(&self, path: &str) -> Result<Location<'_>> {
+        let (named, below, absolute) = self.find(path)?;
+        let denied = || {
+            Fault::new(format!(
+                "Access denied - {} is not readable, or a symlink leads nowhere or outside allowed directories",
                 absolute.display()
-            )));
+            ))
+        };
+        let path = named.real.join(below);
+        let mut error = None;
+        let found = path
+            .ancestors()
+            .find_map(|existing| match existing.canonicalize() {
+                Ok(real) => Some((real, path.strip_prefix(existing).ok()?)),
+                Err(reason) => {
+                    error.get_or_insert(reason);
+                    None
+                }
+            });
+        let (real, rest) = found.ok_or_else(denied)?;
+        let Some((directory, below)) = self.split(&real) else {
+            // The directory itself may be missing.
+            named.open()?;
+            return Err(denied());
+        };
+        let handle = directory.open()?;
+        // Nothing is said about what a symlink leads to that is not inside.
+        let is_symlink = |name: &OsStr| {
+            let metadata = handle.symlink_metadata(below.join(name));
+            metadata.is_ok_and(|metadata| metadata.is_symlink())
+        };
+        if rest.iter().next().is_some_and(is_symlink) {
+            return Err(denied());
         }
-        Err(Fault::new(format!("{error}: {}", absolute.display())))
-    }
-}
-
-/// Finds the place of a file that does not exist yet, in a directory that does.
-fn resolve_new<'d>(
-    directory: &'d Directory,
-    below: &Path,
-    absolute: &Path,
-) -> Result<Location<'d>> {
-    // A symlink whose target is missing would be followed to wherever it leads later.
-    if directory.handle.symlink_metadata(below).is_ok() {
-        return Err(Fault::new(format!(
-            "the symlink {} leads nowhere",
-            absolute.display()
-        )));
-    }
-    let name = below.file_name().ok_or("the path has no file name")?;
-    let parent = match below.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => {
-            directory.handle.canonicalize(parent).map_err(|_| {
-                let parent = absolute.parent().unwrap_or(absolute);
-                Fault::new(format!(
-                    "Parent directory does not exist: {}",
-                    parent.display()
-                ))
-            })?
+        match error.map(|error| (error.kind(), error)) {
+            None | Some((io::ErrorKind::NotFound, _)) => {}
+            Some((io::ErrorKind::PermissionDenied, _)) => return Err(denied()),
+            Some((_, error)) => {
+                return Err(Fault::new(format!("{error}: {}", absolute.display())));
+            }
         }
-        _ => PathBuf::new(),
-    };
-    Ok(Location::new(directory, parent.join(name), false))
-}
-
-impl Directory {
-    fn open(path: &Path) -> io::Result<Self> {
-        let named = normalize(&std::path::absolute(path)?);
-        let real = named.canonicalize()?;
-        let handle = Dir::open_ambient_dir(&real, ambient_authority())?;
-        Ok(Self {
-            is_local: cached::is_local(&handle),
+        let below: PathBuf = below.iter().chain(rest).collect();
+        let is_itself = below.as_os_str().is_empty();
+        Ok(Location {
+            directory,
             handle,
-            named,
-            real,
+            below: if is_itself { PathBuf::from(".") } else { below },
+            missing: rest.iter().count(),
         })
     }
 }
 
-impl<'d> Location<'d> {
-    fn new(directory: &'d Directory, below: PathBuf, exists: bool) -> Self {
-        Self {
-            directory,
-            below,
-            exists,
-        }
+impl Directory {
+    fn new(path: &Path) -> io::Result<Self> {
+        let named = normalize(&std::path::absolute(path)?);
+        let real = named.canonicalize()?;
+        open_real(&real)?;
+        Ok(Self { named, real })
+    }
+
+    fn open(&self) -> Result<Dir> {
+        open_real(&self.real).map_err(|error| {
+            let path = self.real.display();
+            Fault::new(format!("cannot open the directory {path}: {error}"))
+        })
+    }
+}
+
+/// Opens a directory by a path without symlinks. One that has come into the path is not followed.
+fn open_real(path: &Path) -> io::Result<Dir> {
+    let root = path.ancestors().last().unwrap_or(path);
+    let mut dir = Dir::open_ambient_dir(root, ambient_authority())?;
+    for name in path.strip_prefix(root).unwrap_or(path) {
+        dir = open_inner(&dir, name)?;
+    }
+    Ok(dir)
+}
+
+impl Location<'_> {
+    /// Returns true if there is something at the place.
+    pub(super) fn exists(&self) -> bool {
+        self.missing == 0
     }
 
     /// Returns the absolute path, to show it.
@@ -258,12 +260,12 @@ impl<'d> Location<'d> {
 
     /// Returns the handle of the directory and the path below it.
     pub(super) fn below(&self) -> (&Dir, &Path) {
-        (&self.directory.handle, &self.below)
+        (&self.handle, &self.below)
     }
 
     /// Opens the directory at the place.
     pub(super) fn open_dir(&self) -> Result<Dir> {
-        let opened = self.directory.handle.open_dir(&self.below);
+        let opened = self.handle.open_dir(&self.below);
         opened.map_err(|error| self.failure(&error))
     }
 
@@ -275,10 +277,7 @@ impl<'d> Location<'d> {
             .below
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty());
-        let parent = self
-            .directory
-            .handle
-            .open_dir(parent.unwrap_or(Path::new(".")));
+        let parent = self.handle.open_dir(parent.unwrap_or(Path::new(".")));
         Ok((
             parent.map_err(|error| self.failure(&error))?,
             name.to_owned(),
@@ -287,7 +286,7 @@ impl<'d> Location<'d> {
 
     /// Opens the file at the place, which is a regular file: no device, pipe or socket.
     pub(super) fn open_file(&self) -> Result<(File, u64)> {
-        let opened = open_regular(&self.directory.handle, &self.below);
+        let opened = open_regular(&self.handle, &self.below);
         opened.map_err(|error| self.failure(&error))
     }
 
@@ -316,7 +315,7 @@ pub(super) fn open_regular(dir: &Dir, below: &Path) -> io::Result<(File, u64)> {
 }
 
 /// Opens a directory inside of another, which is no symlink.
-pub(super) fn open_inner(dir: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
+pub(super) fn open_inner(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
     dir.open_dir_nofollow(name)
 }
 
@@ -346,4 +345,37 @@ fn expand_home(path: &Path) -> PathBuf {
 /// Returns the path of a `file:` URI.
 fn path_of_uri(uri: &str) -> Option<PathBuf> {
     url::Url::parse(uri).ok()?.to_file_path().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::{fs, thread};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_meanwhile_keeps_its_path() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (file, other) = (scratch.path().join("a"), scratch.path().join("b"));
+        fs::write(&file, "").unwrap();
+        let directories = Directories::open(&[scratch.path().to_owned()]).unwrap();
+        let path = || directories.locate("a").map(|location| location.path());
+        let expected = scratch.path().canonicalize().unwrap().join("a");
+        let is_ended = AtomicBool::new(false);
+        let paths = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_ended.load(Ordering::Relaxed) {
+                    fs::write(&other, "").unwrap();
+                    fs::rename(&other, &file).unwrap();
+                }
+            });
+            let paths: Vec<_> = (0..5_000).map(|_| path()).collect();
+            is_ended.store(true, Ordering::Relaxed);
+            paths
+        });
+        for path in paths {
+            assert_eq!(path.unwrap(), expected);
+        }
+    }
 }

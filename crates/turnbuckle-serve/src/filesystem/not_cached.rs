@@ -2,12 +2,6 @@
 
 use std::path::Path;
 
-use cap_std::fs::Dir;
-
-pub(super) fn is_local(_: &Dir) -> bool {
-    false
-}
-
-pub(super) fn read(_: &Dir, _: &Path) -> Option<Vec<u8>> {
+pub(super) fn read(_: &Path, _: &Path) -> Option<Vec<u8>> {
     None
 }

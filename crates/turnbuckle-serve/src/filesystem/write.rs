@@ -103,7 +103,7 @@ pub(super) fn rename(source: &Location<'_>, destination: &Location<'_>) -> Resul
             destination.path().display()
         ))
     };
-    if destination.exists {
+    if destination.exists() {
         return Err(exists());
     }
     let (from, from_name) = source.open_parent()?;

@@ -264,6 +264,75 @@ mod unix {
         assert_eq!(found, "No matches found");
     }
 
+    #[tokio::test]
+    async fn absolute_symlinks_lead_to_places_inside() {
+        let served = Served::new().await;
+        let other = TempDir::new().unwrap();
+        let options = Options::new()
+            .directory(served.path(""))
+            .directory(other.path());
+        let client = testing::connect(server(options).unwrap()).await.unwrap();
+        let served = Served { client, ..served };
+        fs::create_dir(served.path("sub")).unwrap();
+        symlink(served.path("sub"), served.path("same")).unwrap();
+        symlink(other.path(), served.path("other")).unwrap();
+        for link in ["same", "other"] {
+            let path = |name: &str| format!("{link}/{name}");
+            let written = json!({"path": path("a"), "content": "text"});
+            served.ok("write_file", written).await;
+            let made = json!({"path": path("x/y")});
+            served.ok("create_directory", made).await;
+            let moved = json!({"source": path("a"), "destination": path("x/y/b")});
+            served.ok("move_file", moved).await;
+            let list = served.ok("list_directory", json!({"path": link})).await;
+            assert_eq!(list, "[DIR] x");
+            assert_eq!(served.content(&path("x/y/b")), "text");
+        }
+        let outside = served.scratch.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        symlink(&outside, served.path("out")).unwrap();
+        symlink(outside.join("missing"), served.path("nowhere")).unwrap();
+        let mut reasons = Vec::new();
+        for path in ["out/a", "out/a/b", "nowhere", "nowhere/a"] {
+            let written = json!({"path": path, "content": ""});
+            let reason = served.fail("write_file", written).await;
+            served.fail("create_directory", json!({"path": path})).await;
+            reasons.push(reason.replace(&served.path(path), ""));
+        }
+        let denied = reasons[0].starts_with("Access denied - ");
+        assert!(
+            denied && reasons.iter().all(|reason| *reason == reasons[0]),
+            "nothing is said of what is outside: {reasons:?}"
+        );
+        assert_eq!(fs::read_dir(outside).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_directory_that_takes_the_place_of_another_is_served() {
+        let served = Served::new().await;
+        served.write("a", "old");
+        let inside = served.path("");
+        let inside = inside.trim_end_matches('/');
+        let moved = served.scratch.path().join("moved");
+        fs::rename(inside, &moved).unwrap();
+        let written = json!({"path": "a", "content": "new"});
+        let list = json!({"path": "."});
+        let gone = served.fail("write_file", written.clone()).await;
+        assert!(gone.starts_with("cannot open the directory"), "{gone}");
+        served.fail("list_directory", list.clone()).await;
+        served.fail("read_text_file", json!({"path": "a"})).await;
+        fs::create_dir(inside).unwrap();
+        assert_eq!(served.ok("list_directory", list.clone()).await, "");
+        served.ok("write_file", written).await;
+        assert_eq!(served.content("a"), "new");
+        let old = fs::read_to_string(moved.join("a")).unwrap();
+        assert_eq!(old, "old");
+        fs::remove_dir_all(inside).unwrap();
+        symlink("moved", inside).unwrap();
+        served.fail("list_directory", list).await;
+        served.fail("read_text_file", json!({"path": "a"})).await;
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn a_symlink_that_is_swapped_between_check_and_use_leads_nowhere() {
         let served = Served::new().await;
