@@ -12,9 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+#[cfg(feature = "fetch")]
+use http::header::LOCATION;
 use http::header::{CONTENT_ENCODING, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::BodyExt as _;
+#[cfg(feature = "fetch")]
+use percent_encoding::{CONTROLS, percent_encode};
 use turnbuckle_http_client::address::{AddressClass, classify, is_local_name};
 use turnbuckle_http_client::{
     Client, ClientError, ClientOptions, Lookup, ResponseBody, system_lookup,
@@ -77,7 +81,7 @@ pub(crate) struct WebRequest {
 /// A response and the beginning of its body.
 #[derive(Debug)]
 pub(crate) struct WebResponse {
-    pub(crate) status: http::StatusCode,
+    pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// True if the body goes on behind `body`.
@@ -148,12 +152,11 @@ impl WebClient {
             let mut url = url.clone();
             for _ in 0..=MAX_REDIRECTS {
                 let response = self.send_once(&url, &request).await?;
-                let Some(location) = redirect_target(&response) else {
+                if !response.status().is_redirection() {
                     return self.read(response, url).await;
-                };
-                url = url.join(&location).map_err(|error| {
-                    WebError::Failed(format!("a redirect names a URL that is none: {error}"))
-                })?;
+                }
+                let target = redirect_target(&url, response.status(), response.headers());
+                url = target.map_err(WebError::Failed)?;
                 check_url(&url).map_err(WebError::Refused)?;
                 allow(url.clone()).await.map_err(WebError::Refused)?;
             }
@@ -315,14 +318,21 @@ fn fixed_addresses(host: &Host<String>) -> Option<Vec<IpAddr>> {
     }
 }
 
+/// Returns the URL to which a response redirects.
+///
+/// # Errors
+/// When the response names none that is followed.
 #[cfg(feature = "fetch")]
-fn redirect_target(response: &Response<ResponseBody>) -> Option<String> {
-    let is_redirect = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response
-        .headers()
-        .get(http::header::LOCATION)
-        .filter(|_| is_redirect)?;
-    Some(location.to_str().ok()?.to_owned())
+fn redirect_target(url: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Url, String> {
+    let location = headers.get(LOCATION).map(HeaderValue::as_bytes);
+    let location = location.filter(|location| {
+        !location.is_empty() && matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+    });
+    let location = location.ok_or_else(|| format!("the status {status} leads to no page"))?;
+    // Bytes outside of ASCII are encoded, whatever their charset is, as in browsers.
+    let location = percent_encode(location, CONTROLS).to_string();
+    let target = url.join(&location);
+    target.map_err(|error| format!("a redirect names a URL that is none: {error}"))
 }
 
 /// Returns the coding of a body that is not sent as it is.
@@ -394,5 +404,28 @@ mod tests {
         assert_eq!(content_coding(&HeaderMap::new()), None);
         assert_eq!((coding(""), coding("Identity")), (None, None));
         assert_eq!(coding("gzip").as_deref(), Some("gzip"));
+    }
+
+    #[cfg(feature = "fetch")]
+    #[test]
+    fn a_redirect_leads_where_browsers_go() {
+        let url = Url::parse("http://example.com/a/b").unwrap();
+        let target = |status: u16, location: &[u8]| {
+            let location = HeaderValue::from_bytes(location).unwrap();
+            let headers = HeaderMap::from_iter([(LOCATION, location)]);
+            let status = StatusCode::from_u16(status).unwrap();
+            redirect_target(&url, status, &headers).map(String::from)
+        };
+        for (location, expected) in [
+            (&b"c?d#e"[..], "http://example.com/a/c?d#e"),
+            ("/ü%20".as_bytes(), "http://example.com/%C3%BC%20"),
+            (b"/\xfc", "http://example.com/%FC"),
+            ("//ü.example/".as_bytes(), "http://xn--tda.example/"),
+        ] {
+            assert_eq!(target(302, location).as_deref(), Ok(expected));
+        }
+        for (status, location) in [(302, ""), (300, "/c"), (304, "/c"), (302, "http://[")] {
+            target(status, location.as_bytes()).unwrap_err();
+        }
     }
 }

@@ -201,6 +201,25 @@ async fn statuses_sizes_and_times_are_bounded() {
     );
 }
 
+#[tokio::test]
+async fn redirects_are_followed_or_errors() {
+    let site = site(vec![
+        exchange("/raw", 302, &["Location: /ü"], "moved"),
+        html("/%C3%BC", "<p>There"),
+        exchange("/nowhere", 302, &[], "moved"),
+        exchange("/inside", 302, &["Location: http://169.254.169.254/ü"], ""),
+    ])
+    .await;
+    let client = connect(local()).await;
+    let of = |path: &str| format!("{}{path}", site.url);
+    let page = fetch(&client, json!({"url": of("/raw")})).await;
+    assert!(page.text().ends_with("There"), "{}", page.text());
+    let refused = refusal(&client, &of("/nowhere")).await;
+    assert!(refused.contains("302"), "{refused}");
+    let refused = refusal(&client, &of("/inside")).await;
+    assert!(refused.contains("metadata"), "{refused}");
+}
+
 /// Returns the URL of a server that gives each request the same response.
 async fn serve_bytes(header: &str, body: &[u8]) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
