@@ -83,18 +83,42 @@ fn is_shallow(root: &Handle) -> bool {
     true
 }
 
-/// Finds the first element with a name.
-pub(super) fn find(root: &Handle, name: &str) -> Option<Handle> {
+/// Finds the elements with a name that are in no other one of this name.
+pub(super) fn find_outermost(root: &Handle, name: &str) -> Vec<Handle> {
+    let mut found = Vec::new();
     let mut open = vec![root.clone()];
     while let Some(node) = open.pop() {
-        if let NodeData::Element { name: found, .. } = &node.data
-            && &*found.local == name
-        {
-            return Some(node);
+        if element_name(&node) == Some(name) {
+            found.push(node);
+        } else {
+            open.extend(node.children.borrow().iter().rev().cloned());
         }
-        open.extend(node.children.borrow().iter().rev().cloned());
     }
-    None
+    found
+}
+
+/// Counts the characters of a part that are no white space, without those of some elements.
+pub(super) fn text_length(root: &Handle, skipped: &[&str]) -> usize {
+    let mut length = 0;
+    let mut open = vec![root.clone()];
+    while let Some(node) = open.pop() {
+        if let NodeData::Text { contents } = &node.data {
+            let contents = contents.borrow();
+            let shown = contents.chars().filter(|char| !char.is_whitespace());
+            length += shown.count();
+        }
+        if element_name(&node).is_none_or(|name| !skipped.contains(&name)) {
+            open.extend(node.children.borrow().iter().cloned());
+        }
+    }
+    length
+}
+
+fn element_name(node: &Handle) -> Option<&str> {
+    match &node.data {
+        NodeData::Element { name, .. } => Some(&name.local),
+        _ => None,
+    }
 }
 
 /// The elements that were made.

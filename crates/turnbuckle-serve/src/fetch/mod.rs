@@ -5,6 +5,7 @@
 
 mod charset;
 mod dom;
+mod markdown_size;
 mod page;
 mod robots;
 
@@ -15,6 +16,8 @@ use http::header::{ACCEPT, USER_AGENT};
 use http::{HeaderMap, HeaderValue};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 use turnbuckle::prelude::*;
 use turnbuckle::types::{GetPromptResult, Role, Schema, ToolAnnotations};
 use turnbuckle::{Args, ServerBuilder};
@@ -35,6 +38,9 @@ const DEFAULT_MAX_LENGTH: usize = 5_000;
 const INPUT_SCHEMA: &str = include_str!("input_schema.json");
 
 const DESCRIPTION: &str = include_str!("description.md").trim_ascii_end();
+
+/// The pages that are converted at a time. Others wait.
+const MAX_CONVERSIONS: usize = 4;
 
 /// The characters of a `robots.txt` that a refusal quotes.
 const MAX_QUOTED_CHARS: usize = 1_000;
@@ -90,7 +96,7 @@ impl Options {
         /// Sets how many bytes of a page are read. Default: 5 MiB.
         max_page_bytes(bytes: usize) { max_page_bytes = bytes }
 
-        /// Sets the time for a page, with its redirects. Default: 30 seconds.
+        /// Sets the time for a page, with its redirects and its conversion. Default: 30 seconds.
         timeout(timeout: Duration) { timeout = timeout }
     }
 }
@@ -160,6 +166,9 @@ struct Fetcher {
     /// The name for requests that a model makes, and for those that a user makes.
     agents: [HeaderValue; 2],
     ignore_robots_txt: bool,
+    timeout: Duration,
+    /// Permits of threads: one that works longer than its caller waits keeps its permit.
+    conversions: Arc<Semaphore>,
 }
 
 impl Fetcher {
@@ -191,6 +200,8 @@ impl Fetcher {
             robots: client(robots::MAX_ROBOTS_BYTES),
             agents: [agent("Autonomous")?, agent("User-Specified")?],
             ignore_robots_txt: options.ignore_robots_txt,
+            timeout: options.timeout,
+            conversions: Arc::new(Semaphore::new(MAX_CONVERSIONS)),
         })
     }
 
@@ -234,6 +245,7 @@ impl Fetcher {
         raw: bool,
         allow: AllowRedirect<'_>,
     ) -> Result<Page> {
+        let deadline = Instant::now() + self.timeout;
         let response = self.pages.get(url, headers(agent), allow).await;
         let response = response.map_err(|error| failure(url.as_str(), &error.to_string()))?;
         if response.status.is_client_error() || response.status.is_server_error() {
@@ -247,9 +259,20 @@ impl Fetcher {
             );
             return Err(failure(url.as_str(), &reason));
         }
-        // Large pages take a while.
-        let page = tokio::task::spawn_blocking(move || page::read(&response, raw)).await?;
-        page.map_err(|reason| failure(url.as_str(), &reason))
+        let conversion = async {
+            let permit = Arc::clone(&self.conversions).acquire_owned().await?;
+            let read = move || {
+                let _permit = permit;
+                page::read(&response, raw)
+            };
+            let page = tokio::task::spawn_blocking(read).await?;
+            page.map_err(|reason| failure(url.as_str(), &reason))
+        };
+        let page = timeout_at(deadline, conversion).await;
+        page.unwrap_or_else(|_| {
+            let reason = format!("it is not converted within {:?}", self.timeout);
+            Err(failure(url.as_str(), &reason))
+        })
     }
 
     /// Returns the reason why programs may not fetch a page, if they may not.
@@ -389,5 +412,28 @@ mod tests {
         assert!(!reason.contains("the address 127"), "{reason}");
         let connected = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
         assert!(connected.is_err(), "the address inside was connected to");
+    }
+
+    #[tokio::test]
+    async fn a_page_that_cannot_be_converted_in_time_is_an_error() {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 4_096]).await.unwrap() > 0);
+            let page = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n<p>x";
+            stream.write_all(page).await.unwrap();
+        });
+        let options = Options::new()
+            .timeout(Duration::from_millis(200))
+            .allow_private_addresses(true)
+            .ignore_robots_txt(true);
+        let fetcher = Fetcher::new(&options).unwrap();
+        let all = u32::try_from(MAX_CONVERSIONS).unwrap();
+        let _others = fetcher.conversions.acquire_many(all).await.unwrap();
+        let reason = reason(&fetcher, &url).await;
+        assert!(reason.contains("not converted within 200ms"), "{reason}");
     }
 }

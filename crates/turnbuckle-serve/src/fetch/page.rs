@@ -2,14 +2,19 @@
 
 use htmd::HtmlToMarkdown;
 use http::header::CONTENT_TYPE;
+use markup5ever_rcdom::Handle;
 
-use super::{charset, dom};
+use super::{charset, dom, markdown_size};
 use crate::web::WebResponse;
 
 /// The elements without text for a reader.
 const SKIPPED: [&str; 10] = [
     "button", "head", "iframe", "nav", "noscript", "script", "select", "style", "svg", "template",
 ];
+
+/// The bytes of Markdown that any page may become, and how often its own size beyond them.
+const MAX_MARKDOWN_BYTES: usize = 16 << 20;
+const MAX_GROWTH: usize = 8;
 
 /// The text of a page.
 pub(super) struct Page {
@@ -26,11 +31,14 @@ pub(super) fn read(response: &WebResponse, raw: bool) -> Result<Page, String> {
     let media_type = response.headers.get(CONTENT_TYPE);
     let media_type = media_type
         .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let text = charset::decode(&response.body, media_type)?;
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let text = charset::decode(&response.body, &media_type)?;
     let begin: String = text.chars().take(100).collect();
-    let is_html =
-        media_type.is_empty() || media_type.contains("text/html") || begin.contains("<html");
+    let is_html = media_type.is_empty()
+        || media_type.contains("text/html")
+        || media_type.contains("application/xhtml+xml")
+        || begin.contains("<html");
     if is_html && !raw {
         return Ok(Page {
             text: to_markdown(&text).map_err(|reason| format!("{reason}; try it with raw"))?,
@@ -45,20 +53,35 @@ pub(super) fn read(response: &WebResponse, raw: bool) -> Result<Page, String> {
     })
 }
 
-/// Converts a page to Markdown: its main part, if it says which that is.
+/// Converts the main part of a page to Markdown.
 ///
 /// # Errors
 /// When the page is beyond the bounds.
 fn to_markdown(html: &str) -> Result<String, String> {
     let document = dom::parse(html)?;
-    let main = ["main", "article"]
-        .iter()
-        .find_map(|name| dom::find(&document, name));
+    let part = main_part(&document);
+    let max_bytes = html.len().saturating_mul(MAX_GROWTH);
+    if markdown_size::estimate(&part) > max_bytes.saturating_add(MAX_MARKDOWN_BYTES) {
+        return Err("it is too large as Markdown".to_owned());
+    }
     let converter = HtmlToMarkdown::builder()
         .skip_tags(SKIPPED.to_vec())
         .build();
-    let text = converter.tree_to_markdown(main.as_ref().unwrap_or(&document));
+    let text = converter.tree_to_markdown(&part);
     Ok(text.trim().to_owned())
+}
+
+/// Returns the one `<main>` with text, or the one `<article>` if it has most of the text, or else the whole page.
+fn main_part(document: &Handle) -> Handle {
+    let length = |node: &Handle| dom::text_length(node, &SKIPPED);
+    let only = |name| {
+        let found = dom::find_outermost(document, name).into_iter();
+        let mut found = found.filter(|node| length(node) > 0);
+        found.next().filter(|_| found.next().is_none())
+    };
+    let has_most = |node: &Handle| length(node) > length(document) / 2;
+    let main = only("main").or_else(|| only("article").filter(has_most));
+    main.unwrap_or_else(|| document.clone())
 }
 
 #[cfg(test)]
@@ -81,8 +104,40 @@ mod tests {
     fn the_main_part_is_preferred() {
         let html = "<body><header>Banner</header><main><p>Text</p></main><footer>Foot</footer>";
         assert_eq!(to_markdown(html).unwrap(), "Text");
-        assert_eq!(to_markdown("<p>a<article>b</article>").unwrap(), "b");
+        let article = "<h1>a</h1><article>bcd<article>e</article></article>";
+        assert_eq!(to_markdown(article).unwrap(), "bcd\n\ne");
         assert_eq!(to_markdown("").unwrap(), "");
+    }
+
+    #[test]
+    fn no_text_is_lost_for_a_main_part_that_is_none() {
+        for html in [
+            "<h1>a</h1><article>b</article><article>c</article>",
+            "<p>abcdef</p><section><article>bc</article></section>",
+            "<main> </main><p>a</p><p>bc</p>",
+            "<main><script>x()</script></main><p>abc</p>",
+            "<main>a</main><main>bc</main>",
+        ] {
+            let text = to_markdown(html).unwrap();
+            let has = |letter| text.contains(letter);
+            assert!(has('a') && has('b') && has('c'), "{html}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_becomes_a_text_without_end_is_refused() {
+        let quotes = format!("{}{}", "<blockquote>".repeat(190), "x<br>".repeat(10_000));
+        let lists = format!("{}<pre>{}", "<ul><li>".repeat(95), "\n".repeat(20_000));
+        let rows = "<tr><td>x".repeat(500);
+        let table = format!("<table><tr><th>{}{rows}", "x".repeat(100_000));
+        let inner = format!("<table><tr><td>{table}</table>{rows}");
+        for html in [quotes, lists, table.clone(), inner] {
+            let error = to_markdown(&html).unwrap_err();
+            assert_eq!(error, "it is too large as Markdown");
+        }
+        // Nothing is filled with spaces if there is no header, so this one is small.
+        let table = table.replace("th>", "td>");
+        assert!(to_markdown(&table).unwrap().len() < 200_000);
     }
 
     #[test]

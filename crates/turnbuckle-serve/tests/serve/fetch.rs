@@ -220,6 +220,21 @@ async fn redirects_are_followed_or_errors() {
     assert!(refused.contains("metadata"), "{refused}");
 }
 
+#[tokio::test]
+async fn html_is_recognized_by_its_media_type() {
+    let client = connect(local().ignore_robots_txt(true)).await;
+    let document = format!(
+        "<!DOCTYPE html PUBLIC \"{}\"><p>One <b>two",
+        "x".repeat(100)
+    );
+    for media_type in ["Text/HTML", "application/xhtml+xml; charset=utf-8"] {
+        let header = format!("Content-Type: {media_type}");
+        let url = serve_bytes(&header, document.as_bytes()).await;
+        let page = fetch(&client, json!({"url": url})).await;
+        assert!(page.text().ends_with("One **two**"), "{}", page.text());
+    }
+}
+
 /// Returns the URL of a server that gives each request the same response.
 async fn serve_bytes(header: &str, body: &[u8]) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
