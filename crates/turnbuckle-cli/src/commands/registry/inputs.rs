@@ -54,10 +54,12 @@ pub(super) fn check_arguments(
             continue;
         }
         findings.boolean(&place, "isRepeated");
+        let hint = findings.text(&place, "valueHint");
+        names.extend(hint.map(str::to_owned));
         match findings.needed_text(&place, "type") {
             Some("named") => {
                 if let Some(name) = findings.needed_text(&place, "name") {
-                    names.insert(name.trim_start_matches('-').to_owned());
+                    names.insert(name.to_owned());
                     if name.contains([' ', '<', '>', '$']) {
                         let message = "a name is the option alone; its value is another member";
                         findings.error(&place.join("name").path, message);
@@ -71,20 +73,14 @@ pub(super) fn check_arguments(
                     }
                 }
             }
-            Some("positional") => {
-                let hint = findings.text(&place, "valueHint");
-                names.extend(hint.map(str::to_owned));
-                if hint.is_none() && place.get("value").is_none() {
-                    findings.error(
-                        &place.path,
-                        "a positional argument has a \"value\" or a \"valueHint\"",
-                    );
-                }
+            Some("positional") if hint.is_none() && place.get("value").is_none() => {
+                let message = "a positional argument has a \"value\" or a \"valueHint\"";
+                findings.error(&place.path, message);
             }
+            Some("positional") | None => {}
             Some(other) => {
                 findings.one_of(&place.join("type").path, other, &["named", "positional"])
             }
-            None => {}
         }
         check_input(findings, &place);
     }

@@ -115,18 +115,24 @@ fn check_name(findings: &mut Findings, name: &str) {
     if server.contains('/') {
         return findings.error("/name", "a name has one '/'");
     }
-    let is_word = |text: &str, more: &[u8]| {
-        !text.is_empty()
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric();
+    let is_name = |text: &str, more: &[u8]| {
+        let bytes = text.as_bytes();
+        // The registry wants two characters, since it looks at both ends.
+        bytes.len() > 1
+            && bytes.first().is_some_and(is_plain)
+            && bytes.last().is_some_and(is_plain)
+            && bytes
+                .iter()
+                .all(|byte| is_plain(byte) || more.contains(byte))
     };
-    if !namespace.contains('.') || !namespace.split('.').all(|label| is_word(label, b"-")) {
-        let message = "the namespace is a domain, read backwards: letters, digits, '-' and '.'";
+    let is_domain = namespace.contains('.') && !namespace.split('.').any(str::is_empty);
+    if !is_domain || !is_name(namespace, b"-.") {
+        let message = "the namespace is a domain, read backwards: letters, digits, '-' and '.', with a letter or digit at both ends";
         findings.error("/name", message);
     }
-    if !is_word(server, b"-_.") {
-        let message = "after the '/' stand letters, digits, '-', '_' and '.'";
+    if !is_name(server, b"-_.") {
+        let message = "after the '/' stand at least two letters, digits, '-', '_' and '.', with a letter or digit at both ends";
         findings.error("/name", message);
     }
 }
@@ -134,17 +140,39 @@ fn check_name(findings: &mut Findings, name: &str) {
 /// Checks that a version is one version, and not a range.
 fn check_version(findings: &mut Findings, path: &str, version: &str) {
     findings.limit(path, version, MAX_VERSION_CHARS);
-    let is_wild = |part: &str| matches!(part, "x" | "X" | "*");
     let is_range = version.starts_with(['^', '~', '>', '<', '='])
         || version.contains("||")
         || version.contains(" - ")
         || version.contains(',')
-        || version.split('.').any(is_wild);
+        || version.split('.').any(is_wildcard);
     if version == "latest" {
         findings.error(path, "\"latest\" is no version; name one");
     } else if is_range {
         findings.error(path, format!("{version:?} is a range; name one version"));
+    } else if is_range_for_registry(version) {
+        let message = format!(
+            "{version:?} has an 'x', which the registry takes for a wildcard; name a version without one"
+        );
+        findings.error(path, message);
     }
+}
+
+fn is_wildcard(part: &str) -> bool {
+    matches!(part, "x" | "X" | "*")
+}
+
+/// Returns whether the registry takes a version for a range because of an `x` anywhere in it, as in `1.0.0-next.1`.
+fn is_range_for_registry(version: &str) -> bool {
+    let (core, suffix) = version.split_once('-').unwrap_or((version, "0"));
+    let core = core.strip_prefix('v').unwrap_or(core);
+    let is_number = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) || is_wildcard(part)
+    };
+    let is_in_suffix = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);
+    version.contains(['x', 'X'])
+        && (2..=3).contains(&core.split('.').count())
+        && core.split('.').all(is_number)
+        && suffix.bytes().all(is_in_suffix)
 }
 
 /// Returns whether a version is one of Semantic Versioning 2.0.0.
@@ -372,7 +400,14 @@ fn check_transport(
     names.extend(check_variables(findings, place));
     let url = findings.needed_text(place, "url")?;
     for name in placeholders(url).filter(|name| !names.contains(*name)) {
-        findings.error(&path, format!("{{{name}}} is not the name of a variable"));
+        // An argument has its whole name, with the dashes.
+        let is_dashed = |known: &&String| known.trim_start_matches('-') == name;
+        let message = format!("{{{name}}} is not the name of a variable");
+        let message = match names.iter().filter(is_dashed).min() {
+            Some(known) => format!("{message}; did you mean {{{known}}}?"),
+            None => message,
+        };
+        findings.error(&path, message);
     }
     // What stands for a port is a number.
     let filled = placeholders(url).fold(url.to_owned(), |filled, name| {

@@ -18,12 +18,12 @@ fn valid() -> Value {
                 "identifier": "@example/notes",
                 "version": "1.0.0",
                 "runtimeHint": "npx",
-                "transport": {"type": "streamable-http", "url": "http://127.0.0.1:{port}/{TENANT}/mcp"},
+                "transport": {"type": "streamable-http", "url": "http://127.0.0.1:{--port}/{TENANT}/{count}"},
                 "packageArguments": [
                     {"type": "named", "name": "--port", "format": "number", "default": "80", "isRequired": true},
                     {"type": "positional", "valueHint": "folder", "choices": ["a", "b"]},
                     {"type": "positional", "value": "{x}", "variables": {"x": {"description": "X"}}},
-                    {"type": "named", "name": "--more", "isRepeated": true},
+                    {"type": "named", "name": "--more", "valueHint": "count", "isRepeated": true},
                 ],
                 "environmentVariables": [{"name": "TENANT", "isSecret": true}],
             },
@@ -104,12 +104,37 @@ fn each_rule_is_reported_at_its_place() {
         ),
         (
             "/name",
-            json!("example/a"),
+            json!("example/ab"),
             "error /name: the namespace is a domain",
         ),
         (
             "/name",
             json!("com.example/a b"),
+            "error /name: after the '/'",
+        ),
+        (
+            "/name",
+            json!("-com.example/ab"),
+            "error /name: the namespace is a domain",
+        ),
+        (
+            "/name",
+            json!("com..example/ab"),
+            "error /name: the namespace is a domain",
+        ),
+        (
+            "/name",
+            json!("com.example/a"),
+            "error /name: after the '/' stand at least two",
+        ),
+        (
+            "/name",
+            json!("com.example/ab-"),
+            "error /name: after the '/'",
+        ),
+        (
+            "/name",
+            json!("com.example/_ab"),
             "error /name: after the '/'",
         ),
         (
@@ -241,6 +266,16 @@ fn each_rule_is_reported_at_its_place() {
         ("/packages/0/version", json!("^1.0"), &*range("^1.0")),
         ("/packages/0/version", json!("1.x"), &*range("1.x")),
         (
+            "/packages/0/version",
+            json!("1.0.0-next.1"),
+            "error /packages/0/version: \"1.0.0-next.1\" has an 'x'",
+        ),
+        (
+            "/version",
+            json!("2.0.0-experimental"),
+            "error /version: \"2.0.0-experimental\" has an 'x'",
+        ),
+        (
             "/packages/0/fileSha256",
             json!("AB"),
             "error /packages/0/fileSha256: a hash has 64",
@@ -264,6 +299,11 @@ fn each_rule_is_reported_at_its_place() {
             "/packages/0/transport/url",
             json!("http://127.0.0.1/{no}"),
             "error /packages/0/transport/url: {no} is not the name",
+        ),
+        (
+            "/packages/0/transport/url",
+            json!("http://127.0.0.1:{port}/"),
+            "error /packages/0/transport/url: {port} is not the name of a variable; did you mean {--port}?",
         ),
         (
             "/packages/0/packageArguments/3/name",
@@ -377,6 +417,16 @@ fn each_rule_is_reported_at_its_place() {
         ),
     ] {
         assert_finding(path, value, expected);
+    }
+}
+
+#[test]
+fn an_x_that_is_no_wildcard_is_taken() {
+    for version in ["1.0.0+next.1", "1.0.0-next_1", "1.0.0.1-next", "1-next"] {
+        let found = findings_after(|document| {
+            document["packages"][0]["version"] = json!(version);
+        });
+        assert_eq!(found, <[&str; 0]>::default(), "{version}");
     }
 }
 
