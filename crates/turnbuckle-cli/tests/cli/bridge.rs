@@ -214,7 +214,11 @@ fn a_command_that_misbehaves_fails_its_calls_and_not_the_bridge() {
             &[],
             "done",
         ),
-        ("call() { :; }", &["--timeout", "500ms"], "time"),
+        (
+            "call() { :; }",
+            &["--timeout", "500ms"],
+            "no answer within 500ms",
+        ),
         (
             "call() { i=0; while [ $i -lt 20000 ]; do echo 0123456789 >&2; i=$((i+1)); done; text done; }",
             &[],

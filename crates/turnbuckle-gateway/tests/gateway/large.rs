@@ -14,7 +14,7 @@ async fn the_bound_of_results_bounds_the_messages_of_a_command_too() {
     for (bound, mebibytes, refusal) in [
         ("1 MiB", 2, Some("max_result_bytes")),
         // Such a message is not read into memory.
-        ("1 MiB", 5, Some("max_message_bytes")),
+        ("1 MiB", 5, Some("sent a message of more than")),
         ("20 MiB", 18, None),
     ] {
         let text = format!(
