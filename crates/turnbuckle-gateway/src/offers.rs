@@ -60,7 +60,11 @@ pub(crate) fn offers(
         let tools = of.items(&tools, |it| &it.name, Subject::Name);
         let prompts = of.items(&prompts, |it| &it.name, Subject::Name);
         let policy = policies.get(&*status.server).filter(|_| status.is_ready());
-        let is_offered = |name: &str| tools.iter().chain(&prompts).any(|it| *it.own_name == *name);
+        // A tool and a prompt may have the same name, and one of them be left out.
+        let is_offered = |name: &str| {
+            let mut items = tools.iter().chain(&prompts);
+            items.any(|it| *it.own_name == *name) && refusal(&status, name).is_none()
+        };
         let faults = policy.map_or_else(Vec::new, |it| it.faults(is_offered));
         let faults = faults.iter().map(|fault| explain(fault, &status));
         UpstreamOffer {
@@ -78,14 +82,20 @@ pub(crate) fn offers(
 
 /// Returns the text of a fault, with the reason that the status of the upstream has.
 fn explain(fault: &RuleFault<'_>, status: &ServerStatus) -> String {
-    if let RuleFault::RefusedName(name, _) = fault {
-        let start = format!("{name:?} is left out");
-        let mut problems = status.problems.iter().flat_map(|it| it.split("; "));
-        if let Some(problem) = problems.find(|it| it.starts_with(&start)) {
-            return format!("`rename`: {problem}");
+    match fault {
+        RuleFault::RefusedName(name, _) => {
+            refusal(status, name).map(|it| format!("`rename`: {it}"))
         }
+        _ => None,
     }
-    fault.to_string()
+    .unwrap_or_else(|| fault.to_string())
+}
+
+/// Returns the reason why an item of this name at the upstream is left out, as its status has it.
+fn refusal<'a>(status: &'a ServerStatus, name: &str) -> Option<&'a str> {
+    let start = format!("{name:?} is left out");
+    let mut problems = status.problems.iter().flat_map(|it| it.split("; "));
+    problems.find(|it| it.starts_with(&start))
 }
 
 /// The items of one upstream.

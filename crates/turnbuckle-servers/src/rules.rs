@@ -101,6 +101,9 @@ impl<T: Listed> ProxiedItem<T> {
     /// characters `A-Z a-z 0-9 _ - .`. A name that is not valid, or that another item has, is refused: the item
     /// is left out, and the status of the server says so.
     ///
+    /// Of items with the same name, one without a new name has it, then one of the server that was added first, then the
+    /// one whose own name comes first.
+    ///
     /// Of a resource or a template it is the member `name`; their URIs cannot be changed.
     pub fn rename(&mut self, name: impl Into<String>) {
         self.new_name = Some(name.into());

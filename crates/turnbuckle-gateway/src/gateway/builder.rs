@@ -33,6 +33,9 @@ use crate::upstreams::{HttpHook, connector};
 /// The name that clients see if the file has none.
 const DEFAULT_NAME: &str = "turnbuckle-gateway";
 
+/// The text between the name of an upstream and that of its tool or prompt.
+const NAME_SEPARATOR: &str = "__";
+
 /// The time for which the start waits for upstreams. Some clients list once, and some hosts give a server 10
 /// seconds for all of its start.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
@@ -192,11 +195,27 @@ impl GatewayBuilder {
     fn policies(&self) -> Result<Policies, GatewayError> {
         let mut policies = BTreeMap::new();
         for (name, upstream) in &self.file.upstream {
-            let policy = check_name(name).and_then(|()| Policy::new(upstream));
+            let policy = check_name(name).and_then(|()| self.check_new_names(name, upstream));
+            let policy = policy.and_then(|()| Policy::new(upstream));
             let policy = policy.map_err(|error| error.in_upstream(name))?;
             policies.insert(name.clone(), Arc::new(policy));
         }
         Ok(Arc::new(policies))
+    }
+
+    /// Checks that no new name of an upstream's items begins as the names of another one's items do: that one may have
+    /// or get an item of this name.
+    fn check_new_names(&self, upstream: &str, table: &Upstream) -> Result<(), GatewayError> {
+        for (own, name) in &table.rename {
+            let start = name.split_once(NAME_SEPARATOR).map_or("", |it| it.0);
+            if start != upstream && self.file.upstream.contains_key(start) {
+                return Err(GatewayError::new(format!(
+                    "`rename`: the new name {name:?} of {own:?} begins with {start:?} and {NAME_SEPARATOR:?}, as \
+                     those of the upstream {start:?} do: take another name"
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn keys(&self) -> Result<Option<KeyRing>, GatewayError> {
@@ -367,7 +386,10 @@ fn resource_server(
 
 /// Checks that the name of an upstream cannot be taken for the beginning of an item's name of another one.
 fn check_name(name: &str) -> Result<(), GatewayError> {
-    match ["__", "+"].into_iter().find(|it| name.contains(it)) {
+    match [NAME_SEPARATOR, "+"]
+        .into_iter()
+        .find(|it| name.contains(it))
+    {
         Some(separator) => Err(GatewayError::new(format!(
             "its name has {separator:?}, which stands between the name of an upstream and that of its item: \
              give it another name"

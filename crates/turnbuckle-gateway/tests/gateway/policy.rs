@@ -170,8 +170,27 @@ async fn an_offer_names_the_rules_without_an_effect() {
             "`deny`: \"delete\" matches none of its items",
             "`scopes`: \"isues_*\" matches none of its items",
             "`rename`: \"repos\" is left out: a rule gives it the name \"no name\", which is not valid",
-            "`rename`: \"s\" is left out: the name \"search2\" is that of \"search\" of the server \"up\"",
+            "`rename`: \"search\" is left out: the name \"search2\" is that of \"s\" of the server \"up\"",
             "`rename`: it has no \"serach\" that is offered"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_offer_names_a_tool_that_is_left_out_beside_a_prompt_of_its_name() {
+    let upstream = Server::new("upstream", "1")
+        .tool(Tool::builder("hello").handler(|| "tool"))
+        .tool(Tool::builder("bye").handler(|| "tool"))
+        .prompt(Prompt::builder("hello").handler(|| "prompt"));
+    let rules = "rename = { hello = 'up__bye' }";
+    let gateway = gateway(rules, upstream.build().unwrap(), &std::env::temp_dir()).await;
+    let offer = gateway.offers().remove(0);
+    let names = [&offer.tools[0], &offer.prompts[0]].map(|it| (&*it.name, &*it.own_name));
+    assert_eq!(names, [("up__bye", "bye"), ("up__bye", "hello")]);
+    assert_eq!(
+        offer.unused_rules,
+        [
+            "`rename`: \"hello\" is left out: the name \"up__bye\" is that of \"bye\" of the server \"up\""
         ]
     );
 }
@@ -186,6 +205,35 @@ async fn the_name_of_an_upstream_cannot_be_the_beginning_of_anothers_items() {
             error.contains("between the name of an upstream and"),
             "{error}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_new_name_cannot_begin_as_the_names_of_another_upstream_do() {
+    for (rename, is_refused) in [
+        ("b__ask", true),
+        ("b___ask", true),
+        ("b__", true),
+        ("a__ask", false),
+        ("bb__ask", false),
+        ("b_ask", false),
+        ("ask__b__ask", false),
+    ] {
+        let text = format!(
+            "[upstream.a]\ncommand = ['/']\nrename = {{ echo = '{rename}' }}\n[upstream.b]\ncommand = ['/']"
+        );
+        let file = GatewayFile::parse_toml(&text).unwrap();
+        let connected = Gateway::builder(file).connect().await;
+        let expected = format!(
+            "the upstream \"a\": `rename`: the new name \"{rename}\" of \"echo\" begins with \"b\" and \"__\""
+        );
+        match connected {
+            Err(error) => assert!(
+                is_refused && error.to_string().starts_with(&expected),
+                "{error}"
+            ),
+            Ok(_) => assert!(!is_refused, "{rename}"),
+        }
     }
 }
 

@@ -40,12 +40,11 @@ impl ClientView {
         {
             return view.clone();
         }
-        let before = kept.take().unwrap_or_default();
         let infos = lists.iter().map(|it| it.as_ref()?.server_info());
         let sources = shared.members.iter().zip(&items);
         let sources =
             sources.map(|(member, items)| (&member.prefix, items.clone().unwrap_or_default()));
-        let merged = shared.merge_own(&sources.collect::<Vec<_>>(), &common, &before.merged);
+        let merged = shared.merge_own(&sources.collect::<Vec<_>>(), &common);
         let view = Arc::new(Self {
             merged,
             common,

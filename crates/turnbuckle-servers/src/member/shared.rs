@@ -109,12 +109,11 @@ impl Shared {
     fn merge_beside(&self, reserved: &ReservedNames) {
         let members = self.members.iter();
         let items: Vec<_> = members.map(|it| (&it.prefix, it.items())).collect();
-        let before = self.views();
+        let before = self.view();
         let none = MergedView::default();
         let around = Surroundings {
             limits: &self.limits,
             reserved,
-            before: &before.all,
             beside: &none,
             known: &none,
         };
@@ -131,7 +130,6 @@ impl Shared {
                 });
                 let common: Vec<_> = common.collect();
                 let around = Surroundings {
-                    before: &before.common,
                     known: &view,
                     ..around
                 };
@@ -142,7 +140,6 @@ impl Shared {
             all: view.clone(),
             common,
         };
-        let before = before.all;
         for (index, member) in self.members.iter().enumerate() {
             let is_of = |(server, _): &&(usize, String)| *server == index;
             let known: Vec<_> = before.problems.iter().filter(is_of).collect();
@@ -161,19 +158,16 @@ impl Shared {
         }
     }
 
-    /// Merges the items that connections of one client have listed, beside those of the common view. An item
-    /// that has its name in the view `before` keeps it.
+    /// Merges the items that connections of one client have listed, beside those of the common view.
     pub(crate) fn merge_own(
         &self,
         items: &[(&Prefix, Arc<ServerItems>)],
         common: &MergedView,
-        before: &MergedView,
     ) -> MergedView {
         let reserved = self.merging().clone();
         let around = Surroundings {
             limits: &self.limits,
             reserved: &reserved,
-            before,
             beside: common,
             known: common,
         };

@@ -256,7 +256,7 @@ async fn a_rule_renames_describes_and_restricts_an_item() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_that_another_item_has_is_refused_and_the_item_that_had_it_stays() {
+async fn a_name_that_another_item_has_is_refused_in_the_order_of_the_servers() {
     let first = named_server("first", &["x"]);
     let second = named_server("second", &["y"]);
     let proxy = Servers::builder("host", "1")
@@ -303,8 +303,8 @@ async fn a_name_that_another_item_has_is_refused_and_the_item_that_had_it_stays(
         .add_tool(Tool::builder("z").handler(|| "other"))
         .unwrap();
     while changes.next().await.unwrap().change != ChangeKind::Problems {}
-    assert_eq!(call().await, "second");
-    assert!(servers.status()[0].problems[0].starts_with("\"z\" is left out"));
+    assert_eq!(call().await, "other");
+    assert!(servers.status()[1].problems[0].starts_with("\"y\" is left out"));
 
     for (name, problem) in [
         ("own", "\"own\" is left out: the proxy itself has \"mine\""),
@@ -323,6 +323,55 @@ async fn a_name_that_another_item_has_is_refused_and_the_item_that_had_it_stays(
         until(servers, is_named).await;
     }
     assert_eq!(client.call_tool("mine", &()).await.unwrap().text(), "mine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_keeps_its_own_name_from_items_with_a_new_one() {
+    let first = named_server("first", &["ask", "b", "a", "say"]);
+    let second = named_server("second", &["told"]);
+    let servers = Servers::builder("host", "1")
+        .server("first", InProcess::new(first.clone()))
+        .server("second", InProcess::new(second.clone()))
+        .tools(|tool| {
+            match tool.own_name() {
+                "a" | "b" => tool.rename("first__ask"),
+                "say" => tool.rename("second__ask"),
+                "told" => tool.rename("first__late"),
+                _ => {}
+            }
+            Rule::Keep
+        })
+        .connect()
+        .await
+        .unwrap();
+    let owner = |servers: &Servers, name: &str| {
+        let tool = servers.tool(name).unwrap();
+        format!("{} {}", tool.server, tool.own_name)
+    };
+    assert_eq!(owner(&servers, "first__ask"), "first ask");
+    assert_eq!(owner(&servers, "second__ask"), "first say");
+    assert_eq!(owner(&servers, "first__late"), "second told");
+    for (server, name) in [(&second, "ask"), (&first, "late")] {
+        let tool = Tool::builder(name).handler(|| "own");
+        server.add_tool(tool).unwrap();
+    }
+    for (name, expected) in [("second__ask", "second ask"), ("first__late", "first late")] {
+        until(&servers, |servers| owner(servers, name) == expected).await;
+    }
+    let problems = servers.status()[0].problems.clone();
+    let expected = ["b", "a"].map(|own| {
+        format!("{own:?} is left out: the name \"first__ask\" is that of \"ask\" of the server \"first\"")
+    });
+    assert!(
+        expected.iter().all(|it| problems.contains(it)),
+        "{problems:?}"
+    );
+    // Among new names, the order in which a server lists does not count.
+    first.remove_tool("ask");
+    until(&servers, |servers| {
+        owner(servers, "first__ask") == "first a"
+    })
+    .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,8 +38,6 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) limits: &'a ServersLimits,
     /// The names that a proxy has itself.
     pub(crate) reserved: &'a ReservedNames,
-    /// The view before: an item that has its name there keeps it.
-    pub(crate) before: &'a MergedView,
     /// The view whose items have their names already, and a part of the room.
     pub(crate) beside: &'a MergedView,
     /// The view with items that texts may not take the place of.
@@ -58,8 +56,9 @@ impl MergedView {
     /// Merges the items of servers. Over the bounds of all servers, items of the last servers are
     /// left out.
     ///
-    /// Of items with the same name, that of the view `beside` stays, or else that of the view `before`, or else
-    /// the first one.
+    /// Of items with the same name, that of the view `beside` stays. Otherwise one whose name is its own has it, then the
+    /// one of the first server, then the one whose own name comes first. So the names depend on nothing that differs
+    /// between starts and instances, such as the order in which servers connect and list.
     pub(crate) fn merge(
         servers: &[(&Prefix, Arc<ServerItems>)],
         around: &Surroundings<'_>,
@@ -67,7 +66,6 @@ impl MergedView {
         let Surroundings {
             limits,
             reserved,
-            before,
             beside,
             known,
         } = *around;
@@ -79,10 +77,8 @@ impl MergedView {
             ..Self::default()
         };
         let mut bytes = beside.bytes;
-        let tools = servers.iter().map(|(_, items)| &items.tools);
-        let tools = NameOwners::find(tools, &reserved.tools, beside, before);
-        let prompts = servers.iter().map(|(_, items)| &items.prompts);
-        let prompts = NameOwners::find(prompts, &reserved.prompts, beside, before);
+        let tools = NameOwners::find(servers, |it| &it.tools, &reserved.tools, beside);
+        let prompts = NameOwners::find(servers, |it| &it.prompts, &reserved.prompts, beside);
         let no_owners = (
             NameOwners::of_uris(&reserved.uris),
             NameOwners::of_uris(&reserved.uris),
@@ -189,40 +185,67 @@ merged! {
     ResourceTemplate: Resource, templates, |view, text| view.templates.iter().find(|it| it.item.uri_template == *text);
 }
 
+/// An item that may have its name in the merged view, with the index and the prefix of its server.
+struct Candidate<'a, T> {
+    index: usize,
+    prefix: &'a Prefix,
+    item: &'a ServerItem<T>,
+}
+
+impl<T: Merged> Candidate<'_, T> {
+    /// Returns whether this item has the name that another one has, too.
+    fn precedes(&self, other: &Self) -> bool {
+        self.rank() < other.rank()
+    }
+
+    fn rank(&self) -> (bool, usize, &str) {
+        let own_name = &self.item.own_name;
+        let is_new = T::merged_name(self.prefix, own_name) != self.item.item.key();
+        (is_new, self.index, own_name)
+    }
+}
+
 /// The owners of names in the merged view: of several items with the same name, the one that has it.
 struct NameOwners<'a, T> {
-    owners: HashMap<&'a str, &'a ServerItem<T>>,
+    owners: HashMap<&'a str, Candidate<'a, T>>,
     reserved: &'a HashSet<String>,
+    /// The view whose items have their names already.
+    beside: Option<&'a MergedView>,
 }
 
 impl<'a, T: Merged> NameOwners<'a, T> {
-    /// Finds the owner of each name: the one that has it in the view `beside` or had it in the view `before`, or
-    /// else the first item.
+    /// Finds the owner of each name.
     fn find(
-        lists: impl Iterator<Item = &'a ItemList<T>>,
+        servers: &'a [(&'a Prefix, Arc<ServerItems>)],
+        list: impl Fn(&'a ServerItems) -> &'a ItemList<T>,
         reserved: &'a HashSet<String>,
         beside: &'a MergedView,
-        before: &'a MergedView,
     ) -> Self {
-        let mut owners: HashMap<&str, &ServerItem<T>> = HashMap::default();
-        for item in lists.flat_map(|list| list.iter()) {
-            let item = &item.item;
-            let name = item.item.key();
-            match owners.entry(name) {
-                Entry::Vacant(vacant) => {
-                    vacant.insert(T::find(beside, name).unwrap_or(item));
-                }
-                Entry::Occupied(mut taken) => {
-                    let stays = T::find(beside, name).is_some();
-                    let had_it =
-                        T::find(before, name).is_some_and(|owner| owner.is_same_item(item));
-                    if had_it && !stays {
-                        taken.insert(item);
+        let mut owners: HashMap<&str, Candidate<'_, T>> = HashMap::default();
+        for (index, (prefix, items)) in servers.iter().enumerate() {
+            for item in list(items).iter().map(|it| &it.item) {
+                let candidate = Candidate {
+                    index,
+                    prefix,
+                    item,
+                };
+                match owners.entry(item.item.key()) {
+                    Entry::Vacant(vacant) => {
+                        vacant.insert(candidate);
+                    }
+                    Entry::Occupied(mut owner) => {
+                        if candidate.precedes(owner.get()) {
+                            owner.insert(candidate);
+                        }
                     }
                 }
             }
         }
-        Self { owners, reserved }
+        Self {
+            owners,
+            reserved,
+            beside: Some(beside),
+        }
     }
 
     /// Returns the owners of URIs, which no two servers share.
@@ -230,6 +253,7 @@ impl<'a, T: Merged> NameOwners<'a, T> {
         Self {
             owners: HashMap::default(),
             reserved,
+            beside: None,
         }
     }
 
@@ -241,7 +265,8 @@ impl<'a, T: Merged> NameOwners<'a, T> {
                 "{own:?} is left out: the proxy itself has {name:?}"
             ));
         }
-        let owner = self.owners.get(item.item.key())?;
+        let of_beside = self.beside.and_then(|view| T::find(view, item.item.key()));
+        let owner = of_beside.or_else(|| Some(self.owners.get(item.item.key())?.item))?;
         (!owner.is_same_item(item)).then(|| {
             let (server, other) = (&owner.server, shorten(&owner.own_name));
             format!("{own:?} is left out: the name {name:?} is that of {other:?} of the server {server:?}")
