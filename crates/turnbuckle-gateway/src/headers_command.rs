@@ -1,22 +1,20 @@
 //! Headers that a command prints: credentials that end, or that differ between principals.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::env;
+use std::path::Path;
 use std::pin::Pin;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tower_layer::Layer;
 use tower_service::Service;
 use turnbuckle::http::{ClientRequestBody, ClientResponseBody, HttpClient, HttpClientError};
+use turnbuckle::stdio::{Command, StderrMode};
 
 use crate::caller::Caller;
 use crate::error::GatewayError;
@@ -50,17 +48,14 @@ type Headers = Arc<OnceCell<HeaderMap>>;
 pub(crate) struct HeadersCommand(Arc<Shared>);
 
 struct Shared {
-    program: OsString,
-    arguments: Vec<String>,
-    directory: PathBuf,
+    command: Command,
     upstream: String,
-    caller: Caller,
     current: Mutex<Headers>,
 }
 
 impl HeadersCommand {
     /// Creates a layer for the requests of a caller. A program with a path that is relative starts at
-    /// `directory`, in which the command runs.
+    /// `directory`, which is absolute, and in which the command runs.
     pub(crate) fn new(
         words: &[String],
         directory: &Path,
@@ -70,16 +65,24 @@ impl HeadersCommand {
         let [program, arguments @ ..] = words else {
             return Err(GatewayError::new("`headers_command` is empty"));
         };
-        let program = match program.contains('/') {
-            true => directory.join(program).into_os_string(),
-            false => program.into(),
+        let command = match program.contains('/') {
+            true => Command::new(directory.join(program)),
+            false => Command::new(program),
         };
+        let inherited = env::vars_os().filter(|(name, _)| PARTS.iter().all(|it| *name != *it.0));
+        let parts = PARTS.into_iter();
+        let parts = parts.filter_map(|(variable, part)| Some((variable, caller.part(part)?)));
+        let command = command
+            .args(arguments)
+            .current_dir(directory)
+            .envs(inherited)
+            .envs(parts)
+            .env(UPSTREAM, upstream)
+            // That of the gateway: it may have secrets, and errors reach clients.
+            .stderr(StderrMode::Inherit);
         Ok(Self(Arc::new(Shared {
-            program,
-            arguments: arguments.to_vec(),
-            directory: directory.to_owned(),
+            command,
             upstream: upstream.to_owned(),
-            caller: caller.clone(),
             current: Mutex::new(Headers::default()),
         })))
     }
@@ -177,45 +180,15 @@ impl Shared {
         parse(&output?)
     }
 
-    /// Runs the command, and returns what it has printed. It is killed when nobody waits any longer.
+    /// Runs the command, and returns what it has printed. It is killed, with what it has started, when nobody waits
+    /// any longer.
     async fn output(&self) -> Result<Vec<u8>, String> {
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .current_dir(&self.directory)
-            .env(UPSTREAM, &self.upstream)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            // That of the gateway: it may have secrets, and errors reach clients.
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true);
-        for (variable, part) in PARTS {
-            match self.caller.part(part) {
-                Some(value) => command.env(variable, value),
-                None => command.env_remove(variable),
-            };
-        }
-        let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let output = read(child.stdout.take(), MAX_OUTPUT_BYTES).await?;
-        let status = child.wait().await.map_err(|error| error.to_string())?;
+        let ended = self.command.output(MAX_OUTPUT_BYTES).await;
+        let (status, output) = ended.map_err(|error| error.to_string())?;
         match status.success() {
             true => Ok(output),
             false => Err(format!("it ended with {status}")),
         }
-    }
-}
-
-/// Reads a pipe to its end.
-async fn read(pipe: Option<impl AsyncRead + Unpin>, max: usize) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    if let Some(pipe) = pipe {
-        let mut pipe = pipe.take(max as u64 + 1);
-        let read = pipe.read_to_end(&mut bytes).await;
-        read.map_err(|error| error.to_string())?;
-    }
-    match bytes.len() > max {
-        true => Err(format!("it prints more than {max} bytes")),
-        false => Ok(bytes),
     }
 }
 

@@ -57,11 +57,12 @@ pub(crate) fn connector(
         }
         (None, Some(url), None) => {
             let connector = http_connector(url.expose(), upstream)?;
-            let connector = with_caller(connector, name, upstream, directory, caller)?;
             let connector = match hook {
                 Some(hook) => hook(name, connector)?,
                 None => connector,
             };
+            // Around the layers of the hook: a login is for requests without an `Authorization` header.
+            let connector = with_caller(connector, name, upstream, directory, caller)?;
             Ok(match upstream.sse {
                 Some(true) => Arc::new(SseConnector::new(connector)),
                 _ => Arc::new(connector),

@@ -48,6 +48,32 @@ fn message(bytes: usize) -> OutboundMessage {
     }
 }
 
+#[tokio::test]
+async fn a_program_is_run_for_its_output_and_nothing_of_it_stays() {
+    let name = format!("turnbuckle-stdio-output-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let pids = || -> Vec<u32> {
+        let lines = fs::read_to_string(&file).unwrap_or_default();
+        lines.lines().map(|line| line.parse().unwrap()).collect()
+    };
+    // What it has started holds its output open.
+    let run =
+        |script| sh(&format!("sleep 600 & echo $! >> \"$PIDS\"; {script}")).env("PIDS", &file);
+    let quick = run("printf done; exit 3");
+    let (status, output) = timeout(TIMEOUT, quick.output(4)).await.unwrap().unwrap();
+    assert_eq!((status.code(), &*output), (Some(3), &b"done"[..]));
+    let long = run("printf more-; wait");
+    let error = timeout(TIMEOUT, long.output(4)).await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "it prints more than 4 bytes");
+    let endless = run("wait");
+    tokio::select! {
+        ended = endless.output(4) => panic!("{ended:?}"),
+        () = until(|| pids().len() == 3) => {}
+    }
+    until(|| pids().into_iter().all(is_dead)).await;
+    fs::remove_file(&file).unwrap();
+}
+
 // requirement: 86e547620ef5
 #[tokio::test]
 async fn messages_go_there_and_back() {

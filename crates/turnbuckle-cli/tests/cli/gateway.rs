@@ -184,6 +184,68 @@ fn check_names_each_setting_that_cannot_work() {
     run(&["gateway", "check", &folder.file("good.toml", &good)]).ends(0);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_headers_command_runs_beside_its_file_and_its_refusal_is_no_lack_of_a_login() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use crate::support::{Run, command};
+
+    let folder = Scratch::new();
+    let script = folder.file(
+        "token",
+        "#!/bin/sh\necho '{\"Authorization\": \"Bearer a\"}'\n",
+    );
+    let executable = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(script, executable).unwrap();
+    let url = refusing_server();
+    folder.file("headers.json", "{\"Authorization\": \"Bearer a\"}");
+    for words in ["['./token']", "['cat', 'headers.json']"] {
+        let text = format!("[upstream.crm]\nurl = '{url}'\nheaders_command = {words}\n");
+        folder.file("gateway.toml", &text);
+        let name = folder.path().file_name().unwrap().to_str().unwrap();
+        for (directory, file) in [
+            (folder.path(), "gateway.toml".to_owned()),
+            (folder.path(), "./gateway.toml".to_owned()),
+            (
+                folder.path().parent().unwrap(),
+                format!("{name}/gateway.toml"),
+            ),
+        ] {
+            let mut check = command(&["gateway", "check", &file]);
+            let checked = check.current_dir(directory).output();
+            let checked = Run::new(checked.expect("the tool runs")).ends(7);
+            let has_reason = checked.out.contains("401") && !checked.out.contains("login");
+            assert!(has_reason, "{words} {file}: {checked:#?}");
+        }
+    }
+}
+
+/// Starts a server that refuses every token, and returns its URL.
+#[cfg(unix)]
+fn refusing_server() -> String {
+    use std::io::{BufRead as _, BufReader, Write as _};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it has an address");
+    std::thread::spawn(move || {
+        // A connection that ends with a body that nobody has read may take the response with it.
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("it connects");
+            let lines = BufReader::new(stream.try_clone().expect("it can be cloned")).lines();
+            let mut lines = lines.map_while(Result::ok);
+            let _ = lines.find(String::is_empty);
+            let _ = stream.write_all(
+                b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer error=\"invalid_token\"\r\n\
+                  Content-Length: 0\r\nConnection: close\r\n\r\n",
+            );
+            open.push(stream);
+        }
+    });
+    format!("http://{address}/mcp")
+}
+
 #[test]
 fn a_file_that_cannot_be_used_is_named_without_its_secrets() {
     let folder = Scratch::new();

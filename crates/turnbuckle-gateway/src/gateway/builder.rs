@@ -1,7 +1,7 @@
 //! Building of a gateway from its file.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,7 +82,9 @@ impl GatewayBuilder {
 
     /// Sets the directory at which the relative paths of the file start. Default: the current directory.
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
-        self.directory = directory.into();
+        let directory = Path::new(".").join(directory.into());
+        // Commands run in it, and their programs may start at it: both must mean the same place.
+        self.directory = path::absolute(&directory).unwrap_or(directory);
         self
     }
 

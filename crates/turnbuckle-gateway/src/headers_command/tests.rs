@@ -188,6 +188,16 @@ async fn a_command_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
+async fn what_a_command_has_started_ends_with_it() {
+    // It would hold the output open for ten minutes.
+    let script = "sleep 600 & echo '{\"Authorization\": \"Bearer a\"}'";
+    assert_eq!(
+        case(script, "Bearer a", None).send().await,
+        Ok(StatusCode::OK)
+    );
+}
+
+#[tokio::test]
 async fn a_failure_is_not_kept() {
     let script = "echo run >> runs; test $(wc -l < runs) -ge 2 || exit 1; echo '{\"Authorization\": \"Bearer a\"}'";
     let case = case(script, "Bearer a", None);

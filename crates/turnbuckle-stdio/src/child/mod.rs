@@ -6,6 +6,7 @@ mod environment;
 mod link;
 #[cfg(unix)]
 mod orphan_guard;
+mod output;
 mod stderr;
 mod stdin;
 mod stdout;
@@ -58,18 +59,24 @@ impl Connector for Command {
 }
 
 impl Command {
-    fn start(&self, inbox: Arc<dyn Inbox>) -> io::Result<Arc<ChildLink>> {
+    /// Starts the program, whose standard output is a pipe.
+    fn spawn(&self, stdin: Stdio) -> io::Result<Process> {
         let mut command = tokio::process::Command::from(self.to_std());
         command
-            .stdin(Stdio::piped())
+            .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(self.stderr.stdio())
             .kill_on_drop(true);
-        let mut process = Process::start(&mut command, self.ends_with_parent)?;
-        let child = &mut process.child;
-        if let (Some(on_start), Some(id)) = (&self.on_start, child.id()) {
+        let process = Process::start(&mut command, self.ends_with_parent)?;
+        if let (Some(on_start), Some(id)) = (&self.on_start, process.child.id()) {
             on_start(id);
         }
+        Ok(process)
+    }
+
+    fn start(&self, inbox: Arc<dyn Inbox>) -> io::Result<Arc<ChildLink>> {
+        let mut process = self.spawn(Stdio::piped())?;
+        let child = &mut process.child;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other(
                 "the streams of the new process are not connected",

@@ -137,7 +137,8 @@ impl ProcessSupervisor {
     }
 }
 
-async fn captured_stderr(stderr: Option<StderrReader>) -> String {
+/// Reads the rest of a standard error and returns its last part.
+pub(super) async fn captured_stderr(stderr: Option<StderrReader>) -> String {
     match stderr {
         Some(stderr) => stderr.finish(EXIT_GRACE).await,
         None => String::new(),
