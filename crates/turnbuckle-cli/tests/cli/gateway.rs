@@ -8,8 +8,12 @@ use crate::support::{Scratch, TOOL, run};
 fn check_prints_what_each_upstream_would_offer() {
     let folder = Scratch::new();
     let file = |name: &str, rules: &str| {
+        let auth = "auth = { issuer = 'https://id.example', resource = 'https://mcp.example/mcp' }";
         let command = format!("command = ['{TOOL}', 'demo', '--stdio']");
-        folder.file(name, &format!("[upstream.demo]\n{command}\n{rules}"))
+        folder.file(
+            name,
+            &format!("{auth}\n[upstream.demo]\n{command}\n{rules}"),
+        )
     };
     let good = file(
         "good.toml",
@@ -64,7 +68,7 @@ fn check_prints_what_each_upstream_would_offer() {
         .error();
     let message = error["message"].as_str().unwrap();
     assert!(
-        message.ends_with("line 3: unknown key \"alow\": did you mean \"allow\"?"),
+        message.ends_with("line 4: unknown key \"alow\": did you mean \"allow\"?"),
         "{message}"
     );
 }
@@ -154,6 +158,11 @@ fn check_names_each_setting_that_cannot_work() {
             "",
             "mode = 'per-principal'",
             "`mode = \"per-principal\"` needs `auth`",
+        ),
+        (
+            "",
+            "scopes = { echo = ['talk'] }",
+            "`scopes` needs `auth`: without it, nobody has a scope",
         ),
         (
             "metrics = '/mcp'",

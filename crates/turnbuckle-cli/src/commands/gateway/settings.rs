@@ -12,11 +12,17 @@ const OWN_PATHS: [&str; 2] = ["/livez", "/readyz"];
 /// Returns the settings that contradict each other. `path` is that of the endpoint.
 pub(super) fn contradictions(file: &GatewayFile, path: &str) -> Vec<String> {
     let mut problems = Vec::new();
-    let upstreams = file.upstream.iter().filter(|_| file.auth.is_none());
-    for (name, _) in upstreams.filter(|it| it.1.mode == Some(UpstreamMode::PerPrincipal)) {
-        problems.push(format!(
-            "the upstream {name:?}: `mode = \"per-principal\"` needs `auth`: without it, nobody is logged in"
-        ));
+    for (name, upstream) in file.upstream.iter().filter(|_| file.auth.is_none()) {
+        if upstream.mode == Some(UpstreamMode::PerPrincipal) {
+            problems.push(format!(
+                "the upstream {name:?}: `mode = \"per-principal\"` needs `auth`: without it, nobody is logged in"
+            ));
+        }
+        if upstream.scopes.values().any(|it| !it.is_empty()) {
+            problems.push(format!(
+                "the upstream {name:?}: `scopes` needs `auth`: without it, nobody has a scope"
+            ));
+        }
     }
     if let Some(metrics) = &file.metrics {
         if !metrics.starts_with('/') {
