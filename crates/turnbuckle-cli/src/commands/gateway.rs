@@ -100,7 +100,7 @@ pub(crate) async fn run(options: Options) -> Result<(), CliError> {
     if let Some(place) = &builder.file().store {
         let place = parse_store(place.expose());
         let place = place.map_err(|error| CliError::usage(format!("`store`: {error}")))?;
-        builder = builder.store(open_store(&place).await?);
+        builder = builder.store(open_store(&place.starting_at(directory_of(path))).await?);
     }
     let gateway = connect(builder, path).await?;
     for offer in gateway.offers() {

@@ -1,6 +1,6 @@
 //! The store of a server, as an option or a file names it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[cfg(feature = "postgres")]
@@ -20,6 +20,17 @@ pub(crate) enum StorePlace {
     Postgres(String),
     #[cfg(feature = "redis")]
     Redis(String),
+}
+
+impl StorePlace {
+    /// Returns the place whose path, if it is relative, starts at `directory`.
+    pub(crate) fn starting_at(self, directory: &Path) -> Self {
+        match self {
+            Self::Sqlite(path) => Self::Sqlite(directory.join(path)),
+            #[cfg(any(feature = "postgres", feature = "redis"))]
+            address => address,
+        }
+    }
 }
 
 /// Parses the place of a store.

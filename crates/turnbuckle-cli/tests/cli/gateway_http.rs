@@ -148,9 +148,8 @@ fn a_gateway_lets_users_in_keeps_them_apart_and_says_who_calls() {
 #[test]
 fn a_session_outlives_a_restart_of_a_gateway_with_a_store() {
     let folder = Scratch::new();
-    let store = folder.name("gateway.db");
     let text = format!(
-        "store = 'sqlite:{store}'\nkeys_env = 'KEYS'\n{}",
+        "store = 'sqlite:gateway.db'\nkeys_env = 'KEYS'\n{}",
         script("own", "per-session")
     );
     let file = folder.file("gateway.toml", &text);
@@ -178,6 +177,7 @@ fn a_session_outlives_a_restart_of_a_gateway_with_a_store() {
     let unknown = head.replace(&session, "00000000-0000-4000-8000-000000000000");
     let unknown = post(&second.url, &unknown, &call);
     assert!(unknown.starts_with("HTTP/1.1 404"), "{unknown}");
+    assert!(folder.path().join("gateway.db").exists());
 }
 
 /// Starts a web API that answers each request with a list. Returns its URL, and the heads of its requests.
