@@ -133,11 +133,23 @@ pub(crate) async fn serve(
     command: &str,
     what: &str,
 ) -> Result<(), CliError> {
+    serve_with(server, args, command, what, |http| http).await
+}
+
+/// Serves as [`serve`] does, with a change of the HTTP server, behind the check of tokens.
+pub(crate) async fn serve_with(
+    server: Server,
+    args: &ServingArgs,
+    command: &str,
+    what: &str,
+    configure: impl FnOnce(HttpServer) -> HttpServer,
+) -> Result<(), CliError> {
     if args.transport.stdio {
         return serve_stdio(server, command).await;
     }
     // A token is for one resource, and the endpoint of HTTP+SSE would be another.
-    let mut http = listen(server, &args.transport, !args.has_auth()).await?;
+    let http = listen(server, &args.transport, !args.has_auth()).await?;
+    let mut http = configure(http);
     if let Some(auth) = args.resource_server(http.url())? {
         http = http.auth(auth);
     }

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::ops::Deref;
 use std::process::Stdio;
 use std::thread::sleep;
@@ -10,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::peers::legacy_server;
-use crate::serving::{Issuer, Serving, initialize, open, open_post, read};
+use crate::serving::{Issuer, Serving, initialize, open, open_post, post, read};
 use crate::support::{DEMO, HttpDemo, Run, Scratch, TOOL, command, run};
 
 /// The time in which a process has to end.
@@ -203,6 +205,34 @@ fn headers_of_clients_become_variables_of_their_own_command() {
     let shared = ["bridge", "--mode", "shared", "--header-to-env", "X=Y"];
     let refused = run(&[&shared[..], &DEMO].concat()).ends(2);
     assert!(refused.err.contains("per-session"), "{refused:#?}");
+}
+
+#[test]
+fn a_header_that_is_no_value_of_a_variable_is_refused() {
+    let options = ["--header-to-env", "X-Api-Key=API_KEY"];
+    let bridge = Bridge::to_script(&options, "call() { text \"key:$API_KEY\"; }");
+    let head = "X-Api-Key: Zoë\r\n";
+    let session = initialize(&bridge.url, head);
+    let head = format!("{head}Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "t"}});
+    let called = post(&bridge.url, &head, &call);
+    assert!(called.contains("key:Zoë"), "{called}");
+
+    let long = format!("X-Api-Key: {}\r\n", "a".repeat(9 << 10));
+    let refused = post(&bridge.url, &long, &call);
+    let host = bridge
+        .url
+        .trim_start_matches("http://")
+        .trim_end_matches("/mcp");
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let latin = b"\r\nX-Api-Key: Zo\xEB\r\nConnection: close\r\n\r\n";
+    let request = [b"GET /mcp HTTP/1.1\r\nHost: ", host.as_bytes(), latin].concat();
+    stream.write_all(&request).expect("it reads");
+    for refused in [refused, read(stream)] {
+        let reason = "the header X-Api-Key is not UTF-8, or longer than 8192 bytes";
+        let is_refused = refused.starts_with("HTTP/1.1 400") && refused.contains(reason);
+        assert!(is_refused, "{refused}");
+    }
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl HttpHead for RequestHead {
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name)?.to_str().ok()
+        str::from_utf8(self.headers.get(name)?.as_bytes()).ok()
     }
 
     fn byte_count(&self) -> usize {

@@ -84,7 +84,7 @@ pub trait HttpHead: Send + Sync {
     /// Returns the path and query of the request target.
     fn target(&self) -> &str;
 
-    /// Returns a header by its name in any case: the first value, if it is text. Headers with
+    /// Returns a header by its name in any case: the first value, if it is UTF-8. Headers with
     /// credentials are hidden: `Authorization`, `Proxy-Authorization` and `Cookie`.
     fn header(&self, name: &str) -> Option<&str>;
 

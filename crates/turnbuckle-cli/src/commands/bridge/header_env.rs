@@ -1,10 +1,22 @@
 //! Headers of clients that become variables of their command's environment.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request, Response, StatusCode};
+use http_body_util::{Either, Full};
+use serde_json::json;
+use tower_layer::Layer;
+use tower_service::Service;
 use turnbuckle::HandlerContext;
+use turnbuckle::http::{HttpRoutes, RequestBody, ResponseBody};
 use turnbuckle::servers::UpstreamOptions;
 use turnbuckle::stdio::Command;
+use turnbuckle_wire::rpc::code;
 
 /// The most bytes of a header that becomes a variable.
 const MAX_VALUE_BYTES: usize = 8 << 10;
@@ -64,6 +76,11 @@ impl HeaderCommand {
         )
     }
 
+    /// Returns the layer of the server through which the requests come.
+    pub(super) fn check(&self) -> HeaderCheck {
+        HeaderCheck(self.variables.clone())
+    }
+
     /// Returns the values of a request's headers as JSON.
     fn values(&self, context: &HandlerContext) -> String {
         let header = |it: &HeaderVariable| context.http()?.header(&it.header);
@@ -73,26 +90,67 @@ impl HeaderCommand {
     }
 
     /// Returns the command with these values.
-    ///
-    /// # Errors
-    /// Returns the reason if a value cannot be that of a variable.
-    fn command(&self, values: &str) -> Result<Command, String> {
-        let values: Vec<Option<String>> =
-            serde_json::from_str(values).map_err(|error| error.to_string())?;
-        let mut command = self.command.clone();
-        for (variable, value) in self.variables.iter().zip(values) {
-            let Some(value) = value else {
-                continue;
-            };
-            if value.len() > MAX_VALUE_BYTES || value.contains('\0') {
-                let header = &variable.header;
-                return Err(format!(
-                    "the header {header} is no value of a variable, or longer than {MAX_VALUE_BYTES} bytes"
-                ));
-            }
-            command = command.env(&variable.variable, value);
+    fn command(&self, values: &str) -> Result<Command, serde_json::Error> {
+        let values: Vec<Option<String>> = serde_json::from_str(values)?;
+        let values = self.variables.iter().zip(values);
+        let values = values.filter_map(|(it, value)| Some((&it.variable, value?)));
+        Ok(self.command.clone().envs(values))
+    }
+}
+
+/// A layer that refuses requests with a header that cannot be the value of its variable. Without it, their client would get
+/// a command without the variable.
+#[derive(Clone)]
+pub(super) struct HeaderCheck(Arc<[HeaderVariable]>);
+
+impl Layer<HttpRoutes> for HeaderCheck {
+    type Service = CheckedRoutes;
+
+    fn layer(&self, inner: HttpRoutes) -> CheckedRoutes {
+        let variables = self.0.clone();
+        CheckedRoutes { variables, inner }
+    }
+}
+
+/// The routes of a server behind a [`HeaderCheck`].
+#[derive(Clone)]
+pub(super) struct CheckedRoutes {
+    variables: Arc<[HeaderVariable]>,
+    inner: HttpRoutes,
+}
+
+impl Service<Request<RequestBody>> for CheckedRoutes {
+    type Response = Response<Either<Full<Bytes>, ResponseBody>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
+        let is_value =
+            |value: &[u8]| value.len() <= MAX_VALUE_BYTES && str::from_utf8(value).is_ok();
+        let headers = request.headers();
+        let mut variables = self.variables.iter();
+        let wrong = variables.find(|it| {
+            let value = headers.get(&it.header);
+            value.is_some_and(|value| !is_value(value.as_bytes()))
+        });
+        if let Some(wrong) = wrong {
+            let header = &wrong.header;
+            let message =
+                format!("the header {header} is not UTF-8, or longer than {MAX_VALUE_BYTES} bytes");
+            let error = json!({"code": code::INVALID_REQUEST, "message": message});
+            let body = json!({"jsonrpc": "2.0", "error": error}).to_string();
+            let mut response = Response::new(Either::Left(Full::from(body)));
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            let json = HeaderValue::from_static("application/json");
+            response.headers_mut().insert(CONTENT_TYPE, json);
+            return Box::pin(async { Ok(response) });
         }
-        Ok(command)
+        let answer = self.inner.call(request);
+        Box::pin(async { Ok(answer.await?.map(Either::Right)) })
     }
 }
 

@@ -17,8 +17,8 @@ use crate::args::{CommonArgs, parse_time};
 use crate::connection::{LoginLayer, Target, TargetLogin, prepare, prepare_command};
 use crate::error::{CliError, ExitStatus};
 use crate::output::sanitize_line;
-use crate::serving::{ServingArgs, serve};
-use header_env::{HeaderCommand, HeaderVariable, parse_header_variable};
+use crate::serving::{ServingArgs, serve_with};
+use header_env::{HeaderCheck, HeaderCommand, HeaderVariable, parse_header_variable};
 
 /// The most characters of the name of the server behind the bridge.
 const MAX_NAME_CHARS: usize = 80;
@@ -70,10 +70,22 @@ pub(crate) async fn run(mut options: Options) -> Result<(), CliError> {
     let login = TargetLogin::new(common, &target)?;
     login.confirm_target().await?;
     let upstream = options.upstream(&login).await?;
+    let header_check = upstream.header_check.clone();
     let proxy = login.unless_interrupted(connect(upstream, common));
     let proxy = proxy.await?;
     let what = format!("a bridge to {}", upstream_name(&proxy));
-    let served = serve(proxy.server().clone(), &options.serving, "bridge", &what).await;
+    let server = proxy.server().clone();
+    let served = serve_with(
+        server,
+        &options.serving,
+        "bridge",
+        &what,
+        |http| match header_check {
+            Some(check) => http.layer(check),
+            None => http,
+        },
+    )
+    .await;
     proxy.servers().close().await;
     served
 }
@@ -98,8 +110,8 @@ struct Upstream {
     name: String,
     connector: Arc<dyn Connector>,
     options: UpstreamOptions,
-    /// True if the command may need variables of a client to start.
-    needs_client: bool,
+    /// The check of headers that become variables. With it, the command may need those of a client to start.
+    header_check: Option<HeaderCheck>,
 }
 
 impl Options {
@@ -140,7 +152,7 @@ impl Options {
                 name,
                 connector: prepared.connector,
                 options,
-                needs_client: false,
+                header_check: None,
             });
         }
         let (mut command, _) = prepare_command(target, common, console, secrets, None)?;
@@ -153,7 +165,7 @@ impl Options {
                 name,
                 connector: Arc::new(command),
                 options,
-                needs_client: false,
+                header_check: None,
             });
         }
         if !matches!(mode, UpstreamMode::PerSession | UpstreamMode::PerPrincipal) {
@@ -165,7 +177,7 @@ impl Options {
             name,
             connector: Arc::new(command),
             options: header_command.add_to(options),
-            needs_client: true,
+            header_check: Some(header_command.check()),
         })
     }
 }
@@ -180,7 +192,7 @@ async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliEr
         name,
         connector,
         options,
-        needs_client,
+        header_check,
     } = upstream;
     let server = Server::new("turnbuckle-bridge", env!("CARGO_PKG_VERSION"));
     let CommonArgs { protocol, .. } = common;
@@ -210,7 +222,7 @@ async fn connect(upstream: Upstream, common: &CommonArgs) -> Result<Proxy, CliEr
         .map_err(|error| CliError::new(error.to_string()))?;
     let status = proxy.servers().status();
     let failed = status.iter().find(|status| !status.is_ready());
-    let Some(failed) = failed.filter(|_| !needs_client) else {
+    let Some(failed) = failed.filter(|_| header_check.is_none()) else {
         return Ok(proxy);
     };
     let reason = failed.last_error.clone().unwrap_or_default();
