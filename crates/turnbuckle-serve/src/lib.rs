@@ -1,11 +1,10 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
-mod columns;
 mod error;
 mod fault;
 mod output;
+mod shared;
 #[cfg(feature = "web")]
 mod web;
 

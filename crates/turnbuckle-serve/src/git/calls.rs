@@ -1,25 +1,21 @@
-//! Calls on threads, with a time limit. A thread that waits for a file system that does not answer cannot be stopped, so
-//! the calls at a time are bounded: for each repository, so that the others are still served, and for all.
+//! Calls on threads, which are bounded: for each repository, so that the others are still served, and for all.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
 use turnbuckle::prelude::*;
 
 use crate::fault;
+use crate::shared::calls::{self, CallLimit};
 
 /// The calls that run at a time.
 const MAX_CALLS: usize = 32;
 
 /// The calls on one repository that run at a time.
 const MAX_CALLS_PER_REPOSITORY: usize = 4;
-
-/// The time after which a call that does not end by itself is answered.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// The calls that run, and those that wait.
 pub(super) struct Calls {
@@ -43,30 +39,21 @@ impl Calls {
         call_timeout: Duration,
         work: impl FnOnce() -> fault::Result<String> + Send + 'static,
     ) -> Result<String> {
-        let deadline = Instant::now() + call_timeout + GRACE;
-        let own_permits = self.repository_permits(repository);
-        let own_permit = timeout_at(deadline, own_permits.acquire_owned()).await;
-        let own_permit = own_permit.map_err(|_| {
-            Failure::new(
-                "too many calls on this repository do not end: a file in it may be a pipe or on a disk that does \
-                 not answer; mend that, and start the server again",
-            )
-        })??;
-        let permit = timeout_at(deadline, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| {
-            Failure::new("too many calls do not end: try again later, or start the server again")
-        })??;
-        let done = tokio::task::spawn_blocking(move || {
-            let _permits = (own_permit, permit);
-            work()
-        });
-        let done = timeout_at(deadline, done).await.map_err(|_| {
-            Failure::new(
-                "the call did not end in time: a file of the repository may be a pipe or on \
-                 a disk that does not answer",
-            )
-        })?;
-        done?.map_err(IntoFailure::into_failure)
+        let limits = [
+            CallLimit {
+                permits: self.repository_permits(repository),
+                failure: "too many calls on this repository do not end: a file in it may be a pipe or on a disk that \
+                          does not answer; mend that, and start the server again",
+            },
+            CallLimit {
+                permits: Arc::clone(&self.permits),
+                failure: "too many calls do not end: try again later, or start the server again",
+            },
+        ];
+        let late = "the call did not end in time: a file of the repository may be a pipe or on a disk that does not \
+                    answer";
+        let done = calls::run(limits, Instant::now() + call_timeout, late, work).await?;
+        done.map_err(IntoFailure::into_failure)
     }
 
     /// Returns the permits of a repository, which are shared by its calls.

@@ -10,7 +10,7 @@ use turnbuckle::types::{Json, Map};
 use turnbuckle_postgres::DatabaseAddress;
 
 use super::idle::{Connection, IdleConnections};
-use crate::columns::check_names;
+use crate::shared::columns::check_names;
 
 /// The time that the server gets to end a statement itself.
 const GRACE: Duration = Duration::from_secs(5);

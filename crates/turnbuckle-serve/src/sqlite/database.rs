@@ -1,6 +1,7 @@
 //! One statement at a time in a database file, with bounds.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -8,13 +9,16 @@ use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Batch, Connection, OpenFlags, Statement};
+use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Row, Statement, ffi};
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use turnbuckle::Cancellation;
 use turnbuckle::prelude::*;
 use turnbuckle::types::{Json, Map};
+use turnbuckle_types::base::text::shorten_to;
 
-use crate::columns::check_names;
+use crate::shared::calls::{self, CallLimit};
+use crate::shared::columns::check_names;
 
 /// The instructions of SQLite after which the time is looked at.
 const PROGRESS_INTERVAL: i32 = 10_000;
@@ -22,11 +26,20 @@ const PROGRESS_INTERVAL: i32 = 10_000;
 /// The time that a statement waits for the lock of another program.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The bytes of one value, and of one row.
-const MAX_VALUE_BYTES: i32 = 16 << 20;
+/// The bytes of one value, and of one row, that a statement which changes something uses.
+const MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// The bytes of one value that a query uses, if its result may have fewer: definitions of tables are values, too.
+const MIN_VALUE_BYTES: usize = 1 << 20;
 
 /// The bytes of a statement.
 const MAX_SQL_BYTES: i32 = 1 << 20;
+
+/// The characters of an error, which repeats parts of the statement.
+const MAX_ERROR_CHARS: usize = 1_000;
+
+/// The statements that run at a time.
+const MAX_CALLS: usize = 4;
 
 /// A database file. Each statement has a connection of its own, so that nothing is left for the next one.
 #[derive(Debug)]
@@ -35,13 +48,26 @@ pub(super) struct Database {
     pub(super) max_rows: usize,
     pub(super) max_result_bytes: usize,
     pub(super) query_timeout: Duration,
+    pub(super) permits: Arc<Semaphore>,
+    /// The access of queries: [`Access::Read`] or [`Access::Query`].
+    pub(super) query_access: Access,
+}
+
+/// The call of a tool: its database, and the time that it has.
+pub(super) struct Call {
+    database: Arc<Database>,
+    end: Instant,
+    cancellation: Cancellation,
 }
 
 /// The actions that a statement may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Read tables and views.
+    /// Read tables and views, in a file that is never written.
     Read,
+    /// Read tables and views. SQLite first rolls back what a program has left that ended during a change, for which it
+    /// writes.
+    Query,
     /// Change data and tables.
     Write,
 }
@@ -51,6 +77,7 @@ impl Access {
     pub(super) fn open_flags(self) -> OpenFlags {
         let flags = match self {
             Self::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Self::Query => OpenFlags::SQLITE_OPEN_READ_WRITE,
             Self::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         };
         flags | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -66,9 +93,36 @@ pub(super) struct Rows {
 }
 
 impl Database {
+    /// Creates the permits of the statements that run at a time.
+    pub(super) fn permits() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(MAX_CALLS))
+    }
+
+    /// Runs work on a thread. It is answered in time: SQLite looks at the time between its instructions, and one function
+    /// can take hours.
+    pub(super) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        cancellation: Cancellation,
+        work: impl FnOnce(&Call) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let limit = CallLimit {
+            permits: self.permits.clone(),
+            failure: "too many statements do not end: try again later, or start the server again",
+        };
+        let call = Call {
+            database: self.clone(),
+            end: Instant::now() + self.query_timeout,
+            cancellation,
+        };
+        let late = "the statement took too long (--query-timeout) and goes on: it calls a function that cannot be ended";
+        calls::run([limit], call.end, late, move || work(&call)).await?
+    }
+}
+
+impl Call {
     /// Runs a query and returns its rows.
-    pub(super) fn read(&self, sql: &str, cancellation: &Cancellation) -> Result<Rows> {
-        let connection = self.open(Access::Read, cancellation)?;
+    pub(super) fn read(&self, sql: &str) -> Result<Rows> {
+        let connection = self.open(self.database.query_access)?;
         let mut statement = prepare_one(&connection, sql)?;
         if statement.column_count() == 0 || !statement.readonly() {
             return Err(Failure::new(
@@ -79,8 +133,8 @@ impl Database {
     }
 
     /// Runs a statement that changes something, and returns how many rows it changed.
-    pub(super) fn write(&self, sql: &str, cancellation: &Cancellation) -> Result<u64> {
-        let connection = self.open(Access::Write, cancellation)?;
+    pub(super) fn write(&self, sql: &str) -> Result<u64> {
+        let connection = self.open(Access::Write)?;
         let mut statement = prepare_one(&connection, sql)?;
         if statement.readonly() {
             return Err(Failure::new(
@@ -95,13 +149,8 @@ impl Database {
     }
 
     /// Runs a query of this program, with one parameter, and returns its rows.
-    pub(super) fn describe(
-        &self,
-        sql: &str,
-        parameter: Option<&str>,
-        cancellation: &Cancellation,
-    ) -> Result<Rows> {
-        let connection = self.open(Access::Read, cancellation)?;
+    pub(super) fn describe(&self, sql: &str, parameter: Option<&str>) -> Result<Rows> {
+        let connection = self.open(self.database.query_access)?;
         let mut statement = prepare_one(&connection, sql)?;
         if let Some(parameter) = parameter {
             statement
@@ -111,17 +160,25 @@ impl Database {
         self.rows(&mut statement)
     }
 
-    fn open(&self, access: Access, cancellation: &Cancellation) -> Result<Connection> {
-        let (timeout, cancellation) = (self.query_timeout, cancellation.clone());
+    fn open(&self, access: Access) -> Result<Connection> {
+        let database = &self.database;
+        let (end, cancellation) = (self.end, self.cancellation.clone());
+        let max_value_bytes = match access {
+            Access::Write => MAX_VALUE_BYTES,
+            Access::Read | Access::Query => database
+                .max_result_bytes
+                .clamp(MIN_VALUE_BYTES, MAX_VALUE_BYTES),
+        };
         let open = || {
-            let connection = Connection::open_with_flags(&self.path, access.open_flags())?;
-            connection.busy_timeout(BUSY_TIMEOUT.min(timeout))?;
+            let connection = Connection::open_with_flags(&database.path, access.open_flags())?;
+            connection.busy_timeout(BUSY_TIMEOUT.min(database.query_timeout))?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+            connection.pragma_update(None, "query_only", access != Access::Write)?;
+            let max_value_bytes = i32::try_from(max_value_bytes).unwrap_or(i32::MAX);
+            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, max_value_bytes)?;
             connection.set_limit(Limit::SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)?;
             connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-            let end = Instant::now() + timeout;
             let is_over = move || Instant::now() >= end || cancellation.is_cancelled();
             connection.progress_handler(PROGRESS_INTERVAL, Some(is_over))?;
             connection.authorizer(Some(move |context: AuthContext<'_>| {
@@ -143,20 +200,36 @@ impl Database {
         let mut bytes = 0;
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(|error| failure(&error))? {
-            let mut fields = Map::new();
-            for (index, name) in names.iter().enumerate() {
-                let value = row.get_ref(index).map_err(|error| failure(&error))?;
-                let value = Json::encode(&json_value(value))?;
-                bytes += name.len() + value.as_str().len();
-                fields.insert(name.as_str(), value);
-            }
-            if found.rows.len() == self.max_rows || bytes > self.max_result_bytes {
+            let fields = self.fields(row, &names, &mut bytes)?;
+            let Some(fields) = fields.filter(|_| found.rows.len() < self.database.max_rows) else {
                 found.is_cut = true;
                 break;
-            }
+            };
             found.rows.push(fields);
         }
         Ok(found)
+    }
+
+    /// Returns a row as an object, and adds its bytes to those of the others; `None` if there are too many.
+    fn fields(
+        &self,
+        row: &Row<'_>,
+        names: &[String],
+        bytes: &mut usize,
+    ) -> Result<Option<Map<Json>>> {
+        let max_bytes = self.database.max_result_bytes;
+        let mut fields = Map::new();
+        for (index, name) in names.iter().enumerate() {
+            let value = row.get_ref(index).map_err(|error| failure(&error))?;
+            // The JSON of a value takes several times its memory.
+            if *bytes + min_length(value) > max_bytes {
+                return Ok(None);
+            }
+            let value = Json::encode(&json_value(value))?;
+            *bytes += name.len() + value.as_str().len();
+            fields.insert(name.as_str(), value);
+        }
+        Ok((*bytes <= max_bytes).then_some(fields))
     }
 }
 
@@ -215,6 +288,15 @@ fn opens_extension_table(action: &AuthAction<'_>) -> bool {
     }
 }
 
+/// Returns how many bytes the JSON of a value has at least.
+fn min_length(value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => 1,
+        ValueRef::Text(text) => text.len(),
+        ValueRef::Blob(bytes) => 2 * bytes.len(),
+    }
+}
+
 /// Returns a value as JSON. Bytes are written as SQL writes them.
 fn json_value(value: ValueRef<'_>) -> Value {
     match value {
@@ -231,14 +313,36 @@ fn json_value(value: ValueRef<'_>) -> Value {
 }
 
 fn failure(error: &rusqlite::Error) -> Failure {
-    let text = match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::OperationInterrupted) => {
+    Failure::new(format!("Database error: {}", describe(error)))
+}
+
+/// Returns the text of an error, and what to do.
+pub(super) fn describe(error: &rusqlite::Error) -> String {
+    let text = match error {
+        // The whole statement would stand in it.
+        rusqlite::Error::SqlInputError { msg, offset, .. } => {
+            format!("{} at offset {offset}", shorten_to(msg, MAX_ERROR_CHARS))
+        }
+        error => shorten_to(&error.to_string(), MAX_ERROR_CHARS),
+    };
+    let is = |code| {
+        let error = error.sqlite_error();
+        error.is_some_and(|error| error.extended_code == code)
+    };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => {
             "the statement took too long (--query-timeout)".to_owned()
         }
-        Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => {
-            format!("{error}: this tool does not allow it")
+        Some(ErrorCode::AuthorizationForStatementDenied) => {
+            format!("{text}: this tool does not allow it")
         }
-        _ => error.to_string(),
-    };
-    Failure::new(format!("Database error: {text}"))
+        Some(ErrorCode::TooBig) => {
+            format!("{text}: a query uses values that are as large as its result may be")
+        }
+        _ if is(ffi::SQLITE_READONLY_ROLLBACK) || is(ffi::SQLITE_READONLY_RECOVERY) => format!(
+            "{text}: another program has ended while it changed the database, and has left a journal (-journal, -wal) \
+             that must be rolled back, which --read-only does not do: open the database with a program that may write"
+        ),
+        _ => text,
+    }
 }

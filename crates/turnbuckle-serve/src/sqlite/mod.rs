@@ -17,7 +17,7 @@ use turnbuckle::{Args, Cancellation, ServerBuilder};
 use turnbuckle_types::base::setters;
 
 use crate::Error;
-use database::{Access, Database, Rows};
+use database::{Access, Database, Rows, describe};
 
 /// The URI of the memo.
 const MEMO: &str = "memo://insights";
@@ -78,6 +78,11 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
         max_rows: options.max_rows,
         max_result_bytes: options.max_result_bytes,
         query_timeout: options.query_timeout,
+        permits: Database::permits(),
+        query_access: match read_only {
+            true => Access::Read,
+            false => Access::Query,
+        },
     });
     let memo = Arc::new(Memo::default());
     let read = memo.clone();
@@ -128,7 +133,8 @@ fn create(options: &Options) -> Result<(), Error> {
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))
     };
     open().and_then(check).map_err(|error| {
-        Error::new(format!("cannot open the database {shown}: {error}")).with_source(error)
+        let text = format!("cannot open the database {shown}: {}", describe(&error));
+        Error::new(text).with_source(error)
     })
 }
 
@@ -184,11 +190,13 @@ fn read_query(database: Arc<Database>) -> Tool {
     Tool::builder("read_query")
         .description("Runs a query that reads, and returns its rows as JSON")
         .annotations(reads())
-        .blocking(
-            move |Args(ReadQuery { query }): Args<ReadQuery>,
-                  cancellation: Cancellation|
-                  -> Result<CallToolResult> {
-                database.read(&query, &cancellation)?.into_result()
+        .handler(
+            move |Args(ReadQuery { query }): Args<ReadQuery>, cancellation: Cancellation| {
+                let database = database.clone();
+                async move {
+                    let read = database.run(cancellation, move |call| call.read(&query));
+                    read.await?.into_result()
+                }
             },
         )
 }
@@ -197,12 +205,14 @@ fn write_query(database: Arc<Database>) -> Tool {
     Tool::builder("write_query")
         .description("Runs a statement that changes data, and returns the number of rows")
         .annotations(changes(true))
-        .blocking(
-            move |Args(WriteQuery { query }): Args<WriteQuery>,
-                  cancellation: Cancellation|
-                  -> Result<String> {
-                let affected = database.write(&query, &cancellation)?;
-                Ok(format!("[{{\"affected_rows\":{affected}}}]"))
+        .handler(
+            move |Args(WriteQuery { query }): Args<WriteQuery>, cancellation: Cancellation| {
+                let database = database.clone();
+                async move {
+                    let written = database.run(cancellation, move |call| call.write(&query));
+                    let affected = written.await?;
+                    Ok::<_, Failure>(format!("[{{\"affected_rows\":{affected}}}]"))
+                }
             },
         )
 }
@@ -211,21 +221,22 @@ fn create_table(database: Arc<Database>) -> Tool {
     Tool::builder("create_table")
         .description("Creates a table")
         .annotations(changes(false))
-        .blocking(
-            move |Args(CreateTable { query }): Args<CreateTable>,
-                  cancellation: Cancellation|
-                  -> Result<&'static str> {
-                let mut words = query.split_ascii_whitespace();
-                let mut is_word = |word: &str| {
-                    words
-                        .next()
-                        .is_some_and(|next| next.eq_ignore_ascii_case(word))
-                };
-                if !is_word("CREATE") || !is_word("TABLE") {
-                    return Err(Failure::new("Only CREATE TABLE statements are allowed"));
+        .handler(
+            move |Args(CreateTable { query }): Args<CreateTable>, cancellation: Cancellation| {
+                let database = database.clone();
+                async move {
+                    let mut words = query.split_ascii_whitespace();
+                    let mut is_word = |word: &str| {
+                        words
+                            .next()
+                            .is_some_and(|next| next.eq_ignore_ascii_case(word))
+                    };
+                    if !is_word("CREATE") || !is_word("TABLE") {
+                        return Err(Failure::new("Only CREATE TABLE statements are allowed"));
+                    }
+                    let written = database.run(cancellation, move |call| call.write(&query));
+                    written.await.map(|_| "Table created successfully")
                 }
-                database.write(&query, &cancellation)?;
-                Ok("Table created successfully")
             },
         )
 }
@@ -234,26 +245,31 @@ fn list_tables(database: Arc<Database>) -> Tool {
     Tool::builder("list_tables")
         .description("Lists the tables")
         .annotations(reads())
-        .blocking(
-            move |cancellation: Cancellation| -> Result<CallToolResult> {
+        .handler(move |cancellation: Cancellation| {
+            let database = database.clone();
+            async move {
                 let sql = "SELECT name FROM sqlite_master WHERE type = 'table'";
-                database.describe(sql, None, &cancellation)?.into_result()
-            },
-        )
+                let read = database.run(cancellation, |call| call.describe(sql, None));
+                read.await?.into_result()
+            }
+        })
 }
 
 fn describe_table(database: Arc<Database>) -> Tool {
     Tool::builder("describe_table")
         .description("Returns the columns of a table")
         .annotations(reads())
-        .blocking(
+        .handler(
             move |Args(DescribeTable { table_name }): Args<DescribeTable>,
-                  cancellation: Cancellation|
-                  -> Result<CallToolResult> {
-                let sql = "SELECT * FROM pragma_table_info(?1)";
-                database
-                    .describe(sql, Some(&table_name), &cancellation)?
-                    .into_result()
+                  cancellation: Cancellation| {
+                let database = database.clone();
+                async move {
+                    let sql = "SELECT * FROM pragma_table_info(?1)";
+                    let read = database.run(cancellation, move |call| {
+                        call.describe(sql, Some(&table_name))
+                    });
+                    read.await?.into_result()
+                }
             },
         )
 }

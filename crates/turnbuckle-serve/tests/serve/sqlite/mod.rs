@@ -1,6 +1,6 @@
 //! A database file: queries, tables, the memo, and statements that are not allowed.
 
-use std::time::Duration;
+mod bounds;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -281,51 +281,37 @@ async fn tables_of_extensions_open_no_other_way() {
 }
 
 #[tokio::test]
-async fn results_and_times_are_bounded() {
-    let fixture = Fixture::new(|options| {
-        options
-            .max_rows(10)
-            .max_result_bytes(1_000)
-            .query_timeout(Duration::from_millis(200))
-    })
-    .await;
-    let count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
-    let cut = fixture
-        .call("read_query", json!({"query": format!("{count} i FROM n")}))
-        .await;
-    assert_eq!(cut.content.len(), 2);
+async fn a_change_that_another_program_has_not_ended_is_rolled_back() {
+    let fixture = pets().await;
+    let path = fixture.folder.path().join("new/test.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.pragma_update(None, "cache_size", 1).unwrap();
+    let rows = "WITH RECURSIVE n(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n LIMIT 2000) \
+                INSERT INTO pets (id, name) SELECT i, hex(zeroblob(500)) FROM n";
+    other.execute_batch("BEGIN").unwrap();
+    other.execute(rows, []).unwrap();
+    // What a program leaves that ends now: pages of the change, and the journal.
+    let left = fixture.folder.path().join("left.db");
+    let journal = |path: &std::path::Path| path.with_extension("db-journal");
+    let copy = || {
+        std::fs::copy(&path, &left).unwrap();
+        std::fs::copy(journal(&path), journal(&left)).unwrap();
+    };
+    copy();
+    let refused = server(Options::new(&left).read_only(true)).err().unwrap();
+    let refused = refused.to_string();
     assert!(
-        format!("{:?}", cut.content).contains("only the first 10 rows"),
-        "{:?}",
-        cut.content
+        refused.contains("-journal") && refused.contains("--read-only"),
+        "{refused}"
     );
-    let long = fixture
-        .call(
-            "read_query",
-            json!({"query": "SELECT hex(zeroblob(400)) AS a UNION ALL SELECT hex(zeroblob(400))"}),
-        )
-        .await;
-    assert!(
-        format!("{:?}", long.content).contains("only the first 1 rows"),
-        "{:?}",
-        long.content
-    );
-    let endless = fixture
-        .error("read_query", &format!("{count} max(i) FROM n"))
-        .await;
-    assert!(endless.contains("--query-timeout"), "{endless}");
-    fixture.ok("create_table", "CREATE TABLE t (a)").await;
-    let endless = fixture
-        .error(
-            "write_query",
-            &format!("INSERT INTO t {count} i FROM n WHERE i < 0"),
-        )
-        .await;
-    assert!(endless.contains("--query-timeout"), "{endless}");
-    let large = fixture
-        .error("read_query", "SELECT zeroblob(100000000)")
-        .await;
-    assert!(large.contains("too big"), "{large}");
+    let client = testing::connect(server(Options::new(&left)).unwrap())
+        .await
+        .unwrap();
+    // The program ends while the server runs.
+    copy();
+    let count = json!({"query": "SELECT count(*) AS n FROM pets"});
+    let counted = client.call_tool("read_query", &count).await.unwrap();
+    assert_eq!(counted.text(), r#"[{"n":2}]"#);
 }
 
 #[tokio::test]
