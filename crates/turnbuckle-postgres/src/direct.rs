@@ -3,18 +3,40 @@
 use std::fmt;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::{CancelToken, Client, Config, Error};
 use turnbuckle_store::StoreError;
 
 use crate::address;
 use crate::connection::{DriverTask, Settings};
 use crate::options::PostgresStoreOptions;
-use crate::tls;
+use crate::tls::{self, Connector};
 
 /// The task that drives a connection. Dropping it closes the connection.
-#[derive(Debug)]
 pub struct ConnectionTask {
-    _driver: DriverTask,
+    driver: DriverTask,
+    cancel_token: CancelToken,
+    connector: Connector,
+}
+
+impl ConnectionTask {
+    /// Asks the database to end the statement that runs in the connection, if there is one. The database does not
+    /// answer: the statement has ended once a later one is answered.
+    ///
+    /// # Errors
+    /// When the database cannot be reached.
+    pub async fn cancel_statement(&self) -> Result<(), Error> {
+        #[allow(clippy::clone_on_copy, reason = "without TLS it is a unit")]
+        let connector = self.connector.clone();
+        self.cancel_token.cancel_query(connector).await
+    }
+}
+
+impl fmt::Debug for ConnectionTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The token can end any statement of the connection.
+        let mut text = f.debug_struct("ConnectionTask");
+        text.field("driver", &self.driver).finish_non_exhaustive()
+    }
 }
 
 /// The place of a database, and the way to connect to it as a store does. Nothing is created in it.
@@ -50,9 +72,15 @@ impl DatabaseAddress {
                 options: self.options.clone(),
             })
         });
-        let (client, driver) = settings.await?.connect().await?;
-        let _driver = DriverTask::spawn(driver);
-        Ok((client, ConnectionTask { _driver }))
+        let settings = settings.await?;
+        let (client, driver) = settings.connect().await?;
+        #[allow(clippy::clone_on_copy, reason = "without TLS it is a unit")]
+        let task = ConnectionTask {
+            driver: DriverTask::spawn(driver),
+            cancel_token: client.cancel_token(),
+            connector: settings.connector.clone(),
+        };
+        Ok((client, task))
     }
 }
 

@@ -3,8 +3,9 @@
 //! Each query runs alone in a read-only transaction with a time limit. What functions may do beyond that is for
 //! the role to decide: use one that may only read.
 
+mod connections;
 mod database;
-mod idle;
+mod statement;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +22,8 @@ use turnbuckle_types::base::{debug_fields, setters};
 use url::Url;
 
 use crate::Error;
+use connections::{Connections, SessionSettings};
 use database::{Database, Rows};
-use idle::{IdleConnections, SessionSettings};
 
 /// The tables of the database, a page of them.
 const TABLES: &str = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' \
@@ -93,7 +94,7 @@ pub fn server(options: Options) -> Result<ServerBuilder, Error> {
     let max_connections = options.max_connections;
     let settings = SessionSettings::new(options.query_timeout);
     let database = Arc::new(Database {
-        idle: IdleConnections::new(max_connections, settings),
+        connections: Connections::new(max_connections, settings),
         address,
         max_rows: options.max_rows,
         max_result_bytes: options.max_result_bytes,

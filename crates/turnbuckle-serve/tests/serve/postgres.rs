@@ -14,6 +14,9 @@ const TABLES: &str = "CREATE TABLE pets (id int8 PRIMARY KEY, name text, tags te
                       INSERT INTO pets VALUES (1, 'Ida', '{a,b}'), (2, NULL, NULL); \
                       CREATE TABLE \"odd/näme\" (day date)";
 
+/// Counts the statements that sleep.
+const SLEEPING: &str = "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+
 async fn connect_directly(address: &str) -> (Client, ConnectionTask) {
     let address = DatabaseAddress::new(address, PostgresStoreOptions::new()).unwrap();
     address.connect().await.unwrap()
@@ -128,6 +131,64 @@ async fn results_and_times_are_bounded() {
     );
     let slow = error(&client, "SELECT pg_sleep(60)").await;
     assert!(slow.contains("statement timeout"), "{slow}");
+}
+
+#[tokio::test]
+async fn a_column_may_have_any_name() {
+    let database = start().await;
+    let client = connect(Options::new(database.address("postgres"))).await;
+    for (sql, expected) in [
+        ("SELECT 1 AS result", json!([{"result": 1}])),
+        (
+            "SELECT pets AS result, 5 AS other FROM pets WHERE id = 2",
+            json!([{"result": {"id": 2, "name": null, "tags": null}, "other": 5}]),
+        ),
+        ("SELECT 1 AS \"row\"; -- done; really", json!([{"row": 1}])),
+    ] {
+        assert_eq!(rows(&client, sql).await, expected, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn rows_beyond_the_limit_are_not_read() {
+    let database = start().await;
+    let options = Options::new(database.address("postgres"))
+        .max_result_bytes(100_000)
+        .max_connections(1)
+        .query_timeout(Duration::from_secs(5));
+    let client = connect(options).await;
+    // A statement that sends rows, and then does not end.
+    let endless = "SELECT n, repeat('x', 40000) AS x FROM generate_series(1, 100) AS n \
+                   WHERE n < 20 OR pg_sleep(600) IS NULL";
+    let cut = query(&client, endless).await;
+    let note = format!("{:?}", cut.content.last());
+    assert!(note.contains("only the first 2 rows"), "{note}");
+    assert_eq!(rows(&client, SLEEPING).await, json!([{"n": 0}]));
+}
+
+#[tokio::test]
+async fn a_cancelled_query_ends_in_the_database() {
+    let database = start().await;
+    let options = Options::new(database.address("postgres"))
+        .max_connections(1)
+        .query_timeout(Duration::from_secs(600));
+    let client = connect(options).await;
+    let (owner, _task) = connect_directly(&database.address("postgres")).await;
+    let is_sleeping = async || {
+        while owner
+            .query_one(SLEEPING, &[])
+            .await
+            .unwrap()
+            .get::<_, i64>(0)
+            == 0
+        {}
+    };
+    tokio::select! {
+        slept = query(&client, "SELECT pg_sleep(600)") => panic!("{}", slept.text()),
+        () = is_sleeping() => {}
+    }
+    // Its connection counts until the statement has ended.
+    assert_eq!(rows(&client, SLEEPING).await, json!([{"n": 0}]));
 }
 
 #[tokio::test]

@@ -1,12 +1,16 @@
-//! Connections that are kept for the next query.
+//! Connections to the database: those that queries use, and those that are kept for the next query.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::{Client, Error};
+use turnbuckle::prelude::*;
 use turnbuckle_postgres::ConnectionTask;
 
 /// The time after which a connection that nobody uses is closed.
@@ -15,21 +19,45 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time for cleaning a connection.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The time in which a statement ends that is cancelled.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A connection to the database.
 pub(super) struct Connection {
     pub(super) client: Client,
-    _task: ConnectionTask,
+    task: ConnectionTask,
     /// True if the client has looked up a type: cleaning a session removes the statements that it keeps for that.
-    pub(super) has_looked_up_types: bool,
+    has_looked_up_types: AtomicBool,
+    /// True if a statement may run whose rows nobody reads.
+    is_unfinished: AtomicBool,
 }
 
 impl Connection {
     pub(super) fn new(client: Client, task: ConnectionTask) -> Self {
         Self {
             client,
-            _task: task,
-            has_looked_up_types: false,
+            task,
+            has_looked_up_types: AtomicBool::new(false),
+            is_unfinished: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that the client has looked up a type.
+    pub(super) fn set_looked_up_types(&self) {
+        self.has_looked_up_types.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that a statement may run whose rows nobody reads.
+    pub(super) fn set_unfinished(&self) {
+        self.is_unfinished.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the statement that runs.
+    async fn end_statement(&self) {
+        // If the database cannot be reached, the statement ends by its own time limit.
+        let _ = self.task.cancel_statement().await;
+        // It is answered behind the statement.
+        let _ = self.client.batch_execute("ROLLBACK").await;
     }
 }
 
@@ -52,16 +80,18 @@ impl SessionSettings {
     }
 }
 
-/// Connections that wait for a query. What a query has left in its session is removed before.
+/// The connections of a server: at most `max` that queries use, and as many that wait for a query. What a query has left in its
+/// session is removed before the next one.
 #[derive(Clone)]
-pub(super) struct IdleConnections {
+pub(super) struct Connections {
+    permits: Arc<Semaphore>,
     waiting: Arc<Mutex<Waiting>>,
     max: usize,
     pub(super) settings: SessionSettings,
 }
 
 /// A task that cleans a connection; it returns none that cannot be cleaned.
-type Cleaning = JoinHandle<Option<Connection>>;
+type Cleaning = JoinHandle<Option<Arc<Connection>>>;
 
 #[derive(Default)]
 struct Waiting {
@@ -71,18 +101,72 @@ struct Waiting {
     is_watched: bool,
 }
 
-impl IdleConnections {
+/// A connection that a query uses. If it is dropped before its statements are answered, it cancels the statement that
+/// runs, and counts until that has ended.
+pub(super) struct Lease {
+    connections: Connections,
+    connection: Arc<Connection>,
+    permit: Option<OwnedSemaphorePermit>,
+    is_answered: bool,
+}
+
+impl Lease {
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Notes that all statements are answered.
+    pub(super) fn set_answered(&mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let (connection, permit) = (self.connection.clone(), self.permit.take());
+        if self.is_answered && !connection.is_unfinished.load(Ordering::Relaxed) {
+            self.connections.give_back(connection);
+        } else if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                let _permit = permit;
+                let _ = timeout(CANCEL_TIMEOUT, connection.end_statement()).await;
+            });
+        }
+    }
+}
+
+impl Connections {
     /// Creates a store of at most `max` connections, whose sessions have these settings.
     pub(super) fn new(max: usize, settings: SessionSettings) -> Self {
+        let max = max.clamp(1, Semaphore::MAX_PERMITS);
         Self {
+            permits: Arc::new(Semaphore::new(max)),
             waiting: Arc::default(),
             max,
             settings,
         }
     }
 
-    /// Takes a connection, once it is clean: a new one would take far longer.
-    pub(super) async fn take(&self) -> Option<Connection> {
+    /// Takes a connection, or else opens one, once there are not too many.
+    pub(super) async fn take(
+        &self,
+        open: impl AsyncFnOnce() -> Result<Connection>,
+    ) -> Result<Lease> {
+        let permit = self.permits.clone().acquire_owned().await?;
+        let connection = match self.take_idle().await {
+            Some(connection) => connection,
+            None => Arc::new(open().await?),
+        };
+        Ok(Lease {
+            connections: self.clone(),
+            connection,
+            permit: Some(permit),
+            is_answered: false,
+        })
+    }
+
+    /// Takes a connection that waits, once it is clean: a new one would take far longer.
+    async fn take_idle(&self) -> Option<Arc<Connection>> {
         while let Some(cleaning) = self.next() {
             let connection = cleaning.await.ok().flatten();
             if let Some(connection) = connection.filter(|it| !it.client.is_closed()) {
@@ -103,13 +187,17 @@ impl IdleConnections {
     }
 
     /// Cleans a connection and keeps it, if there are not too many. It is closed if it cannot be cleaned.
-    pub(super) fn give_back(&self, connection: Connection) {
+    fn give_back(&self, connection: Arc<Connection>) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.connections.len() >= self.max || connection.has_looked_up_types {
+        let has_looked_up_types = connection.has_looked_up_types.load(Ordering::Relaxed);
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        if waiting.connections.len() >= self.max || has_looked_up_types {
             return;
         }
         let settings = self.settings.clone();
-        let cleaning = tokio::spawn(async move {
+        let cleaning = runtime.spawn(async move {
             let cleaned = clean(&connection.client, &settings);
             let cleaned = timeout(CLEANUP_TIMEOUT, cleaned).await;
             matches!(cleaned, Ok(Ok(()))).then_some(connection)
@@ -117,7 +205,7 @@ impl IdleConnections {
         waiting.connections.push_back((cleaning, Instant::now()));
         if !waiting.is_watched {
             waiting.is_watched = true;
-            tokio::spawn(self.clone().watch());
+            runtime.spawn(self.clone().watch());
         }
     }
 
