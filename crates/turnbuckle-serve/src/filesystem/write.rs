@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 
-use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::access::{Location, open_regular};
 use crate::fault::{Fault, Result};
@@ -50,7 +50,11 @@ fn replace(
     let written = (|| {
         file.write_all(content.as_bytes())?;
         if let Some(old) = old {
-            keep_owner(&file, old);
+            #[cfg(unix)]
+            {
+                use cap_std::fs::MetadataExt as _;
+                crate::shared::owner::keep_owner(&file, old.uid(), old.gid());
+            }
             file.set_permissions(old.permissions())?;
         }
         file.sync_all()?;
@@ -68,21 +72,6 @@ fn replace(
     }
     written
 }
-
-/// Gives a file the owner and the group of the one that it replaces, as far as the system lets this process.
-#[cfg(unix)]
-fn keep_owner(file: &File, old: &Metadata) {
-    use cap_std::fs::MetadataExt as _;
-    use std::os::unix::fs::fchown;
-    let (owner, group) = (Some(old.uid()), Some(old.gid()));
-    // Only root gives files away; others choose among their own groups.
-    if fchown(file, owner, group).is_err() {
-        let _ = fchown(file, None, group);
-    }
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) {}
 
 /// Returns whether a file has this content.
 fn has_content(parent: &Dir, name: &OsStr, expected: &str) -> io::Result<bool> {

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -26,20 +27,22 @@ pub(super) struct GraphFile {
     path: PathBuf,
     directory: PathBuf,
     max_bytes: u64,
+    /// Held by the change of this process that is made: the lock of the file is then for those of others.
+    turn: Mutex<()>,
+    lock_timeout: Duration,
 }
 
 impl GraphFile {
-    /// Finds the directory of the file. A symlink is followed once, so that its target is replaced later.
+    /// Finds the directory of the file. Symlinks are followed once, so that their target is replaced or created later.
     pub(super) fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
-        let path = match path.canonicalize() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(path)?,
-            path => path?,
-        };
+        let path = follow_links(path)?;
         let directory = path.parent().unwrap_or(&path).canonicalize()?;
         Ok(Self {
             path,
             directory,
             max_bytes,
+            turn: Mutex::new(()),
+            lock_timeout: LOCK_TIMEOUT,
         })
     }
 
@@ -71,6 +74,7 @@ impl GraphFile {
     /// Runs a change of the graph. The new file replaces the old one as a whole, or not at all if the change fails; changes of
     /// other processes wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Graph) -> Result<T>) -> Result<T> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let _lock = self.lock()?;
         let mut graph = self.read()?;
         let changed = change(&mut graph)?;
@@ -79,6 +83,11 @@ impl GraphFile {
         let mut file = NamedTempFile::new_in(&self.directory)?;
         file.write_all(text.as_bytes())?;
         if let Ok(old) = fs::metadata(&self.path) {
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::MetadataExt as _;
+                crate::shared::owner::keep_owner(file.as_file(), old.uid(), old.gid());
+            }
             file.as_file().set_permissions(old.permissions())?;
         }
         file.as_file().sync_all()?;
@@ -111,16 +120,30 @@ impl GraphFile {
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
-            if start.elapsed() > LOCK_TIMEOUT {
+            if start.elapsed() > self.lock_timeout {
                 let path = PathBuf::from(path);
                 let text = format!(
-                    "another process holds {} for more than {LOCK_TIMEOUT:?}",
-                    path.display()
+                    "another process holds {} for more than {:?}",
+                    path.display(),
+                    self.lock_timeout
                 );
                 return Err(Fault::new(text));
             }
             sleep(LOCK_INTERVAL);
         }
+    }
+}
+
+/// Returns the path without symlinks of a file, which need not exist.
+fn follow_links(path: &Path) -> io::Result<PathBuf> {
+    match path.canonicalize() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    match fs::read_link(path) {
+        // Links in a circle are another error above.
+        Ok(target) => follow_links(&path.parent().unwrap_or(path).join(target)),
+        Err(_) => std::path::absolute(path),
     }
 }
 
@@ -131,5 +154,33 @@ fn check_is_file(path: &Path) -> Result<()> {
             Err(Fault::new(format!("{} is no regular file", path.display())))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread::scope;
+
+    use super::*;
+
+    #[test]
+    fn a_change_waits_for_those_of_its_own_process_without_a_limit() {
+        let scratch = tempfile::tempdir().unwrap();
+        let mut file = GraphFile::open(&scratch.path().join("graph"), 1_000).unwrap();
+        file.lock_timeout = Duration::from_millis(10);
+        let file = &file;
+        scope(|threads| {
+            let (sender, second) = channel();
+            let first = file.change(|_| {
+                threads.spawn(move || sender.send(file.change(|_| Ok(()))));
+                // A change of another process would be refused by this time.
+                let waited = second.recv_timeout(10 * file.lock_timeout);
+                assert!(waited.is_err(), "{waited:?}");
+                Ok(())
+            });
+            first.unwrap();
+            second.recv().unwrap().unwrap();
+        });
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use turnbuckle::data;
 
 use crate::fault::{Fault, Result};
@@ -67,7 +68,18 @@ pub(super) struct View {
 /// The whole graph.
 #[derive(Default)]
 pub(super) struct Graph {
-    pub(super) view: View,
+    entities: Vec<Stored<Entity>>,
+    relations: Vec<Stored<Relation>>,
+}
+
+/// An entity or relation in the file.
+#[derive(Serialize, Deserialize)]
+struct Stored<T> {
+    #[serde(flatten)]
+    item: T,
+    /// The members that only other programs know.
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 /// A line of the file.
@@ -78,6 +90,13 @@ enum Line<E, R> {
     Relation(R),
 }
 
+impl<T> From<T> for Stored<T> {
+    fn from(item: T) -> Self {
+        let others = Map::new();
+        Self { item, others }
+    }
+}
+
 impl Graph {
     /// Reads the lines of a file.
     pub(super) fn parse(text: &str) -> Result<Self> {
@@ -86,8 +105,8 @@ impl Graph {
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             // A line of another kind is of a file that belongs to another program.
             match serde_json::from_str(line) {
-                Ok(Line::Entity(entity)) => graph.view.entities.push(entity),
-                Ok(Line::Relation(relation)) => graph.view.relations.push(relation),
+                Ok(Line::Entity(entity)) => graph.entities.push(entity),
+                Ok(Line::Relation(relation)) => graph.relations.push(relation),
                 Err(error) => {
                     return Err(Fault::new(format!(
                         "line {} is no entity or relation, so the file is no graph: {error}",
@@ -102,10 +121,10 @@ impl Graph {
     /// Returns the lines of a file.
     pub(super) fn to_text(&self) -> Result<String> {
         let mut lines = Vec::new();
-        for entity in &self.view.entities {
+        for entity in &self.entities {
             lines.push(serde_json::to_string(&Line::<_, ()>::Entity(entity))?);
         }
-        for relation in &self.view.relations {
+        for relation in &self.relations {
             lines.push(serde_json::to_string(&Line::<(), _>::Relation(relation))?);
         }
         Ok(lines.join("\n"))
@@ -113,20 +132,21 @@ impl Graph {
 
     /// Adds those entities whose names are new, and returns them.
     pub(super) fn create_entities(&mut self, entities: Vec<Entity>) -> Vec<Entity> {
-        let names = self.view.entities.iter().map(|entity| entity.name.clone());
+        let names = self.entities.iter().map(|stored| stored.item.name.clone());
         let mut names: HashSet<_> = names.collect();
         let is_new = |entity: &Entity| names.insert(entity.name.clone());
         let new: Vec<_> = entities.into_iter().filter(is_new).collect();
-        self.view.entities.extend(new.iter().cloned());
+        self.entities.extend(new.iter().cloned().map(Stored::from));
         new
     }
 
     /// Adds those relations that are new, and returns them.
     pub(super) fn create_relations(&mut self, relations: Vec<Relation>) -> Vec<Relation> {
-        let mut known: HashSet<_> = self.view.relations.iter().cloned().collect();
+        let known = self.relations.iter().map(|stored| stored.item.clone());
+        let mut known: HashSet<_> = known.collect();
         let is_new = |relation: &Relation| known.insert(relation.clone());
         let new: Vec<_> = relations.into_iter().filter(is_new).collect();
-        self.view.relations.extend(new.iter().cloned());
+        self.relations.extend(new.iter().cloned().map(Stored::from));
         new
     }
 
@@ -135,7 +155,7 @@ impl Graph {
         &mut self,
         observations: Vec<NewObservations>,
     ) -> Result<Vec<AddedObservations>> {
-        let entities = self.view.entities.iter_mut();
+        let entities = self.entities.iter_mut().map(|stored| &mut stored.item);
         let mut entities: HashMap<_, _> = entities
             .map(|entity| (entity.name.clone(), &mut entity.observations))
             .collect();
@@ -158,12 +178,10 @@ impl Graph {
     /// Deletes entities, and the relations that they have.
     pub(super) fn delete_entities(&mut self, names: Vec<String>) {
         let names: HashSet<_> = names.into_iter().collect();
-        self.view
-            .entities
-            .retain(|entity| !names.contains(&entity.name));
-        self.view
-            .relations
-            .retain(|relation| !names.contains(&relation.from) && !names.contains(&relation.to));
+        self.entities
+            .retain(|stored| !names.contains(&stored.item.name));
+        self.relations
+            .retain(|Stored { item, .. }| !names.contains(&item.from) && !names.contains(&item.to));
     }
 
     /// Deletes observations of entities.
@@ -173,7 +191,7 @@ impl Graph {
             let observations = deleted.entry(deletion.entity_name).or_default();
             observations.extend(deletion.observations);
         }
-        for entity in &mut self.view.entities {
+        for Stored { item: entity, .. } in &mut self.entities {
             if let Some(deleted) = deleted.get(&entity.name) {
                 entity
                     .observations
@@ -185,9 +203,8 @@ impl Graph {
     /// Deletes relations.
     pub(super) fn delete_relations(&mut self, relations: Vec<Relation>) {
         let deleted: HashSet<_> = relations.into_iter().collect();
-        self.view
-            .relations
-            .retain(|relation| !deleted.contains(relation));
+        self.relations
+            .retain(|stored| !deleted.contains(&stored.item));
     }
 
     /// Finds entities that have a text in their name, type or observations, whatever the case of its letters.
@@ -205,13 +222,24 @@ impl Graph {
         self.choose(|entity| names.contains(&entity.name))
     }
 
+    /// Returns all entities and relations.
+    pub(super) fn into_view(self) -> View {
+        let entities = self.entities.into_iter().map(|stored| stored.item);
+        let relations = self.relations.into_iter().map(|stored| stored.item);
+        View {
+            entities: entities.collect(),
+            relations: relations.collect(),
+        }
+    }
+
     /// Returns some entities, and the relations that one of them has.
     fn choose(self, is_chosen: impl Fn(&Entity) -> bool) -> View {
-        let entities: Vec<_> = self.view.entities.into_iter().filter(is_chosen).collect();
+        let all = self.into_view();
+        let entities: Vec<_> = all.entities.into_iter().filter(is_chosen).collect();
         let names: HashSet<_> = entities.iter().map(|entity| &entity.name).collect();
         let has_end =
             |relation: &Relation| names.contains(&relation.from) || names.contains(&relation.to);
-        let relations = self.view.relations.into_iter().filter(has_end).collect();
+        let relations = all.relations.into_iter().filter(has_end).collect();
         View {
             entities,
             relations,

@@ -181,7 +181,7 @@ impl Memory {
     /// Returns all entities and relations.
     #[tool(title = "Read Graph", read_only = true, destructive = false, idempotent = true, open_world = false, output_schema = schema_of::<View>())]
     async fn read_graph(&self) -> Result<CallToolResult> {
-        self.read(|graph| pretty(&graph.view)).await
+        self.read(|graph| pretty(&graph.into_view())).await
     }
 
     /// Finds entities whose name, type or observations contain a text, with their relations.
@@ -212,6 +212,6 @@ impl Memory {
         mime = "application/json"
     )]
     async fn knowledge_graph(&self) -> Result<String> {
-        self.read(|graph| json(&graph.view)).await
+        self.read(|graph| json(&graph.into_view())).await
     }
 }

@@ -4,3 +4,5 @@
 pub(crate) mod calls;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub(crate) mod columns;
+#[cfg(all(unix, any(feature = "filesystem", feature = "memory")))]
+pub(crate) mod owner;

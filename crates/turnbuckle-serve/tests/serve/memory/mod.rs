@@ -1,5 +1,7 @@
 //! The graph: changed, read, kept in its file, also by two servers at once.
 
+mod kept;
+
 use std::fs;
 use std::path::PathBuf;
 
