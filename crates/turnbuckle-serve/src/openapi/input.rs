@@ -118,6 +118,7 @@ impl<'d> Input<'d> {
             }
             ParameterLocation::Query => style != Style::Simple,
             ParameterLocation::Cookie => matches!(style, Style::Form | Style::Json),
+            ParameterLocation::Form => false,
         };
         if !fits {
             return Err(format!(
@@ -169,15 +170,20 @@ impl<'d> Input<'d> {
             let argument = self.add("body", "request", json!({"type": "string"}), is_required);
             BodyForm::Text(argument)
         } else if let Some(properties) = self.converter.properties(schema) {
-            let mut members = Vec::new();
+            let (mut members, mut fields) = (Vec::new(), Vec::new());
             for property in properties {
                 let converted = self.converter.convert(property.schema);
                 let is_required = is_required && property.is_required;
                 let argument = self.add(property.name, "body", converted, is_required);
-                members.push((property.name.to_owned(), argument));
+                if is_form(media_type) {
+                    let encoding = value.get("encoding").and_then(|all| all.get(property.name));
+                    fields.push(form_field(property.name, argument, encoding)?);
+                } else {
+                    members.push((property.name.to_owned(), argument));
+                }
             }
             match is_form(media_type) {
-                true => BodyForm::FormFields(members),
+                true => BodyForm::FormFields(fields),
                 false => BodyForm::JsonMembers(members),
             }
         } else if is_form(media_type) {
@@ -197,6 +203,39 @@ impl<'d> Input<'d> {
             is_required,
         })
     }
+}
+
+/// Returns a field of a form as its encoding says. Without a style, a field has a media type: that of an object is JSON.
+fn form_field(name: &str, argument: String, encoding: Option<&Value>) -> Result<Parameter, String> {
+    let get = |key: &str| encoding.and_then(|encoding| encoding.get(key));
+    let has_style = ["style", "explode", "allowReserved"]
+        .iter()
+        .any(|key| get(key).is_some());
+    let media_type = get("contentType").and_then(Value::as_str);
+    let style = match (get("style").and_then(Value::as_str), media_type) {
+        (Some("spaceDelimited"), _) => Style::SpaceDelimited,
+        (Some("pipeDelimited"), _) => Style::PipeDelimited,
+        (Some("deepObject"), _) => Style::DeepObject,
+        (Some("form"), _) => Style::Form,
+        (Some(style), _) => return Err(format!("the field {name:?} has the style {style:?}")),
+        (None, _) if has_style => Style::Form,
+        (None, None) => Style::FormField,
+        (None, Some(media_type)) if is_json(media_type) => Style::Json,
+        (None, Some(media_type)) if essence(media_type) == "text/plain" => Style::FormField,
+        (None, Some(media_type)) => {
+            return Err(format!(
+                "the field {name:?} has the media type {media_type:?}"
+            ));
+        }
+    };
+    let is_form = matches!(style, Style::Form | Style::FormField);
+    Ok(Parameter {
+        name: name.to_owned(),
+        argument,
+        place: ParameterLocation::Form,
+        style,
+        explode: get("explode").and_then(Value::as_bool).unwrap_or(is_form),
+    })
 }
 
 impl Serialize for Input<'_> {

@@ -12,6 +12,7 @@ mod options;
 mod request;
 mod response;
 mod schema;
+mod secrets;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,8 +29,9 @@ use url::Url;
 
 pub use document::Document;
 pub use left_out::LeftOut;
-use operation::{Found, Operation};
+use operation::{Found, MAX_NAME_CHARS, Operation};
 pub use options::{Credential, Options};
+use secrets::Secrets;
 
 use crate::Error;
 use crate::web::{WebClient, WebSettings, parse_url};
@@ -73,6 +75,7 @@ pub fn server_with_left_out(
     let api = Arc::new(Api {
         client: WebClient::new(settings),
         base,
+        secrets: Secrets::new(&options.credentials),
         options,
     });
     let mut server = Server::new(title.clone(), one_line(version, 40))
@@ -88,6 +91,7 @@ pub fn server_with_left_out(
 struct Api {
     client: WebClient,
     base: Url,
+    secrets: Secrets,
     options: Options,
 }
 
@@ -103,7 +107,8 @@ impl Api {
             Failure::new(format!("{} {}: {error}", operation.method, operation.path))
         })?;
         let max_response_bytes = self.options.max_response_bytes;
-        response::result(response, operation.output.is_some(), max_response_bytes)
+        let schema = operation.output.as_ref();
+        response::result(response, schema, &self.secrets, max_response_bytes)
     }
 }
 
@@ -236,7 +241,9 @@ fn free_name(names: &mut HashSet<String>, name: String) -> String {
     let mut free = name.clone();
     let mut number = 2;
     while !names.insert(free.clone()) {
-        free = format!("{name}_{number}");
+        let suffix = format!("_{number}");
+        let kept = MAX_NAME_CHARS.saturating_sub(suffix.len());
+        free = name.chars().take(kept).chain(suffix.chars()).collect();
         number += 1;
     }
     free

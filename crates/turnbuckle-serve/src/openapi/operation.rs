@@ -27,7 +27,7 @@ const METHODS: [(&str, Method); 7] = [
 const MAX_PARAMETERS: usize = 100;
 
 /// The characters of a tool's name: some clients refuse longer ones.
-const MAX_NAME_CHARS: usize = 64;
+pub(super) const MAX_NAME_CHARS: usize = 64;
 
 /// The characters of a tool's description.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
@@ -75,6 +75,8 @@ pub(super) enum ParameterLocation {
     Query,
     Header,
     Cookie,
+    /// A body that is a form.
+    Form,
 }
 
 /// The form of an array or an object in a parameter.
@@ -84,6 +86,8 @@ pub(super) enum Style {
     Simple,
     /// `name=value`.
     Form,
+    /// `name=value`, with the JSON text of an object as its value.
+    FormField,
     SpaceDelimited,
     PipeDelimited,
     /// `name[member]=value`.
@@ -107,8 +111,8 @@ pub(super) enum BodyForm {
     Json(String),
     /// Arguments are the members of a JSON object: its names, and those of the arguments.
     JsonMembers(Vec<(String, String)>),
-    /// Arguments are the fields of a form, with names as above.
-    FormFields(Vec<(String, String)>),
+    /// Arguments are the fields of a form.
+    FormFields(Vec<Parameter>),
     /// One argument is the text.
     Text(String),
 }
@@ -219,7 +223,10 @@ impl Found<'_> {
             parameters,
             body,
             input: Schema::encode(&input).map_err(schema)?,
-            output: output_schema(document, self.value)
+            output: Some(self)
+                // Its response has no body.
+                .filter(|it| it.method != Method::HEAD)
+                .and_then(|it| output_schema(document, it.value))
                 .map(|output| Schema::encode(&output))
                 .transpose()
                 .map_err(schema)?,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, COOKIE};
 use http::{HeaderName, HeaderValue};
 use turnbuckle_types::base::{debug_fields, setters};
 
@@ -141,12 +141,34 @@ impl Credential {
 
     /// Returns whether this sets a parameter.
     pub(super) fn sets(&self, place: ParameterLocation, name: &str) -> bool {
-        match &self.place {
-            CredentialForm::Header(header, _) => {
-                place == ParameterLocation::Header && name.eq_ignore_ascii_case(header.as_str())
+        match (&self.place, place) {
+            (CredentialForm::Header(header, _), ParameterLocation::Header) => {
+                name.eq_ignore_ascii_case(header.as_str())
             }
-            CredentialForm::Query(query, _) => place == ParameterLocation::Query && name == query,
+            (CredentialForm::Header(..), ParameterLocation::Cookie) => {
+                self.cookies().any(|(cookie, _)| cookie == name)
+            }
+            (CredentialForm::Query(query, _), ParameterLocation::Query) => name == query,
+            _ => false,
         }
+    }
+
+    /// Returns the names and values of the cookies that this sets.
+    pub(super) fn cookies(&self) -> impl Iterator<Item = (&str, &str)> {
+        let cookies = match &self.place {
+            CredentialForm::Header(_, value) if self.is_header(&COOKIE) => value.to_str(),
+            _ => Ok(""),
+        };
+        let cookies = cookies
+            .unwrap_or_default()
+            .split(';')
+            .filter_map(|one| one.split_once('='));
+        cookies.map(|(name, value)| (name.trim(), value.trim()))
+    }
+
+    /// Returns whether this sets a header.
+    pub(super) fn is_header(&self, name: &HeaderName) -> bool {
+        matches!(&self.place, CredentialForm::Header(header, _) if header == name)
     }
 
     fn name(&self) -> &str {

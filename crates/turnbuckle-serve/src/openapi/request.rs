@@ -3,8 +3,7 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use turnbuckle::types::{Json, Map};
 use url::Url;
 
@@ -60,6 +59,7 @@ pub(super) fn make(
             }
             ParameterLocation::Query => query.extend(pairs(parameter, argument)),
             ParameterLocation::Cookie => cookies.extend(pairs(parameter, argument)),
+            ParameterLocation::Form => {}
             ParameterLocation::Header => {
                 let text = simple(parameter, argument, str::to_owned);
                 let value = HeaderValue::from_str(&text);
@@ -74,21 +74,33 @@ pub(super) fn make(
             }
         }
     }
+    // The members of an object are names, which must not replace a credential.
+    let sets = |place, name: &str| {
+        let name = percent_decode_str(name).decode_utf8_lossy();
+        credentials.iter().any(|one| one.sets(place, &name))
+    };
+    query.retain(|(name, _)| !sets(ParameterLocation::Query, name));
+    cookies.retain(|(name, _)| !sets(ParameterLocation::Cookie, name));
+    let mut all_cookies = Vec::new();
     for credential in credentials {
         match &credential.place {
+            CredentialForm::Header(name, value) if *name == COOKIE => {
+                let value = value.to_str().map_err(|error| error.to_string())?;
+                all_cookies.push(value.to_owned());
+            }
             CredentialForm::Header(name, value) => {
                 headers.insert(name.clone(), value.clone());
             }
             CredentialForm::Query(name, value) => query.push((escape(name), escape(value))),
         }
     }
-    if !cookies.is_empty() {
-        let cookies: Vec<String> = cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+    let cookies = cookies
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    all_cookies.extend(cookies);
+    if !all_cookies.is_empty() {
         let value =
-            HeaderValue::from_str(&cookies.join("; ")).map_err(|error| error.to_string())?;
+            HeaderValue::from_str(&all_cookies.join("; ")).map_err(|error| error.to_string())?;
         headers.insert(COOKIE, value);
     }
     let body = match &operation.body {
@@ -126,30 +138,29 @@ fn join(base: &Url, path: &str, query: &[(String, String)]) -> Result<Url, Strin
     Ok(url)
 }
 
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     utf8_percent_encode(text, ESCAPED).to_string()
 }
 
-/// Returns a value as text: a string without quotes, everything else as JSON.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+/// Returns a value as text: a string without quotes, everything else as JSON. A number stays as it was written.
+fn text(value: &Json) -> String {
+    let text = value.decode::<String>();
+    text.unwrap_or_else(|_| value.as_str().to_owned())
 }
 
-/// Returns an argument as its parts: those of an array or object, or else itself. A number stays as it was written.
+/// Returns an argument as its parts: those of an array or object, or else itself.
 fn parts(argument: &Json) -> Vec<(Option<String>, String)> {
-    match argument.decode::<Value>() {
-        Ok(Value::Array(items)) => items.iter().map(|item| (None, text(item))).collect(),
-        Ok(Value::Object(fields)) => {
+    if let Ok(items) = argument.decode::<Vec<Json>>() {
+        return items.iter().map(|item| (None, text(item))).collect();
+    }
+    match argument.decode::<Map<Json>>() {
+        Ok(fields) => {
             let fields = fields.iter().filter(|(_, value)| !value.is_null());
             fields
-                .map(|(name, value)| (Some(name.clone()), text(value)))
+                .map(|(name, value)| (Some(name.to_owned()), text(value)))
                 .collect()
         }
-        Ok(Value::String(text)) => vec![(None, text)],
-        _ => vec![(None, argument.as_str().to_owned())],
+        Err(_) => vec![(None, text(argument))],
     }
 }
 
@@ -166,14 +177,17 @@ fn simple(parameter: &Parameter, argument: &Json, escape: fn(&str) -> String) ->
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Returns an argument as pairs of a query, which are escaped.
+/// Returns an argument as pairs of a query, of cookies or of a form, which are escaped.
 fn pairs(parameter: &Parameter, argument: &Json) -> Vec<(String, String)> {
     let name = escape(&parameter.name);
     let separator = match parameter.style {
         Style::Json => return vec![(name, escape(argument.as_str()))],
+        Style::FormField if argument.is_object() => {
+            return vec![(name, escape(argument.as_str()))];
+        }
         Style::SpaceDelimited => "%20",
         Style::PipeDelimited => "%7C",
-        Style::Simple | Style::Form | Style::DeepObject => ",",
+        Style::Simple | Style::Form | Style::FormField | Style::DeepObject => ",",
     };
     let parts = parts(argument);
     match parameter.style {
@@ -223,15 +237,20 @@ fn body_bytes(body: &Body, arguments: &Map<Json>) -> Result<Option<Bytes>, Strin
             let text = serde_json::to_string(&members).map_err(|error| error.to_string())?;
             (body.is_required || !members.is_empty()).then_some(text)
         }
-        BodyForm::FormFields(names) => {
-            let mut form = url::form_urlencoded::Serializer::new(String::new());
-            let members = members(names);
-            for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
-                for (_, text) in parts(value) {
-                    form.append_pair(name, &text);
-                }
-            }
-            (body.is_required || !members.is_empty()).then(|| form.finish())
+        BodyForm::FormFields(fields) => {
+            let given = |field: &Parameter| arguments.get(&field.argument).cloned();
+            let is_empty = !fields.iter().any(|field| given(field).is_some());
+            let fields = fields
+                .iter()
+                .filter_map(|field| Some((field, given(field)?)))
+                .filter(|(_, value)| !value.is_null());
+            let pairs = fields.flat_map(|(field, value)| pairs(field, &value));
+            let pairs: Vec<String> = pairs
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            // Forms write a space in this way.
+            let form = pairs.join("&").replace("%20", "+");
+            (body.is_required || !is_empty).then_some(form)
         }
     };
     Ok(bytes.map(Bytes::from))

@@ -263,6 +263,19 @@ async fn a_document_cannot_choose_an_address_inside() {
     }
 }
 
+#[tokio::test]
+async fn names_that_are_made_unique_stay_short() {
+    let id = "x".repeat(80);
+    let paths: serde_json::Map<String, Value> = (0..12)
+        .map(|number| (format!("/{number}"), json!({"get": {"operationId": id}})))
+        .collect();
+    let options = Options::new().server_url("https://api.example.com");
+    let client = connect(&document(paths.into()), options).await;
+    let tools = tools(&client).await;
+    assert_eq!(tools.len(), 12);
+    assert!(tools.iter().all(|tool| tool.name.len() == 64), "{tools:?}");
+}
+
 #[test]
 fn credentials_are_not_shown() {
     let options = Options::new()

@@ -1,5 +1,7 @@
 //! Tools from OpenAPI documents: the examples at recorded servers.
 
+mod answers;
+mod forms;
 mod hostile;
 
 use std::time::Duration;
