@@ -30,9 +30,9 @@ pub(super) fn log(
     walk.push(repository.head()?.peel_to_commit()?.id())?;
     let mut output = Output::new(limits);
     let mut is_whole = output.push("Commit history:\n");
-    let mut missing = max_count.min(limits.max_commits);
+    let mut count = 0;
     for id in walk {
-        if missing == 0 || !is_whole {
+        if count == max_count || !is_whole {
             break;
         }
         output.check_time()?;
@@ -45,13 +45,16 @@ pub(super) fn log(
         if start.is_some_and(|start| seconds < start.as_second()) {
             break;
         }
-        let separator = if missing < max_count.min(limits.max_commits) {
-            "\n"
-        } else {
-            ""
-        };
+        if count == limits.max_commits {
+            let note = format!(
+                "\n[cut: a log has at most {count} commits; for older ones set `end_timestamp`]\n"
+            );
+            is_whole = output.push(&note);
+            break;
+        }
+        let separator = if count > 0 { "\n" } else { "" };
         is_whole = output.push(&format!("{separator}{}", describe(&commit)));
-        missing -= 1;
+        count += 1;
     }
     Ok(output.finish(is_whole))
 }
@@ -247,7 +250,11 @@ pub(super) fn branches(
         output.check_time()?;
         let (branch, kind) = branch?;
         let name = String::from_utf8_lossy(branch.name_bytes()?).into_owned();
-        let tip = branch.get().peel_to_commit()?.id();
+        // The branch that a reference such as origin/HEAD names may have been removed.
+        let Ok(tip) = branch.get().peel_to_commit() else {
+            continue;
+        };
+        let tip = tip.id();
         let has = |commit: &Commit<'_>| -> Result<bool> {
             Ok(tip == commit.id() || repository.graph_descendant_of(tip, commit.id())?)
         };

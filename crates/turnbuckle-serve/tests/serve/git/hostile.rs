@@ -92,8 +92,11 @@ async fn large_files_and_long_results_are_bounded() {
     for number in 0..5 {
         commit_at(&served.repository, "again", 4_000_000_000 + number);
     }
-    let log = served.ok("git_log", json!({"max_count": 100})).await;
-    assert_eq!(log.matches("Commit: ").count(), 3);
+    for (max_count, is_cut) in [(100, true), (4, true), (3, false)] {
+        let log = served.ok("git_log", json!({"max_count": max_count})).await;
+        assert_eq!(log.matches("Commit: ").count(), 3);
+        assert_eq!(log.contains("[cut: a log has at most 3 commits"), is_cut);
+    }
 }
 
 #[tokio::test]

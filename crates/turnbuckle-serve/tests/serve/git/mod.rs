@@ -324,6 +324,20 @@ async fn branches_are_made_listed_and_checked_out() {
         branches(json!({"branch_type": "all"})).await,
         "  main\n* work\n  remotes/origin/main"
     );
+    served
+        .repository
+        .reference_symbolic(
+            "refs/remotes/origin/HEAD",
+            "refs/remotes/origin/gone",
+            false,
+            "",
+        )
+        .unwrap();
+    assert_eq!(
+        branches(json!({"branch_type": "all"})).await,
+        "  main\n* work\n  remotes/origin/main",
+        "a reference to nothing is no branch"
+    );
     assert_eq!(
         served.fail("git_branch", json!({"branch_type": "x"})).await,
         "Invalid branch type: x"
