@@ -3,9 +3,13 @@
 use std::fs;
 
 use git2::build::CheckoutBuilder;
-use git2::{BranchType, CheckoutNotificationType, ErrorCode, ObjectType, Repository};
+use git2::{
+    BranchType, CheckoutNotificationType, Commit, Delta, DiffFile, DiffOptions, ErrorCode, Index,
+    IndexEntry, IndexTime, Repository, RepositoryState,
+};
 
-use super::repository::find;
+use super::index::{IndexLock, SUBMODULE_MODE, find_entry, to_path};
+use super::repository::{check_name, find_commit};
 use crate::fault::{Fault, Result};
 
 /// The most files that an error names.
@@ -13,27 +17,41 @@ const MAX_NAMED_FILES: usize = 20;
 
 /// Brings the work tree to a branch, or to another revision. Changes that would be lost stop it.
 pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
-    let target = find(repository, name)?.peel(ObjectType::Commit)?;
-    let branch = repository.find_branch(name, BranchType::Local).ok();
-    let reference = branch.map(|_| format!("refs/heads/{name}"));
+    check_name(name)?;
+    // A tag may have the name of a branch.
+    let (target, reference) = match repository.find_branch(name, BranchType::Local) {
+        Ok(branch) => (
+            branch.get().peel_to_commit()?,
+            Some(format!("refs/heads/{name}")),
+        ),
+        Err(_) => (find_commit(repository, name)?, None),
+    };
     if let Some(reference) = &reference {
         check_other_work_trees(repository, reference)?;
     }
+    check_state(repository)?;
+    let lock = IndexLock::take(repository)?;
+    let mut index = lock.index()?;
     let mut conflicts = Vec::new();
     let mut options = CheckoutBuilder::new();
+    // libgit2 cannot write the index, since the lock is taken.
     options
         .safe()
+        .update_index(false)
         .notify_on(CheckoutNotificationType::CONFLICT)
         .notify(|_, path, _, _, _| {
             conflicts.extend(path.map(|path| path.display().to_string()));
             true
         });
-    let done = repository.checkout_tree(&target, Some(&mut options));
+    let done = repository.checkout_tree(target.as_object(), Some(&mut options));
     drop(options);
     done.map_err(|error| match error.code() {
         ErrorCode::Conflict if !conflicts.is_empty() => conflict_error(&conflicts),
         _ => Fault::from(error),
     })?;
+    update_index(repository, &mut index, &target)?;
+    let entries: Vec<_> = index.iter().collect();
+    lock.write(&entries)?;
     if let Some(reference) = reference {
         set_head(repository, &reference, name)?;
         return Ok(format!("Switched to branch '{name}'"));
@@ -44,6 +62,70 @@ pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
         "HEAD is now detached at {}",
         id.get(..7).unwrap_or_default()
     ))
+}
+
+/// Brings the index to a commit that was checked out, for the files in which it differs from the last commit.
+fn update_index(repository: &Repository, index: &mut Index, target: &Commit<'_>) -> Result<()> {
+    let old = match repository.head() {
+        Ok(head) => Some(head.peel_to_tree()?),
+        Err(_) => None,
+    };
+    let mut options = DiffOptions::new();
+    options.include_typechange(true);
+    let diff =
+        repository.diff_tree_to_tree(old.as_ref(), Some(&target.tree()?), Some(&mut options))?;
+    let path_of = |file: &DiffFile<'_>| to_path(file.path_bytes().unwrap_or_default());
+    let (removed, changed): (Vec<_>, Vec<_>) = diff
+        .deltas()
+        .partition(|delta| delta.status() == Delta::Deleted);
+    for delta in removed {
+        index.remove_path(&path_of(&delta.old_file())?)?;
+    }
+    for delta in changed {
+        let file = delta.new_file();
+        let path = path_of(&file)?;
+        let mode = u32::from(file.mode());
+        if mode != SUBMODULE_MODE {
+            index.add_path(&path)?;
+        }
+        // The size and the times are those of the file. The content is that of the commit, also with other line ends.
+        let mut entry = find_entry(index, &path, 0).unwrap_or_else(|| new_entry(&file));
+        (entry.id, entry.mode) = (file.id(), mode);
+        index.add(&entry)?;
+    }
+    Ok(())
+}
+
+/// Returns an entry without the size and the times of a file.
+fn new_entry(file: &DiffFile<'_>) -> IndexEntry {
+    IndexEntry {
+        ctime: IndexTime::new(0, 0),
+        mtime: IndexTime::new(0, 0),
+        dev: 0,
+        ino: 0,
+        mode: u32::from(file.mode()),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: file.id(),
+        flags: 0,
+        flags_extended: 0,
+        path: file.path_bytes().unwrap_or_default().to_vec(),
+    }
+}
+
+/// Fails in the middle of an operation, which would go on after the checkout with another commit.
+fn check_state(repository: &Repository) -> Result<()> {
+    let operation = match repository.state() {
+        RepositoryState::Clean | RepositoryState::Bisect => return Ok(()),
+        RepositoryState::Merge => "a merge",
+        RepositoryState::Revert | RepositoryState::RevertSequence => "a revert",
+        RepositoryState::CherryPick | RepositoryState::CherryPickSequence => "a cherry-pick",
+        _ => "a rebase",
+    };
+    Err(Fault::new(format!(
+        "nothing was changed, since {operation} is not finished: finish it with `git_commit`, or end it with git itself"
+    )))
 }
 
 /// Returns the error for changes that would be lost.

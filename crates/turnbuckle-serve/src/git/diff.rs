@@ -1,7 +1,10 @@
 //! Differences between commits, the index and the work tree.
 
-use git2::{Diff, DiffFormat, DiffOptions, Repository};
+use std::collections::HashSet;
 
+use git2::{Diff, DiffOptions, Index, Patch, Repository};
+
+use super::index::{STAGE_FLAGS, is_assumed_unchanged, is_intent_to_add, to_path};
 use super::limits::{Limits, Output};
 use super::repository::find;
 use crate::fault::{Fault, Result};
@@ -32,25 +35,62 @@ pub(super) fn diff(
     if !matches!(sides, Sides::Staged) && repository.workdir().is_none() {
         return Err("the repository has no work tree".into());
     }
+    // Changes of the index in memory, which are not written.
+    let mut index = repository.index()?;
+    let mut output = Output::new(limits);
+    let mut is_whole = true;
+    for path in take_ours(&mut index)? {
+        let path = String::from_utf8_lossy(&path).into_owned();
+        is_whole = is_whole && output.push(&format!("* Unmerged path {path}\n"));
+    }
+    let mut passed_over = HashSet::new();
+    if matches!(sides, Sides::Staged) {
+        let marks: Vec<_> = index.iter().filter(is_intent_to_add).collect();
+        for mark in marks {
+            index.remove(&to_path(&mark.path)?, 0)?;
+        }
+    } else {
+        let entries = index.iter().filter(is_assumed_unchanged);
+        passed_over.extend(entries.map(|entry| entry.path));
+    }
     let diff = match sides {
-        Sides::Unstaged => repository.diff_index_to_workdir(None, options)?,
+        Sides::Unstaged => repository.diff_index_to_workdir(Some(&index), options)?,
         Sides::Staged => {
             let tree = match repository.head() {
                 Ok(head) => Some(head.peel_to_tree()?),
                 Err(_) => None,
             };
-            repository.diff_tree_to_index(tree.as_ref(), None, options)?
+            repository.diff_tree_to_index(tree.as_ref(), Some(&index), options)?
         }
         Sides::Revision(revision) => {
             let tree = find(repository, revision)?.peel_to_tree()?;
             repository.diff_tree_to_workdir_with_index(Some(&tree), options)?
         }
     };
-    let mut output = Output::new(limits);
-    let is_whole = print(&diff, DiffFormat::Patch, &mut output)?;
+    is_whole = is_whole && print(&diff, &passed_over, &mut output)?;
     // Without the last line end, as a command's output is shown.
     let text = output.finish(is_whole);
     Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned())
+}
+
+/// Replaces the stages of conflicts with our side of them. Returns the paths.
+fn take_ours(index: &mut Index) -> Result<Vec<Vec<u8>>> {
+    let conflicts = index.conflicts()?.collect::<Result<Vec<_>, _>>()?;
+    let mut paths = Vec::new();
+    for conflict in conflicts {
+        let sides = [&conflict.our, &conflict.their, &conflict.ancestor];
+        let Some(entry) = sides.into_iter().flatten().next() else {
+            continue;
+        };
+        let path = entry.path.clone();
+        index.conflict_remove(&to_path(&path)?)?;
+        if let Some(mut entry) = conflict.our {
+            entry.flags &= !STAGE_FLAGS;
+            index.add(&entry)?;
+        }
+        paths.push(path);
+    }
+    Ok(paths)
 }
 
 /// Returns the options of every difference.
@@ -63,20 +103,31 @@ pub(super) fn options(limits: &Limits) -> DiffOptions {
     options
 }
 
-/// Prints a difference. Returns false if it was cut.
-pub(super) fn print(diff: &Diff<'_>, format: DiffFormat, output: &mut Output) -> Result<bool> {
-    let mut is_whole = true;
-    let printed = diff.print(format, |_, _, line| {
-        let origin = matches!(line.origin(), '+' | '-' | ' ').then(|| line.origin());
-        let text = String::from_utf8_lossy(line.content());
-        is_whole = match origin {
-            Some(origin) => output.push(&format!("{origin}{text}")),
-            None => output.push(&text),
+/// Prints a difference, except for some paths. Returns false if it was cut.
+fn print(diff: &Diff<'_>, passed_over: &HashSet<Vec<u8>>, output: &mut Output) -> Result<bool> {
+    for (number, delta) in diff.deltas().enumerate() {
+        let path = delta.old_file().path_bytes();
+        if path.is_some_and(|path| passed_over.contains(path)) {
+            continue;
+        }
+        let Some(mut patch) = Patch::from_diff(diff, number)? else {
+            continue;
         };
-        is_whole
-    });
-    match printed {
-        Err(error) if is_whole => Err(Fault::from(error)),
-        _ => Ok(is_whole),
+        let mut is_whole = true;
+        let printed = patch.print(&mut |_, _, line| {
+            let origin = matches!(line.origin(), '+' | '-' | ' ').then(|| line.origin());
+            let text = String::from_utf8_lossy(line.content());
+            is_whole = match origin {
+                Some(origin) => output.push(&format!("{origin}{text}")),
+                None => output.push(&text),
+            };
+            is_whole
+        });
+        match printed {
+            _ if !is_whole => return Ok(false),
+            Err(error) => return Err(Fault::from(error)),
+            Ok(()) => {}
+        }
     }
+    Ok(true)
 }

@@ -4,6 +4,7 @@
 //! - `scan` checks the files of a repository, and opens it.
 //! - `calls` runs each call on a thread, with a time limit.
 //! - `status`, `diff`, `log`, `change` and `checkout` are the operations.
+//! - `index` writes the index under its lock, and reads the marks of its entries.
 //! - `limits` bounds each call and its result.
 //! - `dates` reads the times by which logs are filtered.
 //! - `tools` has the tools.
@@ -13,6 +14,7 @@ mod change;
 mod checkout;
 mod dates;
 mod diff;
+mod index;
 mod limits;
 mod log;
 mod repository;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use git2::{ConfigLevel, ObjectType, Repository, RepositoryOpenFlags};
 
+use super::index::SUBMODULE_MODE;
 use super::limits::Limits;
 use super::repository::Repositories;
 use crate::fault::{Fault, Result};
@@ -36,9 +37,6 @@ const FOLDERS_READ_WHOLE: [&str; 4] = ["info", "logs", "refs", "worktrees"];
 
 /// A socket that git makes in its directory. libgit2 does not open it.
 const FSMONITOR_SOCKET: &str = "fsmonitor--daemon.ipc";
-
-/// The mode of a submodule in the index.
-const SUBMODULE_MODE: u32 = 0o160_000;
 
 /// The parts of a repository that a call uses.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,8 @@
 //! The state of the index and the work tree, in the form of `git status`.
 
-use git2::{Delta, DiffDelta, Repository, Status, StatusOptions};
+use git2::{Delta, DiffDelta, IndexConflict, Repository, Status, StatusOptions};
 
+use super::index::{find_entry, is_assumed_unchanged, is_intent_to_add, to_path};
 use super::limits::{Limits, Output};
 use crate::fault::Result;
 
@@ -15,19 +16,26 @@ pub(super) fn status(repository: &Repository, limits: &Limits) -> Result<String>
     let statuses = repository.statuses(Some(&mut options))?;
     let mut output = Output::new(limits);
     let mut is_whole = output.push(&branch(repository));
-    let conflicts = Status::CONFLICTED;
+    let index = repository.index()?;
     let mut sections = [
         ("Changes to be committed:", Vec::new()),
         ("Unmerged paths:", Vec::new()),
         ("Changes not staged for commit:", Vec::new()),
         ("Untracked files:", Vec::new()),
     ];
+    let [staged, unmerged, changed, untracked] = &mut sections;
+    for conflict in index.conflicts()? {
+        unmerged.1.extend(describe_conflict(&conflict?));
+    }
     for entry in statuses.iter() {
         let status = entry.status();
-        let [staged, unmerged, changed, untracked] = &mut sections;
         let path = || String::from_utf8_lossy(entry.path_bytes()).into_owned();
-        if status.intersects(conflicts) {
-            unmerged.1.push(format!("both modified:   {}", path()));
+        if status.contains(Status::CONFLICTED) {
+            continue;
+        }
+        let marks = find_entry(&index, &to_path(entry.path_bytes())?, 0);
+        if marks.as_ref().is_some_and(is_intent_to_add) {
+            changed.1.push(format!("new file:   {}", path()));
             continue;
         }
         if let Some(delta) = entry.head_to_index() {
@@ -35,7 +43,9 @@ pub(super) fn status(repository: &Repository, limits: &Limits) -> Result<String>
         }
         if status.contains(Status::WT_NEW) {
             untracked.1.push(path());
-        } else if let Some(delta) = entry.index_to_workdir() {
+        } else if let Some(delta) = entry.index_to_workdir()
+            && !marks.as_ref().is_some_and(is_assumed_unchanged)
+        {
             changed.1.push(describe(&delta));
         }
     }
@@ -59,6 +69,23 @@ pub(super) fn status(repository: &Repository, limits: &Limits) -> Result<String>
     }
     is_whole = is_whole && output.push(summary);
     Ok(output.finish(is_whole))
+}
+
+/// Describes a conflict by its sides, as `git status` does.
+fn describe_conflict(conflict: &IndexConflict) -> Option<String> {
+    let sides = (&conflict.ancestor, &conflict.our, &conflict.their);
+    let (kind, entry) = match sides {
+        (None, None, None) => return None,
+        (Some(entry), None, None) => ("both deleted:   ", entry),
+        (None, Some(entry), None) => ("added by us:    ", entry),
+        (None, None, Some(entry)) => ("added by them:  ", entry),
+        (Some(_), None, Some(entry)) => ("deleted by us:  ", entry),
+        (Some(_), Some(entry), None) => ("deleted by them:", entry),
+        (None, Some(entry), Some(_)) => ("both added:     ", entry),
+        (Some(_), Some(entry), Some(_)) => ("both modified:  ", entry),
+    };
+    let path = String::from_utf8_lossy(&entry.path);
+    Some(format!("{kind} {path}"))
 }
 
 /// Returns the name of the branch, also before the first commit.

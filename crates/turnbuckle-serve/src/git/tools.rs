@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use turnbuckle::prelude::*;
 
-use super::calls::Calls;
+use super::calls::{Access, Calls};
 use super::diff::{Sides, diff};
 use super::limits::Limits;
 use super::repository::Repositories;
@@ -29,10 +29,33 @@ impl Git {
         }
     }
 
+    /// Runs work that reads some parts of a repository.
+    async fn read(
+        &self,
+        path: &str,
+        parts: Parts,
+        work: impl FnOnce(&git2::Repository, &Limits) -> fault::Result<String> + Send + 'static,
+    ) -> Result<String> {
+        let work =
+            move |repository: &mut git2::Repository, limits: &Limits| work(repository, limits);
+        self.run(path, Access::Read, parts, work).await
+    }
+
+    /// Runs work that changes a repository and uses some parts of it. Such calls take turns.
+    async fn change(
+        &self,
+        path: &str,
+        parts: Parts,
+        work: impl FnOnce(&mut git2::Repository, &Limits) -> fault::Result<String> + Send + 'static,
+    ) -> Result<String> {
+        self.run(path, Access::Change, parts, work).await
+    }
+
     /// Runs work on a repository that uses some parts of it.
     async fn run(
         &self,
         path: &str,
+        access: Access,
         parts: Parts,
         work: impl FnOnce(&mut git2::Repository, &Limits) -> fault::Result<String> + Send + 'static,
     ) -> Result<String> {
@@ -46,7 +69,7 @@ impl Git {
                 &limits,
             )
         };
-        self.calls.run(key, call_timeout, work).await
+        self.calls.run(key, access, call_timeout, work).await
     }
 }
 
@@ -60,7 +83,7 @@ impl Git {
         open_world = false
     )]
     async fn git_status(&self, repo_path: String) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.read(&repo_path, Parts::WorkTree, move |repository, limits| {
             let status = status::status(repository, limits)?;
             Ok(format!("Repository status:\n{}", status.trim_end()))
         })
@@ -79,7 +102,7 @@ impl Git {
         repo_path: String,
         #[schema(default = 3)] context_lines: u32,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.read(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Unstaged, context_lines, limits)?;
             Ok(format!("Unstaged changes:\n{text}"))
         })
@@ -98,7 +121,7 @@ impl Git {
         repo_path: String,
         #[schema(default = 3)] context_lines: u32,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.read(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Staged, context_lines, limits)?;
             Ok(format!("Staged changes:\n{text}"))
         })
@@ -118,7 +141,7 @@ impl Git {
         target: String,
         #[schema(default = 3)] context_lines: u32,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.read(&repo_path, Parts::WorkTree, move |repository, limits| {
             let text = diff(repository, &Sides::Revision(&target), context_lines, limits)?;
             Ok(format!("Diff with {target}:\n{text}"))
         })
@@ -133,7 +156,7 @@ impl Git {
         open_world = false
     )]
     async fn git_commit(&self, repo_path: String, message: String) -> Result<String> {
-        self.run(&repo_path, Parts::GitDir, move |repository, _| {
+        self.change(&repo_path, Parts::GitDir, move |repository, _| {
             change::commit(repository, &message)
         })
         .await
@@ -151,7 +174,7 @@ impl Git {
         repo_path: String,
         #[schema(min_len = 1)] files: Vec<String>,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.change(&repo_path, Parts::WorkTree, move |repository, limits| {
             change::add(repository, &files, limits)
         })
         .await
@@ -165,7 +188,7 @@ impl Git {
         open_world = false
     )]
     async fn git_reset(&self, repo_path: String) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, _| {
+        self.change(&repo_path, Parts::WorkTree, move |repository, _| {
             change::reset(repository)
         })
         .await
@@ -187,7 +210,7 @@ impl Git {
         /// Leave out newer commits, in the same forms
         end_timestamp: Option<String>,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::GitDir, move |repository, limits| {
+        self.read(&repo_path, Parts::GitDir, move |repository, limits| {
             let (start, end) = (start_timestamp.as_deref(), end_timestamp.as_deref());
             log::log(repository, max_count, start, end, limits)
         })
@@ -207,7 +230,7 @@ impl Git {
         branch_name: String,
         base_branch: Option<String>,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::GitDir, move |repository, _| {
+        self.change(&repo_path, Parts::GitDir, move |repository, _| {
             change::create_branch(repository, &branch_name, base_branch.as_deref())
         })
         .await
@@ -221,7 +244,7 @@ impl Git {
         open_world = false
     )]
     async fn git_checkout(&self, repo_path: String, branch_name: String) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, _| {
+        self.change(&repo_path, Parts::WorkTree, move |repository, _| {
             checkout::checkout(repository, &branch_name)
         })
         .await
@@ -235,7 +258,7 @@ impl Git {
         open_world = false
     )]
     async fn git_show(&self, repo_path: String, revision: String) -> Result<String> {
-        self.run(&repo_path, Parts::WorkTree, move |repository, limits| {
+        self.read(&repo_path, Parts::WorkTree, move |repository, limits| {
             log::show(repository, &revision, limits)
         })
         .await
@@ -258,7 +281,7 @@ impl Git {
         /// A commit that the branches do not have
         not_contains: Option<String>,
     ) -> Result<String> {
-        self.run(&repo_path, Parts::GitDir, move |repository, limits| {
+        self.read(&repo_path, Parts::GitDir, move |repository, limits| {
             let (contains, not_contains) = (contains.as_deref(), not_contains.as_deref());
             log::branches(repository, &branch_type, contains, not_contains, limits)
         })

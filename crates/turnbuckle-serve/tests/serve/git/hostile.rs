@@ -136,6 +136,25 @@ async fn files_that_a_filter_would_change_are_not_staged() {
 }
 
 #[tokio::test]
+async fn files_of_another_encoding_are_not_staged() {
+    let served = Served::new().await;
+    served.write(
+        ".gitattributes",
+        "*.u16 working-tree-encoding=UTF-16LE\n*.u8 working-tree-encoding=utf-8\n",
+    );
+    served.write("new.u8", "new\n");
+    served.ok("git_add", json!({"files": ["."]})).await;
+    served.write("new.u16", "n\0e\0w\0\n\0");
+    for files in [json!(["new.u16"]), json!(["."])] {
+        let text = served.fail("git_add", json!({"files": files})).await;
+        assert!(
+            text.contains("new.u16") && text.contains("the encoding 'UTF-16LE'"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_bare_repository_has_no_work_tree() {
     let served = Served::new().await;
     let bare = served.inside().join("bare.git");

@@ -1,6 +1,8 @@
 //! Repositories: states, differences, logs, changes, and hostile repositories.
 
 mod hostile;
+mod index;
+mod operations;
 mod scan;
 
 use std::fs;
@@ -379,26 +381,6 @@ async fn nothing_new_is_neither_staged_nor_committed() {
     let text = served.ok("git_add", json!({"files": ["a.txt"]})).await;
     assert_eq!(text, "Files staged successfully");
     served.ok("git_commit", message).await;
-}
-
-#[tokio::test]
-async fn a_merge_is_concluded_with_all_its_parents() {
-    let served = Served::new().await;
-    let first = served.repository.head().unwrap().peel_to_commit().unwrap();
-    commit_at(&served.repository, "here", 4_000_000_000);
-    let who = Signature::now("Ada", "ada@example.com").unwrap();
-    let tree = first.tree().unwrap();
-    let other = served
-        .repository
-        .commit(None, &who, &who, "there", &tree, &[&first])
-        .unwrap();
-    let other = served.repository.find_annotated_commit(other).unwrap();
-    served.repository.merge(&[&other], None, None).unwrap();
-    served.ok("git_commit", json!({"message": "both"})).await;
-    let merged = served.repository.head().unwrap().peel_to_commit().unwrap();
-    assert_eq!(merged.parent_count(), 2);
-    assert_eq!(served.repository.state(), git2::RepositoryState::Clean);
-    served.fail("git_commit", json!({"message": "more"})).await;
 }
 
 #[tokio::test]
