@@ -395,13 +395,14 @@ pub(super) fn create_branch(
     repository: &Repository,
     name: &str,
     base: Option<&str>,
+    limits: &Limits,
 ) -> Result<String> {
     check_name(name)?;
     if !Branch::name_is_valid(name)? {
         return Err(Fault::new(format!("'{name}' is no name of a branch")));
     }
     let (commit, base) = match base {
-        Some(base) => (find_commit(repository, base)?, base.to_owned()),
+        Some(base) => (find_commit(repository, base, limits)?, base.to_owned()),
         None => {
             let head = repository.head()?;
             let name = String::from_utf8_lossy(head.shorthand_bytes()).into_owned();

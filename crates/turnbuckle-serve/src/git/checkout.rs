@@ -9,6 +9,7 @@ use git2::{
 };
 
 use super::index::{IndexLock, SUBMODULE_MODE, find_entry, to_path};
+use super::limits::Limits;
 use super::repository::{check_name, find_commit};
 use crate::fault::{Fault, Result};
 
@@ -16,7 +17,7 @@ use crate::fault::{Fault, Result};
 const MAX_NAMED_FILES: usize = 20;
 
 /// Brings the work tree to a branch, or to another revision. Changes that would be lost stop it.
-pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
+pub(super) fn checkout(repository: &Repository, name: &str, limits: &Limits) -> Result<String> {
     check_name(name)?;
     // A tag may have the name of a branch.
     let (target, reference) = match repository.find_branch(name, BranchType::Local) {
@@ -24,7 +25,7 @@ pub(super) fn checkout(repository: &Repository, name: &str) -> Result<String> {
             branch.get().peel_to_commit()?,
             Some(format!("refs/heads/{name}")),
         ),
-        Err(_) => (find_commit(repository, name)?, None),
+        Err(_) => (find_commit(repository, name, limits)?, None),
     };
     if let Some(reference) = &reference {
         check_other_work_trees(repository, reference)?;

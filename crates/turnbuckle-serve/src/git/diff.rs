@@ -63,7 +63,7 @@ pub(super) fn diff(
             repository.diff_tree_to_index(tree.as_ref(), Some(&index), options)?
         }
         Sides::Revision(revision) => {
-            let tree = find(repository, revision)?.peel_to_tree()?;
+            let tree = find(repository, revision, limits)?.peel_to_tree()?;
             repository.diff_tree_to_workdir_with_index(Some(&tree), options)?
         }
     };

@@ -11,7 +11,8 @@ use crate::fault::{Fault, Result};
 pub struct Limits {
     /// The bytes of a result, beyond which it is cut: 1 MiB.
     pub max_output_bytes: usize,
-    /// The bytes of a file that is compared or added: 64 MiB. Larger ones are compared as binary files, and not added.
+    /// The bytes of a file that is compared, added or shown: 64 MiB. Larger ones are compared as binary files, and neither
+    /// added nor shown; no larger object is shown either.
     pub max_file_bytes: u64,
     /// The commits that a log returns: 1,000.
     pub max_commits: usize,

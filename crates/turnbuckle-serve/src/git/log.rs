@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::limits::{Limits, Output};
-use super::repository::{find, find_commit};
+use super::repository::{check_object, find, find_commit};
 use super::{dates, diff};
 use crate::fault::{Fault, Result};
 
@@ -101,10 +101,13 @@ fn format_time(time: Time, format: &str) -> String {
 /// Returns a commit with its changes, the text of a file, or the names in a directory.
 pub(super) fn show(repository: &Repository, revision: &str, limits: &Limits) -> Result<String> {
     let object = match revision.split_once(':') {
-        Some((revision, path)) if !revision.is_empty() => {
-            at_path(repository, &find(repository, revision)?, path, limits)?
-        }
-        _ => find(repository, revision)?,
+        Some((revision, path)) if !revision.is_empty() => at_path(
+            repository,
+            &find(repository, revision, limits)?,
+            path,
+            limits,
+        )?,
+        _ => find(repository, revision, limits)?,
     };
     let mut output = Output::new(limits);
     if let Some(blob) = object.as_blob() {
@@ -131,13 +134,7 @@ fn at_path<'r>(
         true => tree.id(),
         false => tree.get_path(Path::new(path))?.id(),
     };
-    let (bytes, _) = repository.odb()?.read_header(id)?;
-    let max_bytes = limits.max_file_bytes;
-    if bytes as u64 > max_bytes {
-        return Err(Fault::new(format!(
-            "{path} has {bytes} bytes, and may have {max_bytes}"
-        )));
-    }
+    check_object(repository, id, path, limits)?;
     Ok(repository.find_object(id, None)?)
 }
 
@@ -229,10 +226,10 @@ pub(super) fn branches(
         }
     };
     let wanted = contains
-        .map(|revision| find_commit(repository, revision))
+        .map(|revision| find_commit(repository, revision, limits))
         .transpose()?;
     let unwanted = not_contains
-        .map(|revision| find_commit(repository, revision))
+        .map(|revision| find_commit(repository, revision, limits))
         .transpose()?;
     let mut output = Output::new(limits);
     let mut text = String::new();

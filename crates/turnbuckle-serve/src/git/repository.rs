@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use git2::{Commit, ErrorCode, Object, ObjectType, Repository};
+use git2::{Commit, ErrorCode, Object, ObjectType, Oid, Repository};
 
+use super::index::find_entry;
 use super::limits::Limits;
 use super::scan::{Parts, Scan};
 use crate::Error;
@@ -15,6 +16,12 @@ const MAX_NAME_BYTES: usize = 4_096;
 
 /// The fewest digits of a hash that libgit2 looks for.
 const MIN_HASH_DIGITS: usize = 4;
+
+/// The digits of a whole hash.
+const HASH_DIGITS: usize = 40;
+
+/// The tags of tags that lead to an object.
+const MAX_TAGS: usize = 16;
 
 /// The directories in which repositories are opened, without symlinks.
 pub(super) struct Repositories(Vec<PathBuf>);
@@ -90,12 +97,20 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 }
 
 /// Finds a revision: a branch, a tag, a hash, or an expression such as `HEAD~3`, but no search in messages.
-pub(super) fn find<'r>(repository: &'r Repository, revision: &str) -> Result<Object<'r>> {
+/// An object that is too large is not loaded.
+pub(super) fn find<'r>(
+    repository: &'r Repository,
+    revision: &str,
+    limits: &Limits,
+) -> Result<Object<'r>> {
     check_name(revision)?;
     if revision.contains(":/") || revision.contains("^{/") {
         return Err(
             "a revision that is searched in messages is not supported: use `git_log`".into(),
         );
+    }
+    if let Some(id) = first_object(repository, revision) {
+        check_object(repository, id, revision, limits)?;
     }
     repository
         .revparse_single(revision)
@@ -112,6 +127,61 @@ pub(super) fn find<'r>(repository: &'r Repository, revision: &str) -> Result<Obj
         })
 }
 
+/// Returns the object that libgit2 loads first for a revision, if its name is a hash, a reference, or a path in the index.
+fn first_object(repository: &Repository, revision: &str) -> Option<Oid> {
+    if let Some(path) = revision.strip_prefix(':') {
+        let (stage, path) = match path.split_at_checked(2) {
+            Some(("1:", path)) => (1, path),
+            Some(("2:", path)) => (2, path),
+            Some(("3:", path)) => (3, path),
+            Some(("0:", path)) => (0, path),
+            _ => (0, path),
+        };
+        let index = repository.index().ok()?;
+        let entry = find_entry(&index, Path::new(path), stage)?;
+        return Some(entry.id);
+    }
+    let name = revision.split(['~', '^', ':']).next()?;
+    let hash = Oid::from_str(name).ok();
+    if let Some(id) = hash.filter(|_| name.len() == HASH_DIGITS) {
+        return Some(id);
+    }
+    if let Ok(reference) = repository.resolve_reference_from_short_name(name) {
+        return reference.resolve().ok()?.target();
+    }
+    let odb = repository.odb().ok()?;
+    odb.exists_prefix(hash?, name.len()).ok()
+}
+
+/// Fails if an object, or one to which it leads as a tag, is too large.
+pub(super) fn check_object(
+    repository: &Repository,
+    mut id: Oid,
+    name: &str,
+    limits: &Limits,
+) -> Result<()> {
+    let odb = repository.odb()?;
+    let max_bytes = limits.max_file_bytes;
+    for _ in 0..MAX_TAGS {
+        // libgit2 has an error for those that are missing.
+        let Ok((bytes, kind)) = odb.read_header(id) else {
+            return Ok(());
+        };
+        if bytes as u64 > max_bytes {
+            return Err(Fault::new(format!(
+                "{name} has {bytes} bytes, and may have {max_bytes}"
+            )));
+        }
+        if kind != ObjectType::Tag {
+            return Ok(());
+        }
+        id = repository.find_tag(id)?.target_id();
+    }
+    Err(Fault::new(format!(
+        "{name} is a tag of a tag, more than {MAX_TAGS} times"
+    )))
+}
+
 /// Tells whether the current branch has no commit.
 fn has_no_commit(repository: &Repository) -> bool {
     let head = repository.head();
@@ -126,8 +196,12 @@ pub(super) fn no_commit_error() -> Fault {
 }
 
 /// Finds the commit of a revision.
-pub(super) fn find_commit<'r>(repository: &'r Repository, revision: &str) -> Result<Commit<'r>> {
-    let object = find(repository, revision)?.peel(ObjectType::Commit)?;
+pub(super) fn find_commit<'r>(
+    repository: &'r Repository,
+    revision: &str,
+    limits: &Limits,
+) -> Result<Commit<'r>> {
+    let object = find(repository, revision, limits)?.peel(ObjectType::Commit)?;
     object
         .into_commit()
         .map_err(|_| Fault::new(format!("{revision} is no commit")))

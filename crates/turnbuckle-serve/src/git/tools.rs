@@ -230,8 +230,8 @@ impl Git {
         branch_name: String,
         base_branch: Option<String>,
     ) -> Result<String> {
-        self.change(&repo_path, Parts::GitDir, move |repository, _| {
-            change::create_branch(repository, &branch_name, base_branch.as_deref())
+        self.change(&repo_path, Parts::GitDir, move |repository, limits| {
+            change::create_branch(repository, &branch_name, base_branch.as_deref(), limits)
         })
         .await
     }
@@ -244,8 +244,8 @@ impl Git {
         open_world = false
     )]
     async fn git_checkout(&self, repo_path: String, branch_name: String) -> Result<String> {
-        self.change(&repo_path, Parts::WorkTree, move |repository, _| {
-            checkout::checkout(repository, &branch_name)
+        self.change(&repo_path, Parts::WorkTree, move |repository, limits| {
+            checkout::checkout(repository, &branch_name, limits)
         })
         .await
     }

@@ -89,6 +89,31 @@ async fn large_files_and_long_results_are_bounded() {
         .fail("git_show", json!({"revision": "HEAD:a.txt"}))
         .await;
     assert!(text.contains("may have 10000"), "{text}");
+    let blob = index.get_path(Path::new("a.txt"), 0).unwrap().id;
+    let object = served.repository.find_object(blob, None).unwrap();
+    let who = Signature::now("Ada", "ada@example.com").unwrap();
+    served
+        .repository
+        .reference("refs/tags/blob", blob, false, "")
+        .unwrap();
+    served
+        .repository
+        .tag("tag", &object, &who, "of a blob", false)
+        .unwrap();
+    let id = blob.to_string();
+    for revision in [&id, &id[..7], "blob", "tag", "tag^{}", ":a.txt", ":0:a.txt"] {
+        let text = served.fail("git_show", json!({"revision": revision})).await;
+        assert!(text.contains("may have 10000"), "{revision}: {text}");
+    }
+    for revision in [":", ":1:", ":../x", ":/", ":0:/a.txt"] {
+        served.fail("git_show", json!({"revision": revision})).await;
+    }
+    let message = "a large commit".repeat(1_000);
+    let large = commit_at(&served.repository, &message, 3_999_999_999);
+    for revision in [&large, "HEAD", "main", "HEAD~0"] {
+        let text = served.fail("git_show", json!({"revision": revision})).await;
+        assert!(text.contains("may have 10000"), "{revision}: {text}");
+    }
     for number in 0..5 {
         commit_at(&served.repository, "again", 4_000_000_000 + number);
     }
