@@ -11,12 +11,11 @@ use super::supervisor::captured_stderr;
 
 impl Command {
     /// Runs the program to its end, without input, and returns its status and what it has written to its standard
-    /// output. Its process group is killed when it ends, and when the future is dropped.
+    /// output: for programs beside servers, such as one that prints headers. Its process group is killed when it ends, and
+    /// when the future is dropped.
     ///
     /// # Errors
     /// Returns an error if the program cannot be started, or writes more than `max_bytes`.
-    // Hidden, since it is for programs beside servers, such as the one that prints headers for a gateway.
-    #[doc(hidden)]
     pub async fn output(&self, max_bytes: usize) -> io::Result<(ExitStatus, Vec<u8>)> {
         let mut process = self.spawn(Stdio::null())?;
         let stdout = process.child.stdout.take();
