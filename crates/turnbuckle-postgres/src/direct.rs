@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tokio::sync::OnceCell;
-use tokio_postgres::{CancelToken, Client, Config, Error};
+use tokio_postgres::{CancelToken, Client, Config};
 use turnbuckle_store::StoreError;
 
 use crate::address;
@@ -20,14 +20,14 @@ pub struct ConnectionTask {
 
 impl ConnectionTask {
     /// Asks the database to end the statement that runs in the connection, if there is one. The database does not
-    /// answer: the statement has ended once a later one is answered.
-    ///
-    /// # Errors
-    /// When the database cannot be reached.
-    pub async fn cancel_statement(&self) -> Result<(), Error> {
+    /// answer: the statement has ended once a later one is answered. If it cannot be reached, the timeout of the statement
+    /// ends it.
+    pub async fn cancel_statement(&self) {
         #[allow(clippy::clone_on_copy, reason = "without TLS it is a unit")]
         let connector = self.connector.clone();
-        self.cancel_token.cancel_query(connector).await
+        if let Err(error) = self.cancel_token.cancel_query(connector).await {
+            tracing::debug!(%error, "a statement was not cancelled");
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl Connection {
     /// Ends the statement that runs.
     async fn end_statement(&self) {
         // If the database cannot be reached, the statement ends by its own time limit.
-        let _ = self.task.cancel_statement().await;
+        self.task.cancel_statement().await;
         // It is answered behind the statement.
         let _ = self.client.batch_execute("ROLLBACK").await;
     }
