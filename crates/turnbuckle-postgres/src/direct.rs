@@ -26,7 +26,7 @@ impl ConnectionTask {
         #[allow(clippy::clone_on_copy, reason = "without TLS it is a unit")]
         let connector = self.connector.clone();
         if let Err(error) = self.cancel_token.cancel_query(connector).await {
-            tracing::debug!(%error, "a statement was not cancelled");
+            tracing::debug!(?error, "a statement was not cancelled");
         }
     }
 }
