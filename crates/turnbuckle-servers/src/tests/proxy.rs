@@ -11,8 +11,8 @@ use turnbuckle_client::{
     Roots,
 };
 use turnbuckle_server::{
-    Args, Ask, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt, ReadRequest,
-    Resource, Result, Server, Tool,
+    Args, Ask, AskError, Cancellation, CompletionRequest, HandlerContext, Progress, Prompt,
+    ReadRequest, Resource, Result, Server, Tool,
 };
 use turnbuckle_session::handler::Change;
 use turnbuckle_types::{
@@ -292,29 +292,33 @@ async fn a_server_learns_that_the_client_in_front_lacks_a_question_in_every_pair
 
 #[tokio::test(start_paused = true)]
 async fn a_server_reads_the_error_with_which_the_client_in_front_answers() {
-    for sampled in [false, true] {
-        fn refuse<T>() -> std::result::Result<T, ProtocolError> {
-            Err(ProtocolError::new(ErrorKind::Forwarded(-5), "not today"))
+    fn refuse<T>() -> std::result::Result<T, ProtocolError> {
+        Err(ProtocolError::new(ErrorKind::Forwarded(-5), "not today"))
+    }
+    fn tell<T>(answer: std::result::Result<T, AskError>) -> String {
+        match answer {
+            Err(AskError::Refused(error)) => format!("{} {}", error.code, error.message),
+            _ => "no refusal".to_owned(),
         }
-        let client = Client::builder("c", "1").era(EraPreference::Legacy);
-        let client = client
-            .on_roots(async |_: QuestionContext| refuse())
-            .on_sampling(async |_, _: QuestionContext| refuse())
-            .on_form(async |_: Form, _: QuestionContext| {
-                let mut content = Map::new();
-                content.insert("name", FieldValue::String("Bob".into()));
-                FormAnswer::Accept(content)
-            });
-        let connected = connect(EraPreference::Legacy, client).await;
-        let result = match sampled {
-            false => connected.client.call_tool("one__roots", &()).await,
-            true => {
-                let arguments = json!({"name": "Ann"});
-                connected.client.call_tool("one__greet", &arguments).await
-            }
-        };
-        let text = result.unwrap().text().into_owned();
-        assert!(text.contains("the client refused: not today"), "{text}");
+    }
+    let roots = Tool::builder("roots").handler(async |ask: Ask| tell(ask.roots().await));
+    let sample = Tool::builder("sample").handler(async |ask: Ask| tell(ask.sample("Hi").await));
+    let origin = Server::new("origin", "1").tool(roots).tool(sample);
+    let proxy = Servers::builder("host", "1")
+        .server("one", InProcess::new(origin.build().unwrap()))
+        .clients(speak(EraPreference::Legacy))
+        .proxy(Server::new("gateway", "1"))
+        .await
+        .unwrap();
+    let builder = Client::builder("c", "1").era(EraPreference::Legacy);
+    let builder = builder
+        .on_roots(async |_: QuestionContext| refuse())
+        .on_sampling(async |_, _: QuestionContext| refuse());
+    let gateway = InProcess::new(proxy.server().clone());
+    let client = builder.connect(gateway).await.unwrap();
+    for tool in ["one__roots", "one__sample"] {
+        let result = client.call_tool(tool, &()).await.unwrap();
+        assert_eq!(result.text(), "-5 not today", "{tool}");
     }
 }
 
