@@ -75,6 +75,7 @@ pub use turnbuckle_server::BuildError;
 pub use view::item_kind::ItemKind;
 pub use view::items::ServerItem;
 pub use view::merged_uris::MergedUris;
+pub use view::names::NAME_SEPARATOR;
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

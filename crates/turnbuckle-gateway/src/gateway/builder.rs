@@ -9,7 +9,8 @@ use turnbuckle::auth::ResourceServer;
 use turnbuckle::http::HttpConnector;
 use turnbuckle::servers::config::ConfigFile;
 use turnbuckle::servers::{
-    ProxiedItem, Rule, Servers, ServersBuilder, ServersLimits, UpstreamMode, UpstreamOptions,
+    NAME_SEPARATOR, ProxiedItem, Rule, Servers, ServersBuilder, ServersLimits, UpstreamMode,
+    UpstreamOptions,
 };
 use turnbuckle::session::transport::Connector;
 use turnbuckle::store::Store;
@@ -32,9 +33,6 @@ use crate::upstreams::{HttpHook, connector};
 
 /// The name that clients see if the file has none.
 const DEFAULT_NAME: &str = "turnbuckle-gateway";
-
-/// The text between the name of an upstream and that of its tool or prompt.
-const NAME_SEPARATOR: &str = "__";
 
 /// The time for which the start waits for upstreams. Some clients list once, and some hosts give a server 10
 /// seconds for all of its start.

@@ -38,7 +38,7 @@ pub(super) struct OwnConnection {
     /// The session whose connection it is; `None` for that of a client without one.
     pub(super) session: Option<Weak<ChangeFeed>>,
     /// A request of that session, if it has told its client's capabilities in a handshake.
-    pub(super) handshaken: Option<HandlerContext>,
+    pub(super) session_request: Option<HandlerContext>,
 }
 
 /// The connections of sessions or principals.
@@ -171,7 +171,7 @@ impl KeyedConnections {
         let OwnConnection {
             key,
             session,
-            handshaken,
+            session_request,
         } = own;
         let client = key.client;
         let slot_use = self
@@ -209,7 +209,7 @@ impl KeyedConnections {
         };
         let connector = member.connector_for(&key.settings)?;
         let era = member.era();
-        let capabilities = handshaken.as_ref().map(|it| it.client_capabilities());
+        let capabilities = session_request.as_ref().map(|it| it.client_capabilities());
         match open(shared, member, connector, era, NO_ATTEMPTS, capabilities).await {
             Ok(client) => {
                 let lists = OwnLists::new(client.clone());

@@ -124,7 +124,7 @@ impl Connections {
                 settings: settings.into(),
             },
             session: session.map(Arc::downgrade),
-            handshaken: session
+            session_request: session
                 .filter(|_| context.is_legacy())
                 .map(|_| context.clone()),
         })

@@ -50,7 +50,7 @@ impl CapabilityCache {
         }
         // The proxy waits for tasks where its client does not.
         let tasks = context.extension(TASKS_EXTENSION).map(Json::from);
-        let sent = encode(context, Some(tasks.unwrap_or_else(Json::empty_object)));
+        let sent = encode_capabilities(context, Some(tasks.unwrap_or_else(Json::empty_object)));
         let Ok(sent) = sent.map(Arc::new) else {
             return request;
         };
@@ -67,7 +67,7 @@ impl CapabilityCache {
 ///
 /// # Errors
 /// If they have no JSON form.
-pub(super) fn encode(
+pub(super) fn encode_capabilities(
     context: &HandlerContext,
     tasks: Option<Json>,
 ) -> Result<RawObject, serde_json::Error> {

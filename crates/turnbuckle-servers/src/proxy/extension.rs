@@ -51,7 +51,7 @@ async fn pass_on(
     let lease = lease.ok_or_else(|| Failure::new("there is no connection for the request"))?;
     let mut meta = forwarded_meta(context);
     // The proxy has no tasks of methods that it does not know.
-    let capabilities = capability_cache::encode(context, None)?;
+    let capabilities = capability_cache::encode_capabilities(context, None)?;
     meta.insert_unchecked(meta::CLIENT_CAPABILITIES, capabilities.into());
     params.insert(META, Json::encode(&meta)?);
     let params = RawObject::encode(&params)?;

@@ -77,7 +77,7 @@ where
         let event = tokio::select! {
             biased;
             // First of all: a request that brings the answer has to ask again before it goes on.
-            answer = answer(&mut asking) => {
+            answer = wait_for_answer(&mut asking) => {
                 asking = None;
                 match answer {
                     Ok(answer) => upstream.close_question(answer),
@@ -114,7 +114,7 @@ where
 }
 
 /// Waits for the answer to the question that the client is asked.
-async fn answer<F: Future + Unpin>(asking: &mut Option<F>) -> F::Output {
+async fn wait_for_answer<F: Future + Unpin>(asking: &mut Option<F>) -> F::Output {
     match asking {
         Some(asking) => asking.await,
         None => std::future::pending().await,

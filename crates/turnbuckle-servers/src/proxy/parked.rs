@@ -81,7 +81,7 @@ pub(super) trait ParkedCall: Any + Send {
 struct Parked {
     call: Box<dyn ParkedCall>,
     /// Sees to it that the request ends, and drops it when its time is over.
-    _attendant: JoinSet<()>,
+    _task: JoinSet<()>,
 }
 
 impl ParkedCalls {
@@ -115,8 +115,8 @@ impl ParkedCalls {
         let expiry = sleep(PARKED_TTL);
         // Before the task looks for it.
         let mut by_id = self.by_id();
-        let mut attendant = JoinSet::new();
-        attendant.spawn(async move {
+        let mut task = JoinSet::new();
+        task.spawn(async move {
             let ended = poll_fn(|cx| match calls.upgrade() {
                 Some(calls) => calls.poll_end(&name, cx),
                 None => Poll::Ready(()),
@@ -134,10 +134,7 @@ impl ParkedCalls {
                 drop(calls.take(&name));
             }
         });
-        let parked = Parked {
-            call,
-            _attendant: attendant,
-        };
+        let parked = Parked { call, _task: task };
         by_id.insert(id, parked);
     }
 

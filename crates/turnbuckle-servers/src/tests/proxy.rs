@@ -292,17 +292,19 @@ async fn a_server_learns_that_the_client_in_front_lacks_a_question_in_every_pair
 
 #[tokio::test(start_paused = true)]
 async fn a_server_reads_the_error_with_which_the_client_in_front_answers() {
-    fn refuse<T>() -> std::result::Result<T, ProtocolError> {
+    fn refuse_question<T>() -> std::result::Result<T, ProtocolError> {
         Err(ProtocolError::new(ErrorKind::Forwarded(-5), "not today"))
     }
-    fn tell<T>(answer: std::result::Result<T, AskError>) -> String {
+    fn describe_refusal<T>(answer: std::result::Result<T, AskError>) -> String {
         match answer {
             Err(AskError::Refused(error)) => format!("{} {}", error.code, error.message),
             _ => "no refusal".to_owned(),
         }
     }
-    let roots = Tool::builder("roots").handler(async |ask: Ask| tell(ask.roots().await));
-    let sample = Tool::builder("sample").handler(async |ask: Ask| tell(ask.sample("Hi").await));
+    let roots =
+        Tool::builder("roots").handler(async |ask: Ask| describe_refusal(ask.roots().await));
+    let sample =
+        Tool::builder("sample").handler(async |ask: Ask| describe_refusal(ask.sample("Hi").await));
     let origin = Server::new("origin", "1").tool(roots).tool(sample);
     let proxy = Servers::builder("host", "1")
         .server("one", InProcess::new(origin.build().unwrap()))
@@ -312,8 +314,8 @@ async fn a_server_reads_the_error_with_which_the_client_in_front_answers() {
         .unwrap();
     let builder = Client::builder("c", "1").era(EraPreference::Legacy);
     let builder = builder
-        .on_roots(async |_: QuestionContext| refuse())
-        .on_sampling(async |_, _: QuestionContext| refuse());
+        .on_roots(async |_: QuestionContext| refuse_question())
+        .on_sampling(async |_, _: QuestionContext| refuse_question());
     let gateway = InProcess::new(proxy.server().clone());
     let client = builder.connect(gateway).await.unwrap();
     for tool in ["one__roots", "one__sample"] {

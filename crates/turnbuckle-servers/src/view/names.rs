@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-/// Stands between the prefix of a server and the name of its item.
-const SEPARATOR: &str = "__";
+/// The text between the prefix of a server and the name of its item.
+pub const NAME_SEPARATOR: &str = "__";
 
 /// The most characters of a name. Models and hosts refuse longer ones.
 pub(crate) const MAX_NAME_CHARS: usize = 64;
@@ -66,13 +66,13 @@ impl Prefix {
     pub(crate) fn name(&self, item: &str) -> String {
         let (start, is_bare) = match self.names.is_empty() {
             true => (String::new(), true),
-            false => (format!("{}{SEPARATOR}", self.names), false),
+            false => (format!("{}{NAME_SEPARATOR}", self.names), false),
         };
         let room = MAX_NAME_CHARS - start.len();
         let is_kept = is_plain(item)
             && item.len() <= room
             && !ends_in_hash(item)
-            && !(is_bare && item.contains(SEPARATOR));
+            && !(is_bare && item.contains(NAME_SEPARATOR));
         match is_kept {
             true => start + item,
             false => start + &hashed(item, room),
@@ -84,7 +84,9 @@ impl Prefix {
     pub(crate) fn own_name<'a>(&self, name: &'a str) -> Option<&'a str> {
         match self.names.is_empty() {
             true => Some(name),
-            false => name.strip_prefix(&*self.names)?.strip_prefix(SEPARATOR),
+            false => name
+                .strip_prefix(&*self.names)?
+                .strip_prefix(NAME_SEPARATOR),
         }
     }
 
@@ -123,7 +125,7 @@ fn is_prefix(prefix: &str) -> bool {
     prefix.is_empty()
         || (is_plain(prefix)
             && prefix.len() <= MAX_PREFIX_CHARS
-            && !prefix.contains(SEPARATOR)
+            && !prefix.contains(NAME_SEPARATOR)
             && !prefix.ends_with('_'))
 }
 
